@@ -24,6 +24,7 @@ from bboxqa.diagnostics.object_cells import (
     pairs_of_units,
     unit_members,
 )
+from bboxqa.model.annotations import Annotations
 from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, equal_edges
 from bboxqa.model.table import Categorical, Column, Table
@@ -197,6 +198,8 @@ _LEAST, _LEAST_SHARE = 5, 0.05
 # Copies have at least so many times the identical boxes of independent annotators.
 _FACTOR = 3.0
 _STEPS = 100
+# A move of 0.1 % of the shorter side costs a box less than this.
+_SAME_OUTLINE = 0.99
 
 
 @remembered
@@ -211,7 +214,8 @@ def copies(matched: MatchedUnits) -> Table:
     two has with others; and copied.
 
     Edges are equal that differ by 0.01 px or less, and by 0.1 % of the shorter side or less, as a
-    copy in another format is rounded. Joints are equal that differ by 0.01 px or less.
+    copy in another format is rounded. Joints are equal that differ by 0.01 px or less, and outlines
+    whose similarity is 0.99 or more.
 
     A pair is marked as copied if it has five identical boxes or more, and if the interval of their
     share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
@@ -229,7 +233,7 @@ def copies(matched: MatchedUnits) -> Table:
     edges, n = drawn_edges(matched), len(keys)
     equal = equal_edges(edges[pairs.left], edges[pairs.right])
     n_equal = equal.sum(1)
-    identical = n_equal == 4
+    identical = (n_equal == 4) & _alike(of, pairs)
     if of.keypoints is not None and matched.data.joint_sigmas:
         identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
     sums = RatioSums(matched, n)
@@ -262,6 +266,12 @@ def copies(matched: MatchedUnits) -> Table:
             "copied": copied,
         }
     ).take(np.lexsort([second, first, -same.value, ~copied]))
+
+
+def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
+    """Return which pairs have one outline, up to rounding as of edges; all without outlines."""
+    alike: BoolArray = pairs.similarity >= (0 if of.segmentation is None else _SAME_OUTLINE)
+    return alike
 
 
 def _copied_pairs(table: Table) -> list[IndexArray]:
@@ -347,7 +357,7 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
     )
     left, right = pairs.left[own], pairs.right[own]
     edges = drawn_edges(matched)
-    same = equal_edges(edges[left], edges[right]).all(1)
+    same = equal_edges(edges[left], edges[right]).all(1) & _alike(of, pairs)[own]
     n_images = len(matched.data.image_names)
     n_pairs = np.bincount(of.image[left], minlength=n_images)
     n_same = np.bincount(of.image[left[same]], minlength=n_images)

@@ -92,8 +92,8 @@ class RecordDecoder:
         }
         firsts = (key.partition(".")[0] for key in settings.keys)
         more = ["area"] if settings.keypoints else []
-        keys = dict.fromkeys((*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info",
-                              *MARKS, *firsts, *kinds, *more))  # fmt: skip
+        keys = dict.fromkeys((*ID_KEYS, "bbox", "iscrowd", "ignore", "attributes", "score",
+                              "segments_info", *MARKS, *firsts, *kinds, *more))  # fmt: skip
         fields = [
             (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
             for n, key in enumerate(keys)
@@ -175,6 +175,7 @@ class ColumnsBuilder:
         self._marks: Counter[str] = Counter()
         self._angles: dict[int, float] = {}
         self._single_crowds: set[int] = set()
+        self._ignored: set[int] = set()
         self._point_rows: set[int] = set()
         self._segment_counts: list[int] = []
         self._empty_records: list[dict[str, Any]] = []
@@ -357,6 +358,9 @@ class ColumnsBuilder:
             values = [int(v) if v in (0, 1) else -1 for v in values]
         crowd = np.array(values, np.int8)
         self._grow("iscrowd", crowd)
+        if "ignore" in records.keys:
+            pairs = enumerate(zip(records["ignore"], crowd.tolist(), strict=True))
+            self._ignored.update(self.n + row for row, each in pairs if each[0] == 1 != each[1])
         rows = np.flatnonzero(crowd == 1).tolist()
         if rows and "attributes" in records.keys:
             said, outlines = records["attributes"], records["segmentation"]
@@ -510,6 +514,7 @@ class ColumnsBuilder:
             marks=self._marks,
             angles=self._angles,
             single_crowds=frozenset(self._single_crowds),
+            ignored=frozenset(self._ignored),
             point_rows=frozenset(self._point_rows),
             segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
             empty_records=tuple(self._empty_records),

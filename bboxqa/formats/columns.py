@@ -258,6 +258,8 @@ class Columns:
     """By row, the attribute `rotation` in degrees, also if it is 0."""
     single_crowds: frozenset[int] = frozenset()
     """The rows with `iscrowd` 1 that are single objects, as CVAT writes masks."""
+    ignored: frozenset[int] = frozenset()
+    """The rows with `ignore` 1 whose `iscrowd` is not 1."""
     point_rows: frozenset[int] = frozenset()
     """The rows without a box whose list of key points is not empty."""
     segment_counts: tuple[int, ...] | None = None

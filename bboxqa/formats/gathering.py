@@ -124,7 +124,7 @@ class _Joined:
             if row in part.left_out:
                 continue
             whole = _annotation(record, own, bbox, part.authors[row] if self._is_named else "")
-            if not is_crowd:
+            if not (is_crowd and whole.get("iscrowd")):
                 whole.pop("iscrowd", None)
             points = columns.keypoints
             if "keypoints" in whole and points is not None and category_id in reordered:

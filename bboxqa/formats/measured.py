@@ -219,10 +219,11 @@ def measured(
     wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
     outlines = None
     if options.outlines:
-        outlines = _outlines(columns, bbox if boxes_are_outlines else None)
+        outlines = outlines_of(columns, bbox if boxes_are_outlines else None)
     rotated = _rotated_columns(columns, bbox, numbers) if options.rotated else None
     crowd = columns.iscrowd == 1
     crowd[list(columns.single_crowds)] = False
+    crowd[list(columns.ignored)] = True
     found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
@@ -335,7 +336,7 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
     return wrong
 
 
-def _outlines(columns: Columns, bbox: FloatArray | None) -> Segmentations:
+def outlines_of(columns: Columns, bbox: FloatArray | None = None) -> Segmentations:
     """Return the outlines; that of a box is its sides, if boxes are given."""
     n = len(columns)
     rings, rles = columns.rings, columns.rles
@@ -414,6 +415,8 @@ def _notes(
             f"{count(n, 'annotation')} with iscrowd 1 taken as single objects: CVAT writes 1 for "
             "every mask and ellipse"
         )
+    if n := len(columns.ignored):
+        yield f"{count(n, 'annotation')} with ignore 1 taken as crowd; bboxqa validate: S017"
 
 
 def turned_note(columns: Columns) -> Iterator[str]:

@@ -27,6 +27,7 @@ from bboxqa.rules.facts.authorship import (
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import other_numbers, written_boxes
+from bboxqa.rules.facts.outlines import outline_numbers
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"
@@ -308,6 +309,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
     columns = (*boxes.T, *document.once(other_numbers), document.annotations.category_id)
+    columns = (*columns, document.once(outline_numbers))
     picture = sets[of_row, 0]
     shape = first_equal([picture, *(c[rows] for c in (*columns, *_beside_boxes(document)))])
     # Sets of boxes are equal if as many boxes have the same sum of hashes.
@@ -416,8 +418,8 @@ RULES = (
         breaks="Agreement is measured on copies, so it is 1 there.",
         explanation="""Two annotators have boxes that are equal to the last digit on an image where
             each has at least 3 annotations, on 3 such images or more than half of those that both
-            annotated. Leave copied images out of the measurement of agreement, or annotate them
-            again.""",
+            annotated, with equal outlines if they have any. Leave copied images out of the
+            measurement of agreement, or annotate them again.""",
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,

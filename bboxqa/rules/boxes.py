@@ -34,7 +34,7 @@ from bboxqa.rules.facts.layout import (
 )
 from bboxqa.rules.facts.measures import ring_lengths
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_boxes
-from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
+from bboxqa.rules.facts.rings import RingState, overlapping_rings, ring_states, visible_areas
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
@@ -197,6 +197,10 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
     wrong = (expected > 0) & differ(expected)
     wrong[suspects[_explained(document, outline, ring, suspects)]] = False
+    joined = document.once(overlapping_rings)
+    # An area without what rings share is that of a hole, which COCO does not have.
+    wrong[joined.row] |= given[joined.row] < joined.filled - joined.shared / 2
+    expected[joined.row] = joined.filled
     of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
     # Ten equal areas are a placeholder; others are of outlines that were left out.
@@ -206,6 +210,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         wrong &= ~smaller
     wrong |= given <= 0
     doubtful = _doubtful_areas(document, bare)
+    doubtful[joined.row] = True
     if is_constant and (bare & ~wrong).sum() < _ENOUGH:
         # No other annotation shows that areas are those of boxes.
         doubtful |= smaller

@@ -1,7 +1,7 @@
 """D, Q and C010: annotations that are in the file twice, unusual sizes and numbers, and tracks."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -11,17 +11,17 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_defect, record_edit, summary
 from bboxqa.rules.base.rule import Defect, hits, rule
 from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
+from bboxqa.rules.facts.box_overlaps import Overlaps, are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
 from bboxqa.rules.facts.oriented_boxes import box_iou, compared_boxes, other_numbers, written_boxes
+from bboxqa.rules.facts.outlines import in_equal_boxes, outline_iou, outline_numbers, with_equals
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9
@@ -31,6 +31,8 @@ _FAR = 6.0
 # A number that a larger share of images has is not unusual.
 _RARE = 0.1
 # Minimum spreads of logarithms, so that small deviations from nearly equal values do not count.
+# Pairs of boxes that are compared at once.
+_PAIRS = 1 << 20
 _MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
 
 
@@ -42,35 +44,17 @@ class _Earlier(NamedTuple):
     """Of the same, or of another, category."""
 
 
-def _in_equal_boxes(document: Document) -> IndexArray:
-    """Return the rows of annotations whose box equals that of another one of their image."""
-    boxes, columns = document.once(written_boxes), document.annotations
-    is_object = columns.record == Kind.DICT
-    if (is_object & ~np.isfinite(boxes).all(axis=1)).any():
-        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
-    rows = np.flatnonzero(is_object & np.isfinite(boxes).all(axis=1))
-    return _with_equals(rows, [*boxes.T, columns.image_id])
-
-
-def _with_equals(rows: IndexArray, columns: Iterable[Any]) -> IndexArray:
-    """Return the rows that equal another row in all columns, in ascending order."""
-    first = first_equal([each[rows] for each in columns])
-    repeats = first != np.arange(len(first))
-    result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
-    return result
-
-
 def _repeats(document: Document) -> IndexArray:
     """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns = document.annotations
-    result, rows = np.full(len(columns), -1), document.once(_in_equal_boxes)
+    result, rows = np.full(len(columns), -1), document.once(in_equal_boxes)
     if not len(rows):
         return result
     # These columns distinguish many records without decoding them.
     numbers = (*document.once(written_boxes).T, columns.area, *document.once(other_numbers))
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
     plain = map(np.nan_to_num, (*numbers, *document.outline_bounds.T))
-    rows = _with_equals(rows, [*codes, columns.form, *plain])
+    rows = with_equals(rows, [*codes, columns.form, *plain])
     first: dict[str, int] = {}
     # Annotation tools have ids of their own.
     ids = {"id"} if document.reading.origin is None else {"id", "own_id"}
@@ -82,26 +66,43 @@ def _repeats(document: Document) -> IndexArray:
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
-    """Return the earlier boxes that boxes repeat with an IoU of at least `threshold`."""
+    """Return the earlier annotations that others repeat with an IoU of at least `threshold`.
+
+    Boxes are compared, and outlines where both annotations have one.
+    """
     kind, none = document.annotations.category_id, len(document.annotations)
     same, other = np.full(none, none), np.full(none, none)
     bbox, lowest = compared_boxes(document, threshold)
     regions, origin = None, document.reading.origin
     if origin is not None:
         # Some tools allow several labels of one region.
-        regions, rows = np.arange(none), document.once(_in_equal_boxes)
+        regions, rows = np.arange(none), document.once(in_equal_boxes)
         regions[rows] = origin.regions_of(rows)
-    for left, right in overlapping(bbox, _drawer(document), kind, lowest):
+    distinct = first_equal([kind, document.once(outline_numbers)])
+    for left, right in _joined(overlapping(bbox, _drawer(document), distinct, lowest)):
         alike = kind[left] == kind[right]
         kept = left < np.where(alike, same[right], other[right])
         if lowest < threshold:
             # Rotated boxes that cross each other may have equal bounds.
             kept &= box_iou(document, left, right) >= threshold
+        kept[kept] = ~(outline_iou(document, left[kept], right[kept]) < threshold)
         np.minimum.at(same, right[alike & kept], left[alike & kept])
         if regions is not None:
             alike |= regions[left] == regions[right]
         np.minimum.at(other, right[~alike & kept], left[~alike & kept])
     return _Earlier(*(np.where(each == none, -1, each) for each in (same, other)))
+
+
+def _joined(parts: Iterable[Overlaps]) -> Iterator[Overlaps]:
+    """Yield pairs in parts of about a million, as preparing outlines takes time for each part."""
+    some: list[Overlaps] = []
+    for part in parts:
+        some.append(part)
+        if sum(len(each.left) for each in some) >= _PAIRS:
+            yield Overlaps(*map(np.concatenate, zip(*some, strict=True)))
+            some = []
+    if some:
+        yield Overlaps(*map(np.concatenate, zip(*some, strict=True)))
 
 
 def _drawer(document: Document) -> IndexArray:
@@ -172,13 +173,15 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
 
     def describe(row: int) -> Defect:
         first = int(earlier[row])
-        iou = float(box_iou(document, np.array([first]), np.array([row]))[0])
+        pair = np.array([first]), np.array([row])
+        iou, of_outline = float(box_iou(document, *pair)[0]), float(outline_iou(document, *pair)[0])
+        both = "" if np.isnan(of_outline) else f", and the outline {figure(of_outline)},"
         kinds = [_category(document, int(document.category[each]), each) for each in (first, row)]
         what = f"which is {kinds[0]} and not {kinds[1]}"
         return record_defect(
             document,
             ("annotations", row, "bbox"),
-            f"bbox has an IoU of {figure_unlike(iou, least, 3)} with annotation "
+            f"bbox has an IoU of {figure_unlike(iou, least, 3)}{both} with annotation "
             f"{shortened(document.ids(first).get('annotation'))}, "
             f"{f'of the same category {kinds[0]}' if same else what}; expected less than "
             f"{least:g} for one annotator",
@@ -394,8 +397,9 @@ RULES = (
         "D002 warning: object annotated twice by one annotator",
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
-            least 0.9 (duplicate_iou). Crowds, and boxes without a name on an image given to several
-            annotators, are not reported. Look at both boxes and delete one.""",
+            least 0.9 (duplicate_iou), and so have their outlines, if both have one. Crowds, and
+            boxes without a name on an image given to several annotators, are not reported. Look at
+            both boxes and delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
         check=partial(_near, same=True),
@@ -405,8 +409,9 @@ RULES = (
         "D003 warning: object with two categories by one annotator",
         breaks="One or both labels are wrong: training penalises either answer.",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
-            at least 0.9 (duplicate_iou). Delete one of them. Ignore D003 if objects may have
-            several categories, as in LVIS, where it is not applied.""",
+            at least 0.9 (duplicate_iou), and so have their outlines, if both have one. Delete one
+            of them. Ignore D003 if objects may have several categories, as in LVIS, where it is not
+            applied.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),

@@ -30,8 +30,10 @@ from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout, lie_elsew
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 from bboxqa.rules.facts.rings import (
     RingState,
+    even_odd_area,
     flat,
     invalid_reason,
+    overlapping_rings,
     polygons_of,
     ring_rows,
     ring_states,
@@ -285,6 +287,27 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     )
 
 
+def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
+    """P010: rings that overlap each other, or lie inside another."""
+    found = document.once(overlapping_rings)
+    far = np.flatnonzero(found.shared > settings.area_tolerance * found.filled + 1)
+
+    def says(place: int) -> str:
+        cut_out, is_inside = even_odd_area(document, int(found.row[place]))
+        what, filled, cut = (
+            ("a ring lies inside another", "fills it", "as a hole")
+            if is_inside
+            else ("rings overlap", "joins them", "by the even-odd rule")
+        )
+        return (
+            f"{what}: pycocotools {filled}, {figure(found.filled[place])} px²; {cut}, "
+            f"{figure(cut_out)} px²"
+        )
+
+    yield Rows(far, says, "annotations/segmentation", "rings apart", owner=found.row,
+               found=lambda place: float(found.filled[place]))  # fmt: skip
+
+
 def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
     """Return an example of one annotation with an outline."""
     return {"annotations": [{"segmentation": list(rings), **more}]}
@@ -377,5 +400,16 @@ RULES = (
         needs=("rings", "rles"),
         fix="unsafe",
         requires=("F004", "S015", "B014", "R002"),
+    ),
+    rule(
+        "P010 warning: rings of an outline overlap, or lie inside another",
+        breaks="pycocotools fills what others, such as fillPoly of OpenCV, leave out as a hole.",
+        explanation="""Rings of one outline share more than `area_tolerance` of its area. COCO has
+            no holes: pycocotools fills all rings, while the even-odd rule leaves out what two of
+            them cover. Write an object with a hole as run lengths, and join other rings.""",
+        bad=_outline([10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40], area=1600),
+        good=_outline(_RING, _OTHER, **_BOTH),
+        check=_overlapping,
+        needs=("rings",),
     ),
 )

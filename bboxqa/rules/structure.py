@@ -275,10 +275,12 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     """S010: outlines of a wrong type, and missing ones where most annotations have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
-    most = 2 * np.count_nonzero(objects & ~none & ~other) > len(form)
-    at, expected = "annotations/segmentation", f"{_OUTLINE}, as most annotations here have"
+    n_outlined, at = np.count_nonzero(objects & ~none & ~other), "annotations/segmentation"
+    are_most = 2 * n_outlined > len(form)
+    others = f"{_OUTLINE}, as {'most' if are_most else f'{n_outlined:,}'} annotations here have"
     yield Rows(other, at=at, expected=_OUTLINE)
-    yield Rows(none & most, at=at, expected=expected)
+    if n_outlined:
+        yield Rows(none, at=at, expected=others, severity=None if are_most else Severity.INFO)
 
 
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
@@ -386,6 +388,13 @@ def _large(document: Document, key: str, of: dict[int, float], what: str, expect
 
     rows, summed = np.array([*of], np.int64), f"{key} is too large in {{share}}"
     return Rows(rows, says, f"annotations/{key}", expected, found, edits, summed)
+
+
+def _ignored(document: Document, _settings: ValidateSettings) -> Checked:
+    """S017: annotations with ignore 1 that are not crowds."""
+    says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"
+    rows, expected = sorted(document.annotations.ignored), "iscrowd 1, or no ignore"
+    yield Rows(rows, says, "annotations/ignore", expected)
 
 
 def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Checked:
@@ -507,21 +516,23 @@ RULES: tuple[Rule, ...] = (
         check=_wrong_container,
     ),
     rule(
-        "S010 warning: segmentation has a wrong type, or is missing while most have one",
+        "S010 warning: segmentation has a wrong type, or is missing while others have one",
         breaks="pycocotools stops at it when masks are evaluated.",
         explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
-            neither, or is missing while more than half of the annotations have one. Draw the
-            outline, or train on boxes only.""",
+            neither, or is missing while other annotations have one; it is an info finding if at
+            most half of them do. Draw the outline, or train on boxes only.""",
         bad=_one({"segmentation": 7}),
         good=_one({"segmentation": _RING}),
         check=_outline,
         requires=("S012",),
     ),
     rule(
-        "S011 warning: area is missing",
-        breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
+        "S011 warning: area is missing or not a number",
+        breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is
+            missing, and with TypeError if it is null, text, a list or an object.""",
         explanation="""The area in square pixels is missing or not a number. The fix computes it
-            from the outline, or from the box if there is none.""",
+            from the outline, or from the box if there is none; text such as "996.0" becomes that
+            number.""",
         bad=_one({"area": ABSENT}),
         good=_one({"area": 600.0}),
         check=_area,
@@ -580,6 +591,16 @@ RULES: tuple[Rule, ...] = (
         good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
         check=_not_examined,
         requires=("F001", "T001", "T002"),
+    ),
+    rule(
+        "S017 warning: ignore is 1 where iscrowd is not",
+        breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
+        explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that
+            the object counts as any other; `bboxqa agree` treats it as a crowd. Write iscrowd 1 to
+            leave the object out, or remove ignore.""",
+        bad=_one({"ignore": 1}),
+        good=_one({"ignore": 0}),
+        check=_ignored,
     ),
     rule(
         "E001 error: result without a score",

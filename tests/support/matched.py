@@ -8,9 +8,10 @@ from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from support.datasets import dataset, object_rows, with_assigned
 
 
-def matched(data, *, threshold=0.5, bootstrap=0, missing="category"):
+def matched(data, *, threshold=0.5, bootstrap=0, missing="category", **more):
     """Return the units of a data set."""
-    settings = AgreeSettings(iou_threshold=(threshold,), bootstrap=bootstrap, missing=missing)
+    more |= {"bootstrap": bootstrap, "missing": missing}
+    settings = AgreeSettings(iou_threshold=(threshold,), **more)
     return matched_units(compared_images(data), settings)
 
 

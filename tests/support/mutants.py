@@ -191,6 +191,11 @@ def p005(document, rng):
     annotation["area"] = width * height / 2
 
 
+def p010(document, rng):
+    outline = one(document, rng)["segmentation"]
+    outline.append([*outline[0]])
+
+
 def p006(document, rng):
     annotation = one(document, rng)
     ring, area = hexagon(600, 400, 100, 60)
@@ -300,6 +305,7 @@ MUTATIONS = {
     "S011": delete(one, "area"),
     "S013": lambda d, rng: d["info"].update(year=pick(rng, "2026", "unknown", 20266)),
     "S012": lambda d, rng: d[pick(rng, "images", "annotations", "categories")].append({}),
+    "S017": update(one, {"ignore": 1}, {"ignore": 1, "iscrowd": 0}),
     "S015": lambda d, rng: one(d, rng).update(
         pick(
             rng,
@@ -350,6 +356,7 @@ MUTATIONS = {
     "P005": p005,
     "P006": p006,
     "P007": update(one, {"bbox": [300, 200, 40, 40]}),
+    "P010": p010,
     "R001": lambda d, rng: mask(d, one(d, rng), swapped=True),
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,

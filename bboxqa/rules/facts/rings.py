@@ -1,7 +1,9 @@
 """Outlines: rings as polygons, their validity and visible parts, and masks read row by row."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,8 @@ _CHUNK = 1 << 14
 _MAX_THREADS = 4
 # Shapely is inexact for larger coordinates, and no image is that large.
 _MAX_COORDINATE = 1e9
+# Annotations of more rings are traced pixels rather than drawn.
+_MOST_RINGS = 50
 # Smaller areas are rounding errors.
 _DUST = 1e-6
 
@@ -92,6 +96,55 @@ def ring_states(document: "Document") -> ByteArray:
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
         list(pool.map(check, range(0, len(rest), _CHUNK)))
     return state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """Annotations of several sound rings that share area."""
+
+    row: IndexArray
+    """(K,) int64. Ascending."""
+    filled: FloatArray
+    """(K,) float64. The area that the rings cover, as pycocotools fills them."""
+    shared: FloatArray
+    """(K,) float64. The sum of the areas of the rings, less `filled`."""
+
+
+def overlapping_rings(document: "Document") -> Overlaps:
+    """Return the annotations whose rings overlap, or lie in each other."""
+    import shapely
+
+    rings, n = document.annotations.rings, len(document.annotations)
+    n_rings = np.bincount(rings.row, minlength=n)
+    sound = document.has_rings & (n_rings > 1) & (n_rings <= _MOST_RINGS)
+    sound[rings.row[document.once(ring_states) != RingState.SOUND]] = False
+    which = usable(rings, np.flatnonzero(sound[rings.row]))
+    row, owner = np.unique(rings.row[which], return_inverse=True)
+    parts = shapes(rings, which)
+    together = shapely.multipolygons(parts, indices=owner) if len(row) else np.zeros(0, object)
+    # Rings that meet nowhere are valid together, which is fast to check.
+    row = row[~shapely.is_valid(together)]
+    found = [parts[owner_rows] for owner_rows in _of_rows(rings.row[which], row)]
+    filled = np.array([shapely.union_all(each).area for each in found], np.float64)
+    total = np.array([shapely.area(each).sum() for each in found], np.float64)
+    kept = np.flatnonzero(total - filled > _DUST)
+    return Overlaps(row[kept], filled[kept], (total - filled)[kept])
+
+
+def _of_rows(owner: IndexArray, rows: IndexArray) -> list[slice]:
+    """Return the slices of sorted owners that equal each row."""
+    ends = np.searchsorted(owner, rows), np.searchsorted(owner, rows, "right")
+    return [slice(*each) for each in np.stack(ends, 1).tolist()]
+
+
+def even_odd_area(document: "Document", row: int) -> tuple[float, bool]:
+    """Return the area of rings that cut each other out, and whether one lies inside another."""
+    import shapely
+
+    parts = shapes(document.annotations.rings, ring_rows(document, row))
+    inner, outer = shapely.STRtree(parts).query(parts, predicate="within")
+    apart = reduce(shapely.symmetric_difference, parts.tolist())
+    return float(apart.area), bool((inner != outer).any())
 
 
 def invalid_reason(rings: Rings, ring: int) -> str:

@@ -65,3 +65,16 @@ def test_expected_share_is_that_of_independent_edges():
     assert found["expected_share"] == pytest.approx(0.457, abs=0.06)
     assert found["identical_share"] == pytest.approx(0.457, abs=0.06)
     assert not found["copied"]
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_boxes_with_other_outlines_are_no_copies(is_same):
+    upper, lower = (
+        [np.array(ring, float)]
+        for ring in ([[0, 0], [30, 0], [0, 40]], [[0, 0], [30, 0], [30, 40]])
+    )
+    rows = [(image, person, 0, (0, 0, 30, 40)) for image in range(9) for person in range(2)]
+    data = dataset(rows, outlines=[upper if is_same or row[1] else lower for row in rows])
+    (found,) = copies(matched(data, similarity="polygon", threshold=0.1, bootstrap=200)).records()
+    assert found["n_identical"] == 9 * is_same
+    assert found["copied"] == is_same

@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from pycocotools import mask as coco_masks
 from support.validation import document_of, findings
 
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.model.shapes.masks import decode_counts
 from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.rules.fixes import fix
 
@@ -98,6 +100,33 @@ def test_boxes_nobody_is_named_for_are_one_annotators_unless_the_image_has_sever
     assert found("D002", {}, {"bbox": NEAR})
     assert found("D002", {}, {"bbox": NEAR}, images=[{"rater_list": ["ann"]}])
     assert not found("D002", {}, {"bbox": NEAR}, images=[{"rater_list": ["ann", "bob"]}])
+
+
+UPPER, LOWER = [[10, 10, 30, 10, 10, 40]], [[30, 10, 30, 40, 10, 40]]
+TRIANGLES = {"segmentation": UPPER}, {"segmentation": LOWER}
+
+
+def as_mask(outline):
+    (ring,) = outline["segmentation"]
+    runs = decode_counts(coco_masks.frPyObjects([ring], 80, 100)[0]["counts"])
+    return {"segmentation": {"size": [80, 100], "counts": runs.tolist()}}
+
+
+@pytest.mark.parametrize("form", [dict, as_mask])
+def test_outlines_that_share_little_of_one_box_are_no_duplicates(form):
+    upper, lower = map(form, TRIANGLES)
+    dog = {"category_id": 2}
+    for code, more in (("D002", {}), ("D003", dog)):
+        assert not found(code, upper, {**lower, **more}, categories=TWO_CLASSES)
+        (finding,) = found(code, upper, {**upper, **more, "bbox": NEAR}, categories=TWO_CLASSES)
+        assert "an IoU of 0.968, and the outline 1, with annotation 1" in finding.message
+        # Without an outline on both, boxes decide.
+        assert found(code, upper, {**more, "bbox": NEAR}, categories=TWO_CLASSES)
+
+
+def test_the_second_and_third_outline_of_one_box_are_compared_as_well():
+    annotations = [TRIANGLES[0], *({**TRIANGLES[1], "note": note} for note in range(3))]
+    assert [each.ids["annotation"] for each in found("D002", *annotations)] == [3, 4]
 
 
 def test_two_categories_of_one_box_are_found():

@@ -3,6 +3,7 @@
 import json
 from random import Random
 
+import numpy as np
 import pytest
 import shapely
 from hypothesis import given
@@ -169,3 +170,45 @@ def test_boxes_beyond_their_image_follow_if_they_lie_elsewhere_than_their_outlin
     assert codes(content, select=("B", "P")) == {"P007"}
     wrong[8]["segmentation"] = [[95, 10, 115, 10, 115, 40, 95, 40]]
     assert codes(content, select=("B",)) == {"B003"}
+
+
+HOLE = [14, 16, 26, 16, 26, 34, 14, 34]
+BESIDE = [20, 10, 40, 10, 40, 40, 20, 40]
+
+
+@pytest.mark.parametrize(
+    ("other", "message", "filled", "shared"),
+    [
+        (HOLE, "a ring lies inside another: pycocotools fills it, 600 px²; as a hole, 384 px²",
+         600, 216),
+        (BESIDE, "rings overlap: pycocotools joins them, 900 px²; by the even-odd rule, 600 px²",
+         900, 300),
+    ],
+)  # fmt: skip
+def test_rings_that_share_area(other, message, filled, shared):
+    bounds = {"bbox": [10, 10, 30 if other is BESIDE else 20, 30]}
+    (found,) = findings(outline([SQUARE, other], area=filled, **bounds), code="P010")
+    assert found.message == f"{message}; expected rings apart"
+    sound = outline([other, SQUARE], area=filled, **bounds)
+    assert codes(sound, select=("B011", "P")) == {"P010"}
+    # An area without what rings share does not fit the outline that pycocotools fills.
+    (area,) = findings(outline([SQUARE, other], area=filled - shared, **bounds), code="B011")
+    assert f"expected {filled}, the area of its outline" in area.message
+    assert not area.edits
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 30)] * 2), min_size=2, max_size=6))
+def test_the_area_that_rings_share_is_that_of_their_pixels(places):
+    rings = [[x, y, x + 8, y, x + 8, y + 8, x, y + 8] for x, y in places]
+    pixels = np.zeros((40, 40), int)
+    for x, y in places:
+        pixels[y : y + 8, x : x + 8] += 1
+    shared = findings(outline(rings), code="P010")
+    filled, cut = int((pixels > 0).sum()), int((pixels % 2).sum())
+    assert bool(shared) == (64 * len(places) - filled > 0.05 * filled + 1)
+    assert not shared or f"{filled:,} px²" in shared[0].message
+    assert not shared or shared[0].message.endswith(f" {cut:,} px²; expected rings apart")
+
+
+def test_rings_that_touch_share_nothing():
+    assert "P010" not in codes(outline([SQUARE, [30, 10, 50, 10, 50, 40, 30, 40]]))
