@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from bboxqa.formats.choices import reading
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.comparison import ComparisonResult
+    from bboxqa.model.consensus import ConsensusResult
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.findings import Finding
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.accept import Acceptance, accept
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
+    from bboxqa.pipelines.consensus.consensus import consensus
     from bboxqa.pipelines.convert import Conversion, convert
     from bboxqa.pipelines.drawing.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
@@ -40,6 +42,7 @@ __all__ = [
     "BboxqaError",
     "ComparisonResult",
     "ConfigError",
+    "ConsensusResult",
     "Conversion",
     "Dataset",
     "DatasetError",
@@ -56,6 +59,7 @@ __all__ = [
     "accept",
     "agree",
     "compare",
+    "consensus",
     "convert",
     "draw",
     "plan",
@@ -73,6 +77,7 @@ _HOME = {
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
+    "ConsensusResult": "bboxqa.model.consensus",
     "Conversion": "bboxqa.pipelines.convert",
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
@@ -89,6 +94,7 @@ _HOME = {
     "accept": "bboxqa.pipelines.accept",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
+    "consensus": "bboxqa.pipelines.consensus.consensus",
     "convert": "bboxqa.pipelines.convert",
     "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",

@@ -11,7 +11,7 @@ from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
 _FIRST = (
-    "validate", "agree", "compare", "convert", "draw", "report", "batch", "plan",
+    "validate", "agree", "consensus", "compare", "convert", "draw", "report", "batch", "plan",
 )  # fmt: skip
 _ALSO = ("accept", "stats", "segments", "simulate", "example", "explain")
 

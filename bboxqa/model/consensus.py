@@ -20,6 +20,8 @@ from bboxqa.model.table import Categorical, Column, Table, text_column
 LINK, SAME = 0.3, 0.7
 """Boxes of two annotators with this IoU can show one object; boxes of one annotator with that IoU
 do."""
+# A kept object whose boxes have a lower mean IoU with the consensus is to be reviewed.
+_WIDE = 0.7
 # The mean IoU of the boxes of an object with the consensus, on data whose truth is known.
 _USUAL_IOU = 0.8
 
@@ -78,6 +80,27 @@ class ConsensusObjects:
         return distance.round(9)
 
     @property
+    def is_near(self) -> BoolArray:
+        """(O,) bool. Whether one vote more or less may keep or drop it: 1 of 2, 2 or 3 of 7."""
+        near: BoolArray = (self.votes < self.asked) & (
+            (self.votes == self.quorum) | (self.votes == self.quorum - 1)
+        )
+        return near
+
+    @property
+    def is_wide(self) -> BoolArray:
+        """(O,) bool. Whether the boxes of a kept object have a mean IoU below 0.7 with it."""
+        wide: BoolArray = self.is_kept & (self.overlap * self.asked < _WIDE * self.votes)
+        return wide
+
+    @property
+    def to_review(self) -> IndexArray:
+        """(R,) int64. The objects that a person should look at, in the order of review."""
+        open_ = self.is_near | self.is_wide | (self.is_tie & self.is_kept)
+        order = self.review_order
+        return order[open_[order]]
+
+    @property
     def review_order(self) -> IndexArray:
         """(O,) int64. The objects in the order of review."""
         return np.lexsort((*self.bbox.T[::-1], self.image, self.margin))
@@ -100,10 +123,15 @@ class ConsensusResult:
     quorum: float | None
     """The quorum that was given: votes, or a share below 1 of those asked."""
     link: float
+    """The least IoU of two boxes of one object."""
+    similarity: str
+    """How boxes were compared, as in `agree`."""
     n_clipped: int
     """Boxes that were cut off at the border of the image."""
     n_again: int
     """Boxes that repeat one of the same annotator."""
+    n_equal: int
+    """Boxes that are exactly equal to one of another annotator."""
     notes: tuple[str, ...] = ()
     """Notes on the data for the reader of the result."""
 

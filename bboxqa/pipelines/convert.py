@@ -162,8 +162,8 @@ def convert_with(
     options = Options(as_predictions=target.as_predictions)
     if target.as_predictions and target.to != "label-studio":
         raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
-    _refuse_inputs(path, source)
-    _check_output(path, to_format, force=target.force)
+    refuse_inputs(path, source)
+    check_output(path, to_format, force=target.force)
     if pseudonyms is not None:
         check_key(pseudonyms, [path])
     content, notes = gather(source, settings, choices, progress, pseudonyms)
@@ -240,7 +240,7 @@ def _given(source: Files) -> list[Path]:
     return list(map(Path, paths_in(source)))
 
 
-def _refuse_inputs(path: Path, source: Files) -> None:
+def refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
     given = _given(source)
     try:
@@ -254,7 +254,7 @@ def _refuse_inputs(path: Path, source: Files) -> None:
     refuse_replacing([path], files_read(given))
 
 
-def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
+def check_output(path: Path, to_format: Writer, *, force: bool) -> None:
     """Refuse an output that exists, or has the name of another kind, before anything is read."""
     is_file, title = _is_file(path, to_format), to_format.title
     layout, end = ("one file", to_format.suffixes[0]) if is_file else ("a folder", "")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.brute import box_iou
+from support.datasets import dataset, random_rows
 
 from bboxqa.model.consensus import LeftOut
 from bboxqa.pipelines.consensus.rule import consensus_of, quorums, votes_of
-from tests.support.brute import box_iou
-from tests.support.datasets import dataset, random_rows
 
 
 def found_of(data, link=0.3, quorum=None):

@@ -1,0 +1,113 @@
+"""`bboxqa consensus`: one data set from the opinions of several annotators."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bboxqa.cli.options import (
+    COMPARE,
+    READING,
+    Command,
+    agree_settings,
+    files_argument,
+    option,
+    options,
+    path_option,
+    reading_of,
+    source_of,
+)
+
+if TYPE_CHECKING:
+    from bboxqa.pipelines.convert import Target
+
+
+@click.command(cls=Command)
+@files_argument()
+@options("annotator", *READING, "similarity")
+@option(
+    "--quorum",
+    group=COMPARE,
+    type=float,
+    metavar="NUMBER",
+    help="Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
+    "of 2, else a third, at least 2.",
+)
+@option(
+    "--iou",
+    group=COMPARE,
+    type=float,
+    default=0.3,
+    metavar="NUMBER",
+    help="Least IoU of two boxes of one object; default 0.3.",
+)
+@path_option("--out", "The file or folder to write; dropped.csv is written beside it.",
+             required=True)  # fmt: skip
+@options("to")
+@option("--lossy", is_flag=True, help="Leave out what the format of --to cannot hold.")
+@options("force", "pseudonyms")
+def consensus(
+    *,
+    paths: tuple[Path, ...],
+    named: tuple[str, ...],
+    quorum: float | None,
+    iou: float,
+    out: Path,
+    to: str | None,
+    lossy: bool,
+    force: bool,
+    pseudonyms: Path | None,
+    **given: Any,
+) -> int:
+    """Merge the opinions of several annotators into one data set.
+
+    \b
+      bboxqa consensus export.json -o merged.json
+      bboxqa consensus ann.json bob.json cid.json -o labels/ --to yolo
+
+    One annotation for each object that enough annotators drew: the median of each edge, and the
+    most frequent category. COCO (default) has who drew it, their ids, the votes of how many asked,
+    and how far the edges are apart. All other annotations are in dropped.csv, with the reason.
+    FILE is what `bboxqa agree` reads.
+
+    \b
+    Exit code 0: written. 2: could not write or run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from dataclasses import replace
+
+    from bboxqa.cli.console import show_notes, tracking
+    from bboxqa.core.pseudonyms import check_key
+    from bboxqa.pipelines.consensus.consensus import consensus_of_files
+    from bboxqa.pipelines.consensus.written import check_targets, write_consensus
+    from bboxqa.pipelines.convert import Target
+    from bboxqa.pipelines.read import AS_COMPARED
+    from bboxqa.report.consensus import text_lines
+
+    choices, settings = reading_of(None, given), agree_settings(None, given)
+    source = source_of(paths, named)
+    target = Target(out, to or "coco", lossy, force)
+    check_targets(target, source)
+    if pseudonyms is not None:
+        check_key(pseudonyms, [out])
+    with tracking() as progress:
+        reading = replace(AS_COMPARED, pseudonyms=pseudonyms, choices=choices, progress=progress)
+        result, ids = consensus_of_files(
+            source, settings, reading, quorum=quorum, iou_threshold=iou
+        )
+        written, notes = write_consensus(result, ids, target)
+    for line in text_lines(result):
+        click.echo(line)
+    click.echo(f"Written: {', '.join(map(str, written))}")
+    click.echo(f"Next: {_next(paths, named, target)}")
+    show_notes((*result.notes, *notes))
+    return 0
+
+
+def _next(paths: tuple[Path, ...], named: tuple[str, ...], target: "Target") -> str:
+    """Return what to type next."""
+    out = shlex.quote(str(target.path))
+    if target.to != "coco":
+        return f"bboxqa validate {out}"
+    read = [*map(str, paths), *(each for pair in named for each in ("--annotator", pair))]
+    return f"bboxqa agree {shlex.join(read)} --reference {out}"

@@ -1,0 +1,237 @@
+"""The consensus of a data set or of files, and the COCO document that holds it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import run_starts
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.memory import gc_paused
+from bboxqa.core.types import Files
+from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import AnnotationFile
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.consensus import LINK, ConsensusResult
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.agree import checked_data
+from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
+from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.refusals import check_files
+
+OWN_KEYS = ("votes", "asked", "drawn_by", "members", "spread", "tie")
+"""The keys of annotations that say how they came about."""
+
+
+def consensus(
+    data: Dataset,
+    *,
+    quorum: float | None = None,
+    iou_threshold: float = LINK,
+    similarity: str = "bbox",
+) -> ConsensusResult:
+    """Return one data set from the opinions of several annotators.
+
+    Boxes of two annotators are joined where they overlap, highest IoU first, and no annotator is in
+    an object twice. An object has the median of each edge and the most frequent category; it is
+    kept if enough of those asked drew it, also counting those who drew nothing.
+
+    Parameters
+    ----------
+    data : Dataset
+        What `read_coco` returns.
+    quorum : float, optional
+        The votes that keep an object, or a share below 1 of those asked. By default one of two,
+        else a third, but at least two.
+    iou_threshold : float
+        Two boxes can show one object if their IoU reaches it.
+    similarity : str
+        How two annotations are compared, as in `agree`.
+
+    Returns
+    -------
+    ConsensusResult
+
+    Raises
+    ------
+    ConfigError
+        If the quorum or the threshold has no meaning.
+    DatasetError
+        If the annotations lack what the similarity compares, or boxes are in another layout.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> result = bboxqa.consensus(bboxqa.read_coco(example_file("fruits")))
+    >>> result
+    <ConsensusResult: 3 of 3 objects kept>
+    >>> result.objects.records()[0]["category"], result.objects.records()[0]["votes"]
+    ('Banana', 3)
+    """
+    check_numbers(quorum, iou_threshold)
+    data = checked_data(data, AgreeSettings(similarity=similarity), "data")
+    votes = votes_of(data, similarity)
+    found = consensus_of(votes.data, iou_threshold, quorum, similarity)
+    has_vote = votes.of >= 0
+    of = np.full(len(votes.of), -1)
+    of[has_vote] = found.of[votes.of[has_vote]]
+    return ConsensusResult(
+        data=data,
+        found=found.objects,
+        of=of,
+        left_out=votes.left_out,
+        shapes=(),
+        quorum=quorum,
+        link=iou_threshold,
+        similarity=similarity,
+        n_clipped=votes.n_clipped,
+        n_again=int(has_vote.sum()) - len(found.of),
+        n_equal=_n_equal(votes.data.annotations),
+        notes=data.notes,
+    )
+
+
+def check_numbers(quorum: float | None, iou_threshold: float) -> None:
+    """Raise ConfigError for a quorum or a threshold that has no meaning."""
+    if quorum is not None and not (0 < quorum < 1 or (quorum >= 1 and quorum == int(quorum))):
+        expected = "expected a whole number of votes, such as 3, or a share below 1, such as 0.5"
+        raise ConfigError(f"is {quorum:g}; {expected}", "quorum")
+    if not 0 < iou_threshold <= 1:
+        raise ConfigError(f"is {iou_threshold:g}; expected above 0, and at most 1", "iou")
+
+
+def _n_equal(of: Annotations) -> int:
+    """Return how many boxes are exactly equal to one of another annotator in their image."""
+    keys = (*of.bbox.T, of.image)
+    order = np.lexsort(keys)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in keys:
+        same &= np.diff(key[order]) == 0
+    number = np.cumsum(np.append(True, ~same))[: len(order)]
+    size = np.diff(run_starts(number), append=len(number))
+    return int(size[size > 1].sum())
+
+
+@dataclass
+class Ids:
+    """The ids of images and categories in files, by name, where files do not differ in them."""
+
+    images: dict[str, Any] = field(default_factory=dict)
+    categories: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, files: Sequence[AnnotationFile]) -> None:
+        """Keep the ids of files."""
+        for file in files:
+            for image in file.images:
+                self.images.setdefault(image_label(image), image.id)
+            for category in file.categories:
+                self.categories.setdefault(category.name, category.id)
+
+
+def _numbers(ids: dict[str, Any], names: Sequence[str]) -> list[int]:
+    """Return an integer for each name: its id, or if these are not unique integers, its place."""
+    known = [ids.get(name) for name in names]
+    are_unique = all(isinstance(each, int) for each in known) and len({*known}) == len(known)
+    return known if are_unique else [*range(1, len(names) + 1)]  # type: ignore[return-value]
+
+
+def consensus_of_files(
+    source: Files,
+    settings: AgreeSettings,
+    reading: Reading,
+    *,
+    quorum: float | None = None,
+    iou_threshold: float = LINK,
+) -> tuple[ConsensusResult, Ids]:
+    """Read files of several annotators; return their consensus, and the ids in the files."""
+    check_numbers(quorum, iou_threshold)
+    ids = Ids()
+
+    def check(
+        paths: Sequence[Path], files: Sequence[AnnotationFile], who: Attribution
+    ) -> tuple[str, ...]:
+        ids.add(files)
+        return check_files(paths, files, who, boxes=True, choices=reading.choices)
+
+    reading = replace(
+        reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
+    )
+    data = read_for(source, settings, reading)
+    given: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
+    return consensus(data, similarity=settings.similarity, **given), ids
+
+
+@gc_paused()
+def coco_document(result: ConsensusResult, ids: Ids | None = None) -> dict[str, Any]:
+    """Return the kept objects as a COCO document; ids are those of the files, if these are given.
+
+    Annotations have the keys votes, asked, drawn_by (the annotators) and members (their ids, one
+    for each), spread (how far the left, top, right and bottom edges are apart, in pixels) and tie.
+    """
+    data, ids = result.data, ids or Ids()
+    images = _numbers(ids.images, data.image_names)
+    categories = _numbers(ids.categories, data.category_names)
+    sizes = data.image_size.tolist()
+    return {
+        "images": [
+            {"id": number, "file_name": name}
+            | ({"width": width, "height": height} if width and height else {})
+            for number, name, (width, height) in zip(images, data.image_names, sizes, strict=True)
+        ],
+        "categories": [_category(data, place, number) for place, number in enumerate(categories)],
+        "annotations": [*_annotations(result, images, categories)],
+    }
+
+
+def _category(data: Dataset, place: int, number: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": number, "name": data.category_names[place]}
+    if data.supercategories and data.supercategories[place]:
+        found["supercategory"] = data.supercategories[place]
+    if data.joint_names and data.joint_names[place]:
+        found["keypoints"] = [*data.joint_names[place]]
+        if data.limbs and data.limbs[place]:
+            found["skeleton"] = [[one + 1, other + 1] for one, other in data.limbs[place]]
+    return found
+
+
+def _annotations(
+    result: ConsensusResult, images: Sequence[int], categories: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the kept objects as annotations."""
+    found, of = result.found, result.data.annotations
+    names = result.data.annotator_names
+    drawn = np.flatnonzero(result.of >= 0)
+    drawn = drawn[np.lexsort((of.id[drawn], of.annotator[drawn], result.of[drawn]))]
+    bounds = np.searchsorted(result.of[drawn], np.arange(len(found) + 1)).tolist()
+    members = of.own_id[drawn].tolist() if of.own_id is not None else of.id[drawn].tolist()
+    people = of.annotator[drawn].tolist()
+    # Sums and means of edges have digits that are noise.
+    columns = (found.image, found.category, found.bbox.round(6), found.votes, found.asked,
+               found.spread.round(2), found.is_tie)  # fmt: skip
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    number = 0
+    for place, (image, category, bbox, votes, asked, spread, tie) in enumerate(rows):
+        if not found.is_kept[place]:
+            continue
+        number += 1
+        own = slice(bounds[place], bounds[place + 1])
+        yield {
+            "id": number,
+            "image_id": images[image],
+            "category_id": categories[category],
+            "bbox": bbox,
+            "area": round(bbox[2] * bbox[3], 6),
+            "iscrowd": 0,
+            **(result.shapes[place] if result.shapes else {}),
+            "votes": votes,
+            "asked": asked,
+            "drawn_by": [names[each] for each in people[own]],
+            "members": members[own],
+            "spread": spread,
+            "tie": tie,
+        }

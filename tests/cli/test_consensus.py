@@ -1,0 +1,204 @@
+"""`bboxqa consensus`: what it writes, in COCO and other formats, and what it says."""
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cli import run
+
+import bboxqa
+from bboxqa.pipelines.consensus.consensus import coco_document
+
+SIMULATED = Path("tests/data/simulated.json").resolve()
+PEOPLE = ("ann", "bob", "cid")
+
+
+def document(boxes, *, asked=PEOPLE, size=(100, 100), **image):
+    """Return COCO of boxes by annotator; each is x, y, width, height, and maybe a category."""
+    named = [(who, box) for who, own in boxes.items() for box in own]
+    names = sorted({box[4] for _, box in named if len(box) > 4} | {"cat"})
+    return {
+        "images": [{"id": 7, "file_name": "a.jpg", "annotators": [*asked], **image}
+                   | dict(zip(("width", "height"), size, strict=True))],
+        "categories": [{"id": 10 + n, "name": name} for n, name in enumerate(names)],
+        "annotations": [
+            {"id": number, "image_id": 7, "bbox": [*box[:4]], "annotator": who,
+             "category_id": 10 + names.index(box[4] if len(box) > 4 else "cat")}
+            for number, (who, box) in enumerate(named)
+        ],
+    }  # fmt: skip
+
+
+def written(folder, content, *options, name="export.json", out="merged.json"):
+    (folder / name).write_text(json.dumps(content))
+    return run("consensus", name, "-o", out, *options, cwd=folder)
+
+
+def rows_of(path):
+    return [*csv.DictReader(path.read_text().splitlines())]
+
+
+def test_the_merged_file_says_who_drew_what_and_dropped_csv_the_rest(tmp_path):
+    boxes = {"ann": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
+    found = written(tmp_path, document(boxes))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.splitlines() == [
+        (
+            "1 image, 3 annotations, 3 annotators named by the key 'annotator' on annotations: "
+            "ann, bob, cid"
+        ),
+        "",
+        "1 object kept, 1 dropped: kept with 2 of 3 votes",
+        "2 annotations in them, 1 outvoted",
+        "Worth a look: 2 objects: 2 near the quorum",
+        "Written: merged.json, dropped.csv",
+        "Next: bboxqa agree export.json --reference merged.json",
+    ]
+    merged = json.loads((tmp_path / "merged.json").read_text())
+    assert merged["images"] == [{"id": 7, "file_name": "a.jpg", "width": 100, "height": 100}]
+    assert merged["annotations"] == [
+        {
+            "id": 1, "image_id": 7, "category_id": 10, "bbox": [11, 10, 20, 20], "area": 400,
+            "iscrowd": 0, "votes": 2, "asked": 3, "drawn_by": ["ann", "bob"], "members": [0, 2],
+            "spread": [2, 0, 2, 0], "tie": False,
+        }
+    ]  # fmt: skip
+    assert rows_of(tmp_path / "dropped.csv") == [
+        {
+            "image": "a.jpg", "annotator": "ann", "id": "1", "category": "cat", "x": "60.0",
+            "y": "60.0", "width": "9.0", "height": "9.0", "reason": "outvoted: 1 of 3 drew it",
+        }
+    ]  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_each_annotation_is_a_member_or_dropped_and_shuffling_changes_no_byte(seed):
+    rng = random.Random(seed)
+    boxes = {
+        who: [
+            (rng.randint(-5, 30), rng.randint(-5, 30), rng.randint(1, 20), rng.randint(1, 20),
+             rng.choice("xyz")) for _ in range(rng.randint(1, 8))
+        ]
+        for who in PEOPLE
+    }  # fmt: skip
+    content = document(boxes, size=(32, 32))
+    content["annotations"][0]["iscrowd"] = 1
+    first = bboxqa.consensus(bboxqa.read_coco(content))
+    merged = coco_document(first)
+    members = [number for each in merged["annotations"] for number in each["members"]]
+    dropped = [int(each["id"]) for each in first.dropped.records()]
+    assert sorted(members + dropped) == [*range(len(content["annotations"]))]
+    people = {each["id"]: each["annotator"] for each in content["annotations"]}
+    for each in merged["annotations"]:
+        assert each["drawn_by"] == [people[member] for member in each["members"]]
+        assert each["votes"] == len({*each["drawn_by"]})
+    for each in content.values():
+        rng.shuffle(each)
+    again = bboxqa.consensus(bboxqa.read_coco(content))
+    assert json.dumps(coco_document(again)) == json.dumps(merged)
+    assert again.dropped.records() == first.dropped.records()
+
+
+def test_a_shuffled_file_gives_the_same_bytes(tmp_path):
+    content = json.loads(SIMULATED.read_text())
+    written(tmp_path, content)
+    outputs = [tmp_path / "merged.json", tmp_path / "dropped.csv"]
+    first = [each.read_bytes() for each in outputs]
+    for each in ("images", "categories", "annotations"):
+        random.Random(3).shuffle(content[each])
+    written(tmp_path, content, "--force")
+    assert [each.read_bytes() for each in outputs] == first
+
+
+def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
+    boxes = {"ann": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
+    found = written(tmp_path, document(boxes, asked=["ann", "bob"]))
+    assert "2 objects kept, 0 dropped: kept with 1 of 2 votes" in found.stdout
+    assert "both drew 1 object, and nearly all such are right; one alone drew 1" in found.stdout
+    assert "Worth a look: 1 object: 1 drawn by 1 of 2" in found.stdout
+    found = written(tmp_path, document(boxes, asked=["ann", "bob"]), "--quorum", "2", "--force")
+    assert "1 object kept, 1 dropped: kept with 2 of 2 votes" in found.stdout
+
+
+def test_equal_boxes_are_pre_drawn(tmp_path):
+    boxes = {"ann": [(10, 10, 20, 20)], "bob": [(10, 10, 20, 20)], "cid": [(11, 10, 20, 20)]}
+    found = written(tmp_path, document(boxes))
+    assert (
+        "Warning: 67 % of the boxes are exactly equal to one of another annotator" in found.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("to", "out"),
+    [("cvat", "m.xml"), ("label-studio", "m.json"), ("csv", "m.csv"), ("yolo", "labels")],
+)
+def test_other_formats_hold_the_same_objects(tmp_path, to, out):
+    coco = written(tmp_path, json.loads(SIMULATED.read_text()))
+    assert coco.returncode == 0
+    found = written(tmp_path, json.loads(SIMULATED.read_text()), "--to", to, "--force", out=out)
+    assert found.returncode == 0
+    assert f"Next: bboxqa validate {out}\n" in found.stdout
+    assert "left out: votes, asked, drawn_by, members, spread, tie of annotations" in found.stderr
+    run("convert", out, "back.json", "--to", "coco", "--image-size", "320x240", cwd=tmp_path)
+    boxes = []
+    for name in ("merged.json", "back.json"):
+        content = json.loads((tmp_path / name).read_text())
+        images = {each["id"]: each["file_name"].partition(".")[0] for each in content["images"]}
+        boxes.append(
+            sorted((images[e["image_id"]], *(round(x, 1) for x in e["bbox"]))
+                   for e in content["annotations"])
+        )  # fmt: skip
+    assert [e[0] for e in boxes[1]] == [e[0] for e in boxes[0]]
+    for own, back in zip(*boxes, strict=True):
+        assert own[1:] == pytest.approx(back[1:], abs=0.11)
+
+
+def test_agree_scores_each_annotator_against_the_merged_file(tmp_path):
+    written(tmp_path, json.loads(SIMULATED.read_text()))
+    found = run("agree", "export.json", "--reference", "merged.json", cwd=tmp_path)
+    assert found.returncode == 0
+    assert "merged.json" in found.stdout
+    assert run("validate", "merged.json", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--quorum", "1.5"], "--quorum is 1.5; expected a whole number of votes, such as 3"),
+        (["--quorum", "0"], "--quorum is 0; expected a whole number of votes, such as 3"),
+        (["--iou", "0"], "--iou is 0; expected above 0, and at most 1"),
+        (["--to", "yolo"], "merged.json: is no name of YOLO detect, which is a folder"),
+        (["--similarity", "polygon"], "has no segmentation"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(tmp_path, options, error):
+    boxes = {who: [(10, 10, 20, 20)] for who in PEOPLE}
+    found = written(tmp_path, document(boxes), *options)
+    assert (found.returncode, error in found.stderr) == (2, True), found.stderr
+    assert not (tmp_path / "merged.json").exists()
+
+
+def test_outputs_and_inputs_are_not_replaced(tmp_path):
+    content = document({who: [(10, 10, 20, 20)] for who in PEOPLE})
+    assert written(tmp_path, content).returncode == 0
+    again = written(tmp_path, content)
+    assert "merged.json: already exists" in again.stderr
+    (tmp_path / "merged.json").unlink()
+    assert "dropped.csv: already exists" in written(tmp_path, content).stderr
+    own = written(tmp_path, content, "--force", out="export.json")
+    assert (own.returncode, "export.json" in own.stderr) == (2, True)
+    one = written(tmp_path, document({"ann": [(1, 1, 5, 5)]}, asked=["ann"]), "--force")
+    assert (one.returncode, "annotator" in one.stderr) == (2, True)
+
+
+def test_pseudonyms_replace_names(tmp_path):
+    content = document({who: [(10, 10, 20, 20)] for who in PEOPLE})
+    found = written(tmp_path, content, "--pseudonyms", "key.json")
+    assert found.returncode == 0
+    text = (tmp_path / "merged.json").read_text()
+    assert "ann" not in json.loads(text)["annotations"][0]["drawn_by"]
