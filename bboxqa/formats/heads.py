@@ -6,8 +6,11 @@ called, and what to do with it.
 
 import codecs
 import re
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
+
+import msgspec
 
 HEAD = 1 << 16
 """Number of bytes from which formats recognise a file."""
@@ -27,15 +30,20 @@ _COLUMNS = (
     "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels."
 )
 _LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
-_BYTES, _ARCHIVE, _XML, _JSON, _NAMED = "bytes", "archive", "xml", "json", "named"
+_BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"
 _NO_COCO = rb'(?!.*"images"\s*:)'
+_ITEM = rb"(?:\[\s*)?\{"
+_FLOAT = rb" -?\d+(?:\.\d+)?"
+_IN_TOOL = "Export COCO JSON, or a table of boxes, from {}."
+_BY_JQ = "Convert it: jq '{}' FILE > OUT.json"
+_DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
 
 class _Signature(NamedTuple):
     kind: str
     group: str
-    """Where the pattern applies: to bytes, XML without blanks, or JSON without blanks. Kinds that
-    are "named" are recognised elsewhere."""
+    """Where the pattern applies: to bytes, XML without blanks, JSON without blanks, or files named
+    .txt. Kinds that are "named" are recognised elsewhere."""
     pattern: bytes
     what: str
     advice: str
@@ -154,6 +162,49 @@ _SIGNATURES = tuple(
          rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
          rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
          "JSON of V7 Darwin", _MEASURED),
+        ("Hasty", _JSON, rb'\{(?=.*"export_format_version"\s*:).*"label_classes"\s*:',
+         "JSON of Hasty", _IN_TOOL.format("Hasty")),
+        ("Cityscapes", _JSON, rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
+         "JSON of Cityscapes", _DATUMARO.format("cityscapes")),
+        ("BDD100K", _JSON, _ITEM + rb'(?=.*"category"\s*:).*"(?:box2d|poly2d)"\s*:',
+         "JSON of BDD100K",
+         "Convert it by its own program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
+        ("SA-1B", _JSON,
+         rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"(?:predicted_iou|crop_box)"\s*:',
+         "JSON of SA-1B",
+         _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
+                       "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
+                       '[{id: 1, name: "object"}]}')),
+        ("Dataloop", _JSON,
+         rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"(?:itemId|itemMetadata)"\s*:',
+         "JSON of Dataloop",
+         'In Python: dtlpy.Converter().convert_dataset(DATASET, to_format="coco", local_path=OUT)'),
+        ("SuperAnnotate", _JSON,
+         (rb'\{(?=.*"metadata"\s*:\s*\{)(?=.*"instances"\s*:\s*\[)'
+          rb'.*"(?:classId|className|projectId)"\s*:'),
+         "JSON of SuperAnnotate", _IN_TOOL.format("SuperAnnotate")),
+        ("Encord", _JSON, _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:',
+         "JSON of Encord", _IN_TOOL.format("Encord")),
+        ("Scale", _JSON, _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:',
+         "JSON of Scale", _IN_TOOL.format("Scale, or a script of it")),
+        ("Kili", _JSON, _ITEM + rb'.*"jsonResponse"\s*:', "JSON of Kili", _IN_TOOL.format("Kili")),
+        ("VoTT", _JSON,
+         rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:).*|.*"securityToken"\s*:.*"videoSettings"\s*:)',
+         "JSON of VoTT", "In VoTT, export Pascal VOC, or CSV."),
+        ("Lightly", _JSON, rb'\{\s*"file_name"\s*:.*"predictions"\s*:\s*\[',
+         "predictions of Lightly",
+         "Name the COCO JSON that they were made from, or write them as COCO results."),
+        ("detectron2", _JSON, rb'\[\s*\{.*"bbox_mode"\s*:', "dicts of detectron2",
+         "In Python: detectron2.data.datasets.convert_to_coco_json(NAME_OF_DATASET, OUT)"),
+        ("Label Studio inside", _JSON, _ITEM + rb'(?=.*"from_name"\s*:).*"result"\s*:\s*\[',
+         "Label Studio's own JSON inside another object",
+         _BY_JQ.format('[.. | objects | select(has("annotations"))]')),
+        ("KITTI", _TEXT, rb"[A-Za-z_]+(?:" + _FLOAT + rb"){14,15}\s*(?:\n|\Z)",
+         "labels of KITTI", _DATUMARO.format("kitti")),
+        ("MOT", _TEXT, rb"\d+(?:, ?-?\d+(?:\.\d+)?){5,9}\s*(?:\n|\Z)",
+         "a table of MOT without a header", _DATUMARO.format("mot_seq")),
+        ("WIDER FACE", _TEXT, rb"[^\n]+\.jpe?g\s*\n\d+\s*\n\d+(?: -?\d+){3,9}\s*(?:\n|\Z)",
+         "the list of WIDER FACE", _DATUMARO.format("wider_face")),
         ("binary", _NAMED, b"", "not text",
          "Open it in the tool that wrote it, and export COCO JSON from there."),
         ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),
@@ -207,7 +258,28 @@ def begins(kind: str, head: bytes) -> bool:
     >>> begins("VOC", b"<annotation><filename>a.jpg"), begins("VOC", b"<annotations><image>")
     (True, False)
     """
-    return _pattern(kind).match(plain_head(head)) is not None
+    is_like = _pattern(kind).match(plain_head(head)) is not None
+    return is_like and not (kind == "Label Studio" and _is_around_tasks(plain_head(head)))
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[\[{]|[\]}]')
+_OF_TASKS = {
+    b'"annotations"', b'"completions"', b'"predictions"', b'"result"', b'"annotation_id"',
+    b'"lead_time"',
+}  # fmt: skip
+
+
+def _is_around_tasks(head: bytes) -> bool:
+    """Return whether JSON has tasks of Label Studio inside another object, not at its top."""
+    depth, keys, top = 0, set(), 1 + head.startswith(b"[")
+    for token in _TOKEN.finditer(head):
+        if token[0] in b"[{":
+            depth += 1
+        elif token[0] in b"]}":
+            depth -= 1
+        elif token[1] and depth == top:
+            keys.add(token[0].removesuffix(token[1]))
+    return keys.isdisjoint(_OF_TASKS) and _pattern("Label Studio inside").match(head) is not None
 
 
 def _first(group: str, head: bytes) -> str | None:
@@ -223,7 +295,45 @@ def json_kind_of(head: bytes) -> str | None:
     >>> json_kind_of(b'{"version": "5.2", "shapes": []}')
     'LabelMe'
     """
-    return _first(_JSON, plain_head(head))
+    plain = plain_head(head)
+    found = _first(_JSON, plain)
+    is_around = found == "Label Studio" and _is_around_tasks(plain)
+    return "Label Studio inside" if is_around else found
+
+
+_NEXT_LINE = re.compile(rb"\n(?=\s*\{)")
+_FIRST_LINE = re.compile(rb"(\{[^\n]*\})[ \t\r]*\n\s*\{")
+
+
+def is_lines(head: bytes) -> bool:
+    r"""Return whether a text begins like JSON Lines, whose objects are not whole files of COCO.
+
+    Examples
+    --------
+    >>> is_lines(b'{"a": {"images": []}}\n{"a": 1}'), is_lines(b'{\n"a": 1}')
+    (True, False)
+    """
+    if (first := _FIRST_LINE.match(plain_head(head))) is not None:
+        with suppress(msgspec.DecodeError, RecursionError):
+            keys = msgspec.json.decode(first[1], type=dict[str, msgspec.Raw]).keys()
+            return not keys >= {"images", "annotations"}
+    return False
+
+
+def as_list(text: bytes) -> bytes:
+    """Return JSON Lines as a list, in which each byte is one place later; other text as it is."""
+    return b"[" + _NEXT_LINE.sub(b",", text) + b"]" if is_lines(text[:HEAD]) else text
+
+
+def text_kind_of(head: bytes) -> str | None:
+    r"""Return the kind of lines of another program, in a file named .txt.
+
+    Examples
+    --------
+    >>> text_kind_of(b"Car 0.00 0 -1.57 1 2 3 4 -1 -1 -1 -1 -1 -1 -1\n"), text_kind_of(b"a b")
+    ('KITTI', None)
+    """
+    return _first(_TEXT, plain_head(head))
 
 
 def kind_of(head: bytes) -> str | None:

@@ -19,15 +19,18 @@ from bboxqa.formats.heads import (
     begins,
     is_dota_head,
     is_label_head,
+    is_lines,
     is_meta_head,
     is_names_file,
     is_names_head,
     is_shape_head,
     is_via_head,
+    json_kind_of,
 )
 from bboxqa.formats.label_folders import LabelFolders
 from bboxqa.formats.member import is_archive
 from bboxqa.formats.records import WHOLE
+from bboxqa.formats.scanner import LIST, begins_with_results
 from bboxqa.formats.source import (
     archive_around,
     are_subsets,
@@ -116,13 +119,20 @@ def _is_table(path: Path) -> bool:
 
 def _has_boxes(path: Path, said: Mapping[str, str]) -> bool:
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
-    if not path.name.lower().endswith(TABLES):
+    if not path.name.lower().endswith(TABLES) and not _is_rows(head_of(path)):
         return False
     from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.box_tables.reader import header_in
 
     header = header_in(members_of(path)[0])
     return bool(header) and (bool(said) or not columns_of(header, {}).problem)
+
+
+def _is_rows(head: bytes) -> bool:
+    """Return whether JSON is rows of a table, as a list or in lines, and of no tool."""
+    if json_kind_of(head) is not None or begins_with_results(head):
+        return False
+    return is_lines(head) or LIST.match(head) is not None
 
 
 _VOC = LabelFolders(".xml", lambda head, _strict: begins("VOC", head))
@@ -248,7 +258,7 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     if is_archive(head_of(path)):
         return [*_sure_of(path, identity_of(path))]
     found = _most_sure(path)
-    is_table = not found and bool(choices.columns) and _has_boxes(path, choices.columns)
+    is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
 
 

@@ -24,6 +24,7 @@ from bboxqa.formats.heads import (
     WHAT,
     is_without_coco,
     json_kind_of,
+    text_kind_of,
 )
 from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
@@ -449,8 +450,10 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         problem = f"{folder}: no file that matches {pattern!r} is of a known format ({some})"
         return DatasetError([problem])
     problem = f"{folder}: no file in this folder is of a known format ({some})"
-    named = (each for each in files if each.name.lower().endswith((*ends, *ARCHIVES)))
-    if (file := next(named, None)) is not None:
+    named = [each for each in files if each.name.lower().endswith((*ends, *ARCHIVES))]
+    texts = [each for each in files if each.name.lower().endswith(".txt")][:_LOOKED_AT]
+    named += [each for each in texts if text_kind_of(head_of(each)) is not None]
+    if (file := next(iter(named), None)) is not None:
         try:
             listed(file)
         except DatasetError as error:

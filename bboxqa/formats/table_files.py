@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
-from bboxqa.formats.tables.rows import Delimited, JsonLines, Parquet, TableFile
+from bboxqa.formats.tables.rows import Delimited, JsonArray, JsonLines, Parquet, TableFile
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 
 _SUCH_AS = 'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob": "dog"}.'
@@ -18,10 +18,10 @@ _SUCH_AS = 'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob"
 def open_table(path: str | Path) -> TableFile:
     """Read a table of texts and numbers.
 
-    The table is CSV or TSV, JSON lines (``.jsonl``, ``.ndjson``, or beginning with a brace) or
-    Parquet. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark. The delimiter is the most
-    frequent of tab, comma and semicolon in the first line. Raises DatasetError if the file does not
-    exist, is empty, or has another format.
+    The table is CSV or TSV, JSON lines (``.jsonl``, ``.ndjson``, or beginning with a brace), a
+    JSON array of objects, or Parquet. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+    The delimiter is the most frequent of tab, comma and semicolon in the first line. Raises
+    DatasetError if the file does not exist, is empty, or has another format.
     """
     path = Path(path)
     name = str(path)
@@ -44,13 +44,11 @@ def open_table(path: str | Path) -> TableFile:
 
 
 def _json_lines(name: str, text: str) -> TableFile:
-    if text.lstrip()[0] == "[":
-        problem = f"{name}: begins with a list; expected one object a line"
-        raise DatasetError([problem], f"Convert it: jq -c '.[]' {name} > table.jsonl")
-    if not _is_object(text.lstrip().partition("\n")[0]) and _is_object(text):
+    is_list = text.lstrip()[0] == "["
+    if not is_list and not _is_object(text.lstrip().partition("\n")[0]) and _is_object(text):
         problem = f"{name}: is one JSON object over several lines; expected one object a line"
         raise DatasetError([problem], _SUCH_AS)
-    table = JsonLines(name, text)
+    table = (JsonArray if is_list else JsonLines)(name, text)
     if not table.header:
         problem = "is an object without keys; expected the names of columns"
         raise DatasetError([f"{name}: line 1: {problem}"], _SUCH_AS)

@@ -20,9 +20,11 @@ from bboxqa.formats.heads import (
     as_utf8,
     is_dota_head,
     is_label_head,
+    is_lines,
     is_without_coco,
     json_kind_of,
     kind_of,
+    text_kind_of,
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
@@ -163,14 +165,16 @@ def foreign_kind(path: Path) -> str | None:
     """
     head, suffix = _head(path), path.suffix.lower()
     if suffix == ".json":
-        return json_kind_of(head)
+        return json_kind_of(head) or ("table" if is_lines(head) else None)
     if suffix == ".txt":
         text = as_utf8(head)
         if is_label_head(text, strict=True) or is_dota_head(text):
             return "DOTA" if is_dota_head(text) else "YOLO"
+        if (kind := text_kind_of(text)) is not None:
+            return kind
     if (kind := kind_of(head)) is not None:
         return kind
-    if suffix in _LINES and not IS_COCO.match(head):
+    if is_lines(head) or (suffix in _LINES and not IS_COCO.match(head)):
         return json_kind_of(head) or ("table" if _header_of(head) else None)
     is_cells = suffix in _CELLS and path.exists() and head.lstrip(_BLANK)[:1] not in (b"[", b"{")
     return "table" if is_cells else _SUFFIXES.get(suffix) if head else None

@@ -7,6 +7,7 @@ import zipfile
 import pytest
 from support.cli import run
 
+from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.sources import list_files
 
@@ -86,6 +87,84 @@ FILES = [
         '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
         "is XML of Pascal VOC turned into JSON; expected COCO JSON",
     ),
+    ("a.json", '{"imgHeight": 9, "imgWidth": 9, "objects": []}', "is JSON of Cityscapes; expected"),
+    (
+        "a.json",
+        '[{"name": "a", "labels": [{"category": "car", "box2d": {"x1": 1}}]}]',
+        "is JSON of BDD100K; expected",
+    ),
+    (
+        "a.json",
+        '{"image": {"image_id": 1}, "annotations": [{"predicted_iou": 0.9}]}',
+        "is JSON of SA-1B; expected",
+    ),
+    (
+        "a.json",
+        '{"filename": "/a.jpg", "annotations": [{"itemId": "6", "coordinates": []}]}',
+        "is JSON of Dataloop; expected",
+    ),
+    (
+        "a.json",
+        '{"export_format_version": "1.1", "label_classes": [], "images": [{"labels": []}]}',
+        "is JSON of Hasty; expected",
+    ),
+    (
+        "a.json",
+        '{"metadata": {"name": "a.jpg"}, "instances": [{"classId": 7, "points": []}]}',
+        "is JSON of SuperAnnotate; expected",
+    ),
+    (
+        "a.json",
+        '[{"label_hash": "1", "data_units": {"a": {"labels": {"objects": []}}}}]',
+        "is JSON of Encord; expected",
+    ),
+    (
+        "a.json",
+        '[{"task_id": "1", "response": {"annotations": [{"left": 1, "top": 2}]}}]',
+        "is JSON of Scale; expected",
+    ),
+    (
+        "a.json",
+        '[{"id": "1", "labels": [{"jsonResponse": {"JOB": {"annotations": []}}}]}]',
+        "is JSON of Kili; expected",
+    ),
+    (
+        "a.json",
+        '{"asset": {"name": "a.jpg"}, "regions": [{"tags": ["cat"]}], "version": "2.1.0"}',
+        "is JSON of VoTT; expected",
+    ),
+    (
+        "a.json",
+        '{"file_name": "a.png", "predictions": [{"category_id": 0, "bbox": [1, 2, 3, 4]}]}',
+        "is predictions of Lightly; expected",
+    ),
+    (
+        "a.json",
+        '[{"file_name": "a.jpg", "annotations": [{"bbox": [1, 2, 3, 4], "bbox_mode": 0}]}]',
+        "is dicts of detectron2; expected",
+    ),
+    (
+        "a.json",
+        '{"tasks": [{"id": 1, "annotations": [{"result": [{"from_name": "l"}]}]}]}',
+        "is Label Studio's own JSON inside another object; expected COCO JSON",
+    ),
+    ("a.txt", "Truck 1.0 0 -1 0 1 2 3 -1 -1 -1 -1 -1 -1 -1\n", "is labels of KITTI; expected"),
+    (
+        "a.txt",
+        "1,1,794.2,47.5,71.2,174.8,1,1,0.8\n",
+        "is a table of MOT without a header; expected",
+    ),
+    ("a.txt", "0--Parade/a.jpg\n1\n1 2 2 2 0 0 0 0 0 0 \n", "is the list of WIDER FACE; expected"),
+    (
+        "a.json",
+        '{"a": {"images": [{"annotations": []}]}}\n{"a": 1}\n',
+        "is a table with the columns a; expected columns of images and boxes",
+    ),
+    (
+        "a.manifest",
+        '{"source-ref": "a"}\n{"source-ref": "b"}\n',
+        "is a table with the columns source-ref; expected columns of images and boxes",
+    ),
     ("a.npy", b"\x93NUMPY\1\0v\0{", "is a file of NumPy arrays; expected COCO JSON"),
     ("a.pt", packed("archive/data.pkl", b"\x80\2."), "is a file of PyTorch; expected COCO JSON"),
     ("a.pkl", b"\x80\4\x95\0.", "is pickled Python objects, which could run any code; expected"),
@@ -141,9 +220,26 @@ def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name,
             list_files([source])
 
 
+def test_labels_of_other_programs_are_named_in_a_folder(tmp_path):
+    (tmp_path / "label_2").mkdir()
+    written(tmp_path / "label_2" / "a.txt", "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n")
+    with pytest.raises(DatasetError, match=r"a\.txt: is labels of KITTI; expected"):
+        list_files([tmp_path])
+
+
 def test_an_empty_label_file_is_no_broken_json(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("\n")
     with pytest.raises(DatasetError, match="is empty; expected COCO JSON") as error:
         list_files([path])
     assert "name the folder of all labels" in str(error.value)
+
+
+def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):
+    value = {"x": 1, "y": 1, "width": "wide", "height": 9, "rectanglelabels": ["cat"]}
+    result = {"type": "rectanglelabels", "from_name": "l", "original_width": 9, "value": value}
+    task = {"data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [result]}]}
+    path = tmp_path / "a.json"
+    path.write_text("".join(f"{json.dumps({'id': n, **task})}\n" for n in range(2)))
+    found = [(each.code, each.spot.line) for each in validate(path, select=["T001"]).findings]
+    assert found == [("T001", 1), ("T001", 2)]

@@ -178,7 +178,7 @@ HEAD = "unit,annotator,value\n"
         (b"a\0b", {}, "line 1: contains a zero byte"),
         (b"PK\x03\x04", {}, "is a zip archive"),
         (b"\x1f\x8b", {}, "is compressed"),
-        ("[1]", {"name": "t.json"}, "begins with a list; expected one object a line"),
+        ("[1]", {"name": "t.json"}, "line 1: is not a JSON object"),
         ('{"unit": 1}\n[2]\n', {}, "line 2: is not a JSON object"),
         ('{"unit": 1, "annotator": 2, "value": [3]}', {}, "line 1: value is a list"),
         ("unit,annotator,value,n\na,x,1,2\na,y,1,3\n", {"n_options": "n"},

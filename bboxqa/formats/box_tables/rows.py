@@ -2,6 +2,10 @@
 
 import csv
 import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,12 +16,15 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.tables.rows import (
     Delimited,
+    JsonArray,
     JsonLines,
     Parquet,
     TableFile,
     delimiter_of,
 )
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
+
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def table_in(member: Member) -> TableFile:
@@ -27,7 +34,8 @@ def table_in(member: Member) -> TableFile:
         source = member.shown if member.is_file else io.BytesIO(member.read())
         return Parquet(member.shown, source)
     text = decoded(member.shown, member.read())
-    return (JsonLines if text.lstrip()[:1] == "{" else Delimited)(member.shown, text)
+    kinds = {"{": JsonLines, "[": JsonArray}
+    return kinds.get(text.lstrip()[:1], Delimited)(member.shown, text)
 
 
 def header_of(head: bytes) -> list[str]:
@@ -44,6 +52,10 @@ def header_of(head: bytes) -> list[str]:
         # The last character may be cut off.
         lines = head[:-4].decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("["):
+        found = list(dict.fromkeys(name for row in _first_rows("\n".join(lines)) for name in row))
+        # A list with COCO's keys is one of results without a score, or of annotations.
+        return [] if {"image_id", "category_id"} <= {*found} else found
     if first.lstrip().startswith("{"):
         return list(dict.fromkeys(name for line in lines for name in _keys(line)))
     try:
@@ -51,6 +63,15 @@ def header_of(head: bytes) -> list[str]:
     except csv.Error:
         return []
     return [cell.strip() for cell in cells]
+
+
+def _first_rows(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects at the beginning of a list, which may be cut off."""
+    place, decode = text.index("[") + 1, json.JSONDecoder().raw_decode
+    with suppress(ValueError, RecursionError):
+        while (between := _BETWEEN.match(text, place)) is not None:
+            row, place = decode(text, between.end())
+            yield row if isinstance(row, dict) else {}
 
 
 def _keys(line: str) -> list[str]:

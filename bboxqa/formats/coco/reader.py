@@ -20,6 +20,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
+from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken, turned_note
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
@@ -186,7 +187,7 @@ def _converted(
 def _recognises(path: Path) -> int:
     """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
     head = head_of(path)
-    if _IMAGES.match(head):
+    if _has_images(head):
         return 2
     is_json = path.suffix.lower() == ".json"
     return int(is_json or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"))
@@ -194,7 +195,13 @@ def _recognises(path: Path) -> int:
 
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
-    return _IMAGES.match(head_of(path)) is not None
+    return _has_images(head_of(path))
+
+
+def _has_images(head: bytes) -> bool:
+    """Return whether a text begins like COCO with a list of images, and is of no other tool."""
+    is_like = _IMAGES.match(head) is not None
+    return is_like and not begins("Hasty", head) and not is_lines(head)
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, read_path)

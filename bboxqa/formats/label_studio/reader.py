@@ -12,6 +12,7 @@ import msgspec
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
+from bboxqa.formats.heads import as_list
 from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio import regions as shapes
 from bboxqa.formats.label_studio.images import image_names, images_of, short_path
@@ -60,7 +61,7 @@ def translate(path: Path, into: Collector) -> None:
     )
     records = _Records(member, into)
     try:
-        for number, (pointer, item) in enumerate(_items_of(member.text()), start=1):
+        for number, (pointer, item) in enumerate(_items_of(as_list(member.text())), start=1):
             records.add_task(item, pointer, number)
             into.step(number, number + 1)
     except NOT_JSON as error:

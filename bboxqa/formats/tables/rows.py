@@ -182,12 +182,15 @@ class JsonLines(TableFile):
         rows = (row for _, row in islice(self._rows(), _CHUNK))
         return tuple(dict.fromkeys(key for row in rows for key in row))
 
+    def _texts(self) -> Iterator[tuple[int, str]]:
+        """Yield the text of each row, with the line in which it begins."""
+        lines = enumerate(io.StringIO(self._text, newline=""), start=1)
+        return ((number, line) for number, line in lines if not line.isspace())
+
     def _rows(self, used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
         decode = msgspec.json.Decoder(dict[str, Any]).decode
         keys = [json.dumps(name, ensure_ascii=False) for name in used]
-        for number, line in enumerate(io.StringIO(self._text, newline=""), start=1):
-            if line.isspace():
-                continue
+        for number, line in self._texts():
             try:
                 row = decode(line)
                 # Decoding keeps the last of equal keys; objects inside of the row have their own.
@@ -207,6 +210,24 @@ class JsonLines(TableFile):
         while some := list(islice(rows, _CHUNK)):
             columns = [[row.get(name) for _, row in some] for name in names]
             yield Rows([at for at, _ in some], columns)
+
+
+class JsonArray(JsonLines):
+    """A table of one JSON array of objects, read as the same objects in JSON lines are."""
+
+    def _texts(self) -> Iterator[tuple[int, str]]:
+        """Yield the text of each row, with the line in which it begins."""
+        try:
+            rows = msgspec.json.decode(self._text, type=list[msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+            raise BrokenTextError([f"{self.name}: is not a JSON array: {error}"]) from None
+        place, line = 0, 1
+        for row in rows:
+            text = bytes(row).decode()
+            start = self._text.index(text, place)
+            line += self._text.count("\n", place, start)
+            yield line, text
+            place, line = start + len(text), line + text.count("\n")
 
 
 class Parquet(TableFile):

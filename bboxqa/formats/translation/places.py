@@ -15,7 +15,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import OwnPlace, Record, ToolDefect, Where
-from bboxqa.formats.heads import PARQUET
+from bboxqa.formats.heads import PARQUET, as_list
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import WRITTEN_ANGLE, ReadSettings
 from bboxqa.formats.source import members_of
@@ -260,11 +260,13 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
         yield from [OwnPlace(file, "", Spot(1, 1, 0), "")] * len(ats)
         return
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    values = JsonPlaces(text)
+    listed = as_list(text)
+    values, shift = JsonPlaces(listed), int(listed is not text)
     spans = []
     for at in ats:
         if isinstance(at, str):
-            spans.append(values.span(at))
+            begin, end = values.span(at)
+            spans.append((max(begin - shift, 0), end - shift))
         else:
             line = min(at - 1, len(ends))
             stop = len(text) if line == len(ends) else int(ends[line])

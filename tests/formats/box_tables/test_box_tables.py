@@ -6,7 +6,7 @@ import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 import bboxqa
-from bboxqa import read_coco
+from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of
 
@@ -287,3 +287,37 @@ def test_cut_parquet_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="is not Parquet that can be read"):
         read_coco(path)
+
+
+def test_a_list_of_rows_reads_as_the_same_rows_in_lines(tmp_path):
+    keys = ("image", "annotator", "label", "x", "y", "width", "height")
+    rows = [
+        dict(zip(keys, (f"{n}.jpg", who, "cat", n, 2 + shift, 9, 8), strict=True))
+        for n in range(3)
+        for shift, who in enumerate(("ann", "bob"))
+    ]
+    lines, whole = "\n".join(map(json.dumps, rows)), json.dumps(rows, indent=1)
+    texts = {"a.jsonl": lines, "b.json": json.dumps(rows), "c.json": whole, "d.json": lines}
+    figures = []
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        result = agree(read_coco(tmp_path / name))
+        figures.append((result.existence.f1, str(result), drawn(alone(tmp_path / name))))
+    assert all(each == figures[0] for each in figures)
+
+
+def test_a_row_of_a_list_is_found_at_its_line(tmp_path):
+    path = tmp_path / "a.json"
+    box = '{"image": "a.jpg", "x": %s, "y": 2,\n  "width": 3, "height": 4}'
+    path.write_text(f"[\n {box % 1},\n {box % '[]'}\n]\n")
+    found = [(each.code, each.spot.line) for each in validate(path, select=["T001"]).findings]
+    assert found == [("T001", 4)]
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}]', "[]", "[7]", '[{"a": ']
+)
+def test_lists_of_other_records_are_no_rows(tmp_path, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    assert format_of(path).name == "coco"
