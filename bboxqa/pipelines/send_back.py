@@ -110,8 +110,8 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
     many = first_few([f"{name} {number[name]:,}" for name in people], 5)
-    objects = count(len(diagnosis.review), "object")
-    return [f"{objects} to look at again in {folder}, some by several ({many})", *losses]
+    n_objects = count(len(diagnosis.review), "object")
+    return [f"{n_objects} to look at again in {folder}, some by several ({many})", *losses]
 
 
 def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str) -> Record:

@@ -321,3 +321,19 @@ def test_where_two_share_all_boxes_nobody_is_judged():
     story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
     assert sentence(story, "p01 and p03 copied boxes", "once, without the boxes of p03")
     assert not any("p02" in line for line in story.story)
+
+
+def test_what_two_with_copied_boxes_do_otherwise_is_told():
+    made = bboxqa.simulate(images=40, annotators=4, errors={"p0[123]": "jitter=1"}).document()
+    own = [each for each in made["annotations"] if each["annotator"] != "p04"]
+    copied = [each for each in own if each["annotator"] == "p01"][::2]
+    n_more = sum(each["annotator"] == "p01" for each in own) - len(copied)
+    ids = sorted(each["id"] for each in made["categories"])
+    for number, each in enumerate(copied):
+        other = ids[1] if each["category_id"] == ids[0] else ids[0]
+        changed = other if number % 4 == 0 else each["category_id"]
+        own.append(each | {"annotator": "p04", "id": 10_000 + number, "category_id": changed})
+    data = bboxqa.read_coco(made | {"annotations": own})
+    line = sentence(bboxqa.agree(data, bootstrap=400).story(), "p01 and p04 copied boxes")
+    share = f"{100 * -(-len(copied) // 4) / len(copied):.0f} %"
+    assert f"p01 drew {n_more} more and p04 drew 0 more; {share} have unequal" in line

@@ -238,7 +238,8 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
 
     def values(place: int) -> dict[str, Any]:
         first, second = (table[column][place] for column in _PAIR)
-        return {"who": joined([first, second]), "left_out": _left_out(of, second)}
+        more = f"{_left_out(of, second)}{_apart(of, (first, second), int(table['n'][place]))}"
+        return {"who": joined([first, second]), "left_out": more}
 
     weight = np.ones(len(table))
     yield from findings_of("copies", table[_PAIR[0]], copied, weight, values, size=found)
@@ -253,6 +254,21 @@ def _left_out(of: Diagnosed, name: str) -> str:
         return ""
     boxes = "the boxes" if lost.sum() == before[:, place].sum() else "the copied boxes"
     return f"; figures of annotators count them once, without {boxes} of {name}"
+
+
+def _apart(of: Diagnosed, pair: Sequence[str], n_both: int) -> str:
+    """Return in what two annotators with copied boxes differ, in images that both were asked of."""
+    data, pairs = of.matched.data, of.part.pairs
+    places = [of.names.index(name) for name in pair]
+    of_both = np.asarray(data.assigned[:, places].all(1))
+    there = data.annotations.annotator[of_both[data.annotations.image]]
+    more = [max(int((there == place).sum()) - n_both, 0) for place in places]
+    of_pair = np.isin(pairs[_PAIR[0]], pair) & np.isin(pairs[_PAIR[1]], pair)
+    unequal = 1 - float(pairs["class_share"][of_pair].max(initial=0))
+    if max(*more, unequal * n_both) < LEAST_SHARE * n_both:
+        return ""
+    drew = joined([f"{name} drew {n:,} more" for name, n in zip(pair, more, strict=True)])
+    return f"; {drew}; {in_percent(unequal)} have unequal categories"
 
 
 def group_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -139,7 +139,7 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
     """Return how much is to be looked at again, and the command that sends it to each annotator."""
     manifest, diagnosis = documents["manifest"], documents.get("diagnosis")
     rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
-    # Saved results of earlier versions do not have it.
+    # Only the command line knows the tool.
     target = ("--send-back", "again", "--to", manifest.get("tool", "cvat"))
     send = command(manifest, _defaults(), reference, target)
     if not rows or not send or is_by_chance(documents["summary"]["thresholds"][0]):

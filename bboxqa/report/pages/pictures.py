@@ -183,8 +183,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
         "note": "" if found is None else found.note,
         "disagreed": disagreed,
         "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
-        # Results of earlier versions have the primary kind only.
-        "kinds": sorted({kind for each in disagreed for kind in each.get("kinds", [each["kind"]])}),
+        "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
         "shapes": shapes,
         "labels": _labels(image, letter),
         "letter": letter,

@@ -157,8 +157,7 @@ def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings and versions as a table of text."""
     pairs = {
         **manifest["settings"],
-        # Saved results of earlier versions do not have it.
-        **manifest.get("reading", {}),
+        **manifest["reading"],
         **manifest["versions"],
         "platform": manifest["platform"],
     }

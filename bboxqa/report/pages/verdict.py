@@ -1,6 +1,6 @@
 """The meaning of a result in words, for those who decide about annotations."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Any
@@ -54,10 +54,10 @@ _LITTLE = (
 )
 _BY_CHANCE = "Look whether all annotators saw the same images, and had the same task."
 _NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
-# Figures have one or two digits after the point, and more only where they would round to a limit.
+# Figures have two digits after the point, and more only where they would round to a limit.
 _MOST_DIGITS = 4
-# Names of similarities that are not overlaps.
-_NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
+# Similarities that are not overlaps.
+_NO_IOU = ("keypoints", "centroid", "giou")
 
 Record = Mapping[str, Any]
 
@@ -116,7 +116,7 @@ def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verd
     """
     part, similarity = summary["thresholds"][0], settings["similarity"]
     status, title, *more = headline(summary["thresholds"], settings)
-    sentences = (*more, *_figures(part, similarity), *_reference(part))
+    sentences = (*more, *_reference(part))
     advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis, similarity)
     return Verdict(status, title, sentences, advice)
 
@@ -157,7 +157,7 @@ def _failures(part: Record, settings: Record, where: str) -> Iterator[str]:
         if value is None:
             yield f"there is no {name}{where} to compare with {least:g}: {reason}"
         elif value < least:
-            found = _below(least, value, number, 2)
+            found = _below(least, value)
             yield f"{name}{where} is {found}, and {least:g} was asked for"
 
 
@@ -204,57 +204,25 @@ def _told_level(figures: Record, levels: Mapping[str, int]) -> str:
         return f"Agreement is good, because annotators {reasons} ({bounds})"
     bound_of = {name: LEVELS[name][lowest - 1] for name in levels if levels[name] == lowest}
     least = min(bound_of, key=lambda name: figures[name] / bound_of[name])
-    shown = _below(bound_of[least], figures[least], number, 2)
+    shown = _below(bound_of[least], figures[least])
     better = f"{_LEVEL_NAMES[lowest - 1]} from {number(bound_of[least])}"
     what = f"{_LEVEL_NAMES[lowest]}, because annotators {_BECAUSE[least][lowest]}"
     return f"Agreement is {what} ({least} {shown}, {better})"
 
 
-def _below(limit: float, value: float, shown: Callable[[float, int], str], digits: int) -> str:
-    """Return a number with so many digits, or more if it is below the limit and would round to it.
+def _below(limit: float, value: float) -> str:
+    """Return a number with two digits, or more if it is below the limit and would round to it.
 
     Examples
     --------
-    >>> _below(1, 0.9969, number, 2), _below(1, 0.9996, percent, 1), _below(1, 1.0, percent, 1)
-    ('0.997', '99.96 %', '100.0 %')
-    >>> _below(1, 1 - 1e-9, number, 2), _below(0.8, 0.7999, number, 2)
-    ('nearly 1.00', '0.7999')
+    >>> _below(1, 0.9969), _below(1, 1.0), _below(1, 1 - 1e-9), _below(0.8, 0.7999)
+    ('0.997', '1.00', 'nearly 1.00', '0.7999')
     """
-    for more in range(digits, _MOST_DIGITS + 1):
-        text = shown(value, more)
-        if value >= limit or text != shown(float(limit), more):
+    for digits in range(2, _MOST_DIGITS + 1):
+        text = number(value, digits)
+        if value >= limit or text != number(float(limit), digits):
             return text
-    return f"nearly {shown(float(limit), digits)}"
-
-
-def _figures(part: Record, similarity: str) -> Iterator[str]:
-    """Yield alpha, existence, class and place in sentences."""
-    yield _alpha(part)
-    f1, share, mean = part["existence"]["f1"], part["class"]["share"], part["place"]["mean_iou"]
-    if f1 is not None:
-        cases = f"{_below(1, f1, percent, 1)} of the cases"
-        yield f"What one annotator drew, another one drew too in {cases}."
-    # With one category, all give the same.
-    if share is not None and (part["class"]["alpha"] is not None or share != 1):
-        same = f"the same category in {_below(1, share, percent, 1)}"
-        yield f"Where two drew the same object, they gave it {same}."
-    if mean is not None and similarity in _NO_IOU:
-        what = f"mean {_NO_IOU[similarity]} of their annotations of one object"
-        yield f"The {what} is {_below(1, mean, number, 2)}, where 1 is identical."
-    elif mean is not None:
-        on_average = f"overlap by {_below(1, mean, number, 2)} on average, where 1 is identical."
-        yield f"Their annotations of one object {on_average}"
-
-
-def _alpha(part: Record) -> str:
-    alpha = part["alpha"]
-    if alpha is None:
-        return f"Alpha is not given ({part['alpha_reason']})."
-    text = f"Alpha is {_below(1, alpha, number, 2)}, where 1 is perfect and 0 is chance"
-    if part["interval"] is None:
-        return f"{text}."
-    low, high = map(number, part["interval"])
-    return f"{text}; other images of this kind could give {low} to {high} (95 % interval)."
+    return f"nearly {number(float(limit), 2)}"
 
 
 def _reference(part: Record) -> Iterator[str]:
@@ -283,12 +251,10 @@ def _least_right(part: Record) -> Record | None:
 
 
 def story_lines(diagnosis: Record) -> list[Line]:
-    """Return the lines of a diagnosis document; those of earlier versions have no subjects."""
-    nothing: dict[str, Any] = {"annotators": (), "see": ""}
-    subjects = diagnosis.get("subjects", [nothing] * len(diagnosis["story"]))
+    """Return the lines of a diagnosis document."""
     return [
         Line(text, tuple(each["annotators"]), each["see"])
-        for text, each in zip(diagnosis["story"], subjects, strict=True)
+        for text, each in zip(diagnosis["story"], diagnosis["subjects"], strict=True)
     ]
 
 
