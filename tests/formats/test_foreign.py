@@ -237,7 +237,8 @@ def test_an_empty_label_file_is_no_broken_json(tmp_path):
 
 def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):
     value = {"x": 1, "y": 1, "width": "wide", "height": 9, "rectanglelabels": ["cat"]}
-    result = {"type": "rectanglelabels", "from_name": "l", "original_width": 9, "value": value}
+    sides = {"original_width": 9, "original_height": 9}
+    result = {"type": "rectanglelabels", "from_name": "l", **sides, "value": value}
     task = {"data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [result]}]}
     path = tmp_path / "a.json"
     path.write_text("".join(f"{json.dumps({'id': n, **task})}\n" for n in range(2)))
