@@ -1,5 +1,6 @@
 """The row of results of a project, and the settings of a run."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +28,9 @@ from bboxqa.rules.registry import selected_codes
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
 FAILED = "failed"
+
+_SCRATCH = re.compile(r"/\.bboxqa-[^:]*")
+"""Files in the hidden folder that is filled, in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,7 @@ def failed_row(project: Project, reason: object) -> Row:
     if isinstance(reason, OSError) and reason.strerror:
         name = "" if reason.filename is None else f"{clean(str(reason.filename))}: "
         message = f"{name}{reason.strerror}"
+    message = _SCRATCH.sub("", message)
     return Row(project.name, FAILED, len(project.files), passed=False, message=message)
 
 

@@ -180,9 +180,11 @@ def _check_workers(scheduler: str | None) -> None:
 
 def _check_out(out: Path, root: str | Path) -> None:
     """Refuse a folder of projects as output: the next run would skip it."""
+    if out.is_symlink() and not out.exists():
+        raise OutputError(f"{out}: is a link that leads nowhere; name another folder with --out")
     used = (out / LOCK).exists()
     folders = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
-    place = None if is_url(str(root)) else Path(root).resolve()
+    place = None if is_url(str(root)) else Path(os.path.realpath(root))
     # The folders of results would replace projects in a folder of that name.
     in_results = place is not None and place.is_relative_to(folder_of(out, ".").parent.resolve())
     if out in folders or in_results or out.resolve() == place:

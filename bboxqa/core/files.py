@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,10 +18,17 @@ from typing import BinaryIO
 from bboxqa.core.errors import OutputError
 from bboxqa.core.interrupts import PLACED, placing
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
 
 _DIGITS = 16
+# Seconds between creating a folder and locking it.
+_NEW = 5.0
 # Names of files have at most 255 bytes, on encrypted disks 143.
 _LONGEST = 100
 
@@ -128,9 +136,9 @@ def write_fixed(
         return fixed_path(source)
     target = source.resolve()
     rights = target.stat().st_mode
-    write_atomically(_copy_of(source), target.read_bytes())
+    write_atomically(_copy_of(source), target.read_bytes(), on_disk=True)
     try:
-        write_atomically(target, text, replaces=fixed)
+        write_atomically(target, text, replaces=fixed, on_disk=True)
     except OutputError:
         # The source was not replaced, and a leftover copy would stop the next run.
         _copy_of(source).unlink(missing_ok=True)
@@ -156,11 +164,14 @@ def write_atomically(
     *,
     replaces: Identity | None = None,
     private: bool = False,
+    on_disk: bool = False,
 ) -> None:
     """Write a file under a temporary name, then rename it.
 
     Raises OutputError if it cannot be written, or if the existing file is not `replaces`. Then the
-    existing file stays, and no temporary file is left.
+    existing file stays, and no temporary file is left. A killed process leaves the old file or the
+    new one, whole. So does a machine that loses power, if the new one is `on_disk` first; without
+    it, what was written seconds before may be lost.
 
     Parameters
     ----------
@@ -173,6 +184,8 @@ def write_atomically(
         The `identity_of` the file to replace; any other file is not replaced.
     private : bool
         Whether only the owner may read the file, also while it is being written.
+    on_disk : bool
+        Whether to wait until the content has reached the disk before renaming the file.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -188,6 +201,9 @@ def write_atomically(
     try:
         with open(temporary, "xb", opener=_private if private else None) as file:
             file.write(data)
+            if on_disk:
+                file.flush()
+                os.fsync(file.fileno())
         if path.exists() and not private:
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         _check_unchanged(path, replaces)
@@ -230,9 +246,11 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     inside = last is None and target.is_dir()
     place = target if inside else target.parent
     place.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(place)
     scratch = _hidden(place)
     # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()
+    lock = _locked(scratch)
     try:
         yield scratch
         old = _hidden(place)
@@ -249,6 +267,34 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder while this process lives, and return its number; None if it is locked."""
+    if fcntl is None:
+        return None
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(number)
+        return None
+    return number
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove the folders that killed processes left in a folder.
+
+    A process locks its folder at once, so that an unlocked one of some age has no process.
+    """
+    for each in place.glob(UNFINISHED_FOLDERS):
+        with suppress(OSError):
+            is_new = time.time() - each.stat().st_mtime < _NEW
+            if not is_new and (lock := _locked(each)) is not None:
+                shutil.rmtree(each, ignore_errors=True)
+                os.close(lock)
 
 
 def _hidden(folder: Path) -> Path:

@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
@@ -10,6 +12,9 @@ from bboxqa.core.text import clean
 
 # Readers do not descend further, and Python's recursion limit is not much higher.
 _DEPTH = 32
+_MOST_DEEP = 500
+_ESCAPE, _TEXT = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
+_UNMARKED = bytes({*range(256)} - {*b'[]{}"'})
 _BITS = 1024
 # Characters that some text readers, though not JSON readers, take as line ends, and characters that
 # reverse the direction of text.
@@ -63,6 +68,33 @@ def _holder(value: Any, depth: int) -> Any:
 def _key(key: object) -> str:
     text: str = json_safe(str(key))
     return text
+
+
+def nests_deep(text: bytes) -> bool:
+    """Return whether lists and objects of a JSON text are nested more than 500 deep.
+
+    Decoders fail at a depth that varies with what has called them. What passes here is decoded by
+    any caller.
+
+    Examples
+    --------
+    >>> nests_deep(b"[" * 500 + b"]" * 500), nests_deep(b'{"a":' * 501)
+    (False, True)
+    >>> nests_deep(b'["' + b"[" * 600 + b'"]')
+    False
+    """
+    if b"\\" in text:
+        text = _ESCAPE.sub(b"", text)
+    marks = text.translate(None, _UNMARKED).replace(b'""', b"")
+    if b'"' in marks:
+        marks = _TEXT.sub(b"", marks)
+    # Each round takes the innermost lists and objects away.
+    rounds, before = 0, len(marks) + 1
+    while rounds < _MOST_DEEP and len(marks) < before:
+        before, rounds = len(marks), rounds + 1
+        marks = marks.replace(b"[]", b"").replace(b"{}", b"")
+    opened = accumulate(1 if mark in b"[{" else -1 for mark in marks)
+    return rounds + max(opened, default=0) > _MOST_DEEP
 
 
 def json_line(value: Any) -> str:

@@ -10,11 +10,12 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, cast
+from stat import S_ISLNK
+from typing import IO, NamedTuple, cast
 
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import own_name
@@ -39,18 +40,28 @@ from bboxqa.formats.member import (
 # Words and what separates them share no character: else, names such as a_1_1_1… take hours.
 _OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
 """What is behind the name of a copy, a download, or a folder packed on some day."""
-_Entry = tuple[str, int, Callable[[], IO[bytes]]]
-"""The name of a file in an archive, its size, and what opens it."""
+_READ = (".json", ".xml", ".txt", *TABLES)
+_LINKS = "Unpack it, and name the folder, or pack the files themselves."
+
+
+class _Entry(NamedTuple):
+    """A file of an archive, or a link."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]]
+    is_link: bool
 
 
 def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
     """Return the files of an archive, sorted, without hidden ones.
 
     Raises DatasetError if there are too many or too large ones, if names lead out of the archive
-    or are missing, or if two have one name, as only one is meant.
+    or are missing, if two have one name, as only one is meant, or if a file of annotations is a
+    link, as its annotator would be missing.
     """
     found, total = [], 0
-    for name, size, opened in entries:
+    for name, size, opened, is_link in entries:
         plain = name.replace("\\", "/")
         parts = [each for each in plain.split("/") if each not in ("", ".")]
         if not parts:
@@ -60,8 +71,13 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
             raise DatasetError([problem], "Export it again, or unpack it with care.")
         inside = "/".join(parts)
         total += 0 if is_picture(inside) else size
-        if not any(each.startswith((".", "__MACOSX")) for each in parts):
+        if any(each.startswith((".", "__MACOSX")) for each in parts):
+            continue
+        if not is_link:
             found.append(Member(inside, f"{path}/{inside}", min(size, MAX_SIZE), opened))
+        elif inside.lower().endswith(_READ):
+            problem = f"{path}/{inside}: is a link, and links in an archive are not followed"
+            raise DatasetError([problem], _LINKS)
     if total > MAX_SIZE:
         raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], UNPACK)
     found.sort(key=attrgetter("name"))
@@ -94,8 +110,6 @@ def _too_many(path: Path) -> DatasetError:
 
 TAR_HEAD = 262
 """The number of bytes up to the end of the magic number of a tar archive."""
-_READ = (".json", ".xml", ".txt", *TABLES)
-_LINKS = "Unpack it, and name the folder, or pack the files themselves."
 # Sizes in a header may be larger than any offset.
 _TAR_ERRORS = (tarfile.TarError, ValueError, OverflowError, *ZIP_ERRORS)
 
@@ -112,7 +126,9 @@ def tar_members(path: Path) -> list[Member]:
         with tarfile.open(fileobj=content, mode="r:") as archive:
             return _listing(path, _tar_entries(path, archive, partial(_part_of, content)))
     except _TAR_ERRORS as error:
-        problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
+        is_number = isinstance(error, (ValueError, OverflowError))
+        reason = "a header has a size that no file can have" if is_number else str(error)
+        problem = f"{path}: is a tar archive that cannot be read: {one_line(reason)}"
         raise DatasetError([problem], AGAIN) from None
 
 
@@ -127,21 +143,18 @@ def is_packed_tar(path: Path) -> bool:
 def _tar_entries(
     path: Path, infos: Iterable[tarfile.TarInfo], part: Callable[[int, int], IO[bytes]]
 ) -> Iterator[_Entry]:
-    """Yield the files of a tar archive, without devices and links.
+    """Yield the files and links of a tar archive, without devices.
 
-    `part` opens a part of its content, of which it gets the first byte and the length. Raises
-    DatasetError if a file of annotations is a link, as its annotator would be missing.
+    `part` opens a part of its content, of which it gets the first byte and the length.
     """
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
             raise _too_many(path)
         is_link = info.issym() or info.islnk()
-        if is_link and info.name.lower().endswith(_READ) and "/." not in f"/{info.name}":
-            problem = f"{path}/{info.name}: is a link, and links in an archive are not followed"
-            raise DatasetError([problem], _LINKS)
-        if info.isreg() and not info.issparse():
-            yield info.name, info.size, partial(part, info.offset_data, info.size)
+        if is_link or (info.isreg() and not info.issparse()):
+            opened = partial(part, info.offset_data, info.size)
+            yield _Entry(info.name, info.size, opened, is_link)
 
 
 def _part(path: Path, start: int, size: int) -> IO[bytes]:
@@ -194,6 +207,10 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
+# Each format looks at each file, and opening a small one takes as long as parsing it.
+_KEPT, _KEPT_EACH = 64 << 20, 1 << 16
+"""The most bytes of small files that are kept once read, together and of each."""
+_UNIX = 3
 _ZIP_END = struct.Struct("<4s4H2LH")
 
 
@@ -227,11 +244,12 @@ def _n_entries(path: Path) -> int:
 
 
 def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
-    """Yield the files of a zip archive.
+    """Yield the files and links of a zip archive.
 
     Raises DatasetError for an encrypted file, and for one with more content than annotations can
     have, such as a zip bomb.
     """
+    left = _KEPT
     for each in archive.infolist():
         if each.filename and each.is_dir():
             continue
@@ -243,4 +261,17 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
             raise DatasetError([problem], UNPACK)
         if each.flag_bits & 1 and not is_picture(each.filename):
             raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
-        yield each.filename, each.file_size, partial(archive.open, each)
+        is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)
+        small = each.file_size <= min(left, _KEPT_EACH) and not is_picture(each.filename)
+        left -= each.file_size * small
+        opened = cache(partial(archive.read, each)) if small else None
+        yield _Entry(
+            each.filename,
+            each.file_size,
+            partial(archive.open, each) if opened is None else partial(_of_kept, opened),
+            is_link,
+        )
+
+
+def _of_kept(content: Callable[[], bytes]) -> IO[bytes]:
+    return io.BytesIO(content())

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.json_values import nests_deep
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -104,13 +105,15 @@ class RecordDecoder:
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
+        if nests_deep(text):
+            return None
         try:
             try:
                 return TypedRecords(self._decoder.decode(text), self._keys)
             except msgspec.ValidationError:
                 # A number or null is in place of a record, or a number is out of range.
                 return _UNTYPED.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
 

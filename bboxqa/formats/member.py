@@ -9,6 +9,7 @@ from typing import IO, NamedTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.json_values import nests_deep
 from bboxqa.core.text import one_line
 from bboxqa.formats.heads import HEAD, as_utf8
 
@@ -94,9 +95,16 @@ class Member(NamedTuple):
     def text(self) -> bytes:
         """Return the content in UTF-8, with blanks in place of a byte order mark.
 
-        Raises DatasetError as `read` does.
+        Raises DatasetError as `read` does, and for JSON that is nested too deep.
         """
-        return as_utf8(self.read())
+        return self.decoded(self.read())
+
+    def decoded(self, data: bytes) -> bytes:
+        """Return content that was read as `text` does."""
+        text = as_utf8(data)
+        if text[:64].lstrip()[:1] in (b"[", b"{") and nests_deep(text):
+            raise DatasetError([f"{self.shown}: not JSON: lists nested too deep"], AGAIN)
+        return text
 
     def chunks(self, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Yield the content, from a byte and up to one, in parts.

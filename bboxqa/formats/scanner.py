@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bboxqa.core.json_values import nests_deep
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
@@ -81,9 +81,11 @@ def decoded_entirely(text: bytes) -> list[Any] | None:
     [{'id': 1}, {'id': 2}]
     >>> decoded_entirely(b'[{"id": 1}, {"id": 2, "id": 3}]')
     """
+    if nests_deep(text):
+        return None
     try:
         records: list[Any] = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     # Decoding drops repeated keys, so the number of keys shows whether there were any.
     content = np.frombuffer(text, np.uint8)
@@ -168,6 +170,8 @@ class ValueReader:
             encoding = "latin-1"
             text = raw.decode(encoding)
             out.note_not_utf8(place + error.start)
+        if nests_deep(raw):
+            raise self.stop(place, "lists nested too deep")
         try:
             value, stop = self._decoded(text, place)
         except json.JSONDecodeError as error:
@@ -175,14 +179,10 @@ class ValueReader:
             why = "the file ends here" if is_cut and end == len(out.text) else error.msg
             offset = place + len(text[: error.pos].encode(encoding, "surrogatepass"))
             raise self.stop(offset, why) from None
-        except RecursionError:
-            raise self.stop(place, "lists nested too deep") from None
         except ValueError:
             raise self.stop(place, "a number of too many digits") from None
         out.repeated += [(pointer, key) for key in self._repeated]
-        # No reader uses a number that is nested hundreds of levels deep.
-        with suppress(RecursionError):
-            out.not_finite += _not_finite(value, pointer)
+        out.not_finite += _not_finite(value, pointer)
         return value, place + len(text[:stop].encode(encoding, "surrogatepass"))
 
     def _decoded(self, text: str, offset: int) -> tuple[Any, int]:

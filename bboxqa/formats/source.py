@@ -15,7 +15,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file, is_split
 from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.heads import HEAD, as_utf8, begins
+from bboxqa.formats.heads import HEAD, begins
 from bboxqa.formats.member import (
     MAX_MEMBERS,
     MAX_SIZE,
@@ -321,7 +321,7 @@ class MeasuredFiles(SourceFiles):
             self._pass_over(place)
             self._add(member, len(data), [data])
             self._n_done += 1
-        return as_utf8(data)
+        return member.decoded(data)
 
     def size_and_digest(self) -> tuple[int, str | None]:
         """Return the size in bytes without images, and the digest of names and contents."""

@@ -167,3 +167,15 @@ def test_a_file_that_was_replaced_meanwhile_stays(content, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
     write_fixed(path, b"fixed", in_place=True, fixed=identity_of(path))
     assert path.read_bytes() == b"fixed"
+
+
+def test_folders_of_killed_processes_are_removed_and_those_of_others_stay(tmp_path):
+    gone, new = tmp_path / ".bboxqa-gone", tmp_path / ".bboxqa-new"
+    for each in (gone, new):
+        each.mkdir()
+    os.utime(gone, (0, 0))
+    with filled_folder(tmp_path / "slow") as slow:
+        os.utime(slow, (0, 0))
+        with filled_folder(tmp_path / "b") as scratch:
+            (scratch / "x").write_text("1")
+        assert left(tmp_path) == [*sorted([new.name, slow.name]), "b"]

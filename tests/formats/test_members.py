@@ -247,3 +247,42 @@ def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive
         "set TMPDIR to a folder on a larger disk, or unpack the archive, and name its folder"
     )
     assert [each.name for each in members_of(Path(path))] == ["a.txt"]
+
+
+def test_links_in_a_zip_are_named_as_in_a_tar(tmp_path):
+    link = zipfile.ZipInfo("ann.json")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(link, "../ann.json")
+        archive.writestr("bob.json", json.dumps(two_annotators()))
+    with pytest.raises(DatasetError, match=r"ann\.json: is a link"):
+        members_of(path)
+
+
+def test_a_zip_unpacks_small_files_once_within_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "_KEPT", 5)
+    reads, read = [], zipfile.ZipFile.read
+    monkeypatch.setattr(
+        zipfile.ZipFile, "read", lambda self, info: reads.append(info.filename) or read(self, info)
+    )
+    contents = {"a.json": "{}", "b.json": "[7]", "c.json": "[8]"}
+    members = members_of(zipped(tmp_path / "a.zip", contents))
+    for _ in range(2):
+        assert [each.read().decode() for each in members] == [*contents.values()]
+    assert reads == ["a.json", "b.json"]
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":', '["]",'])
+def test_deep_json_is_refused_whatever_calls_the_decoder(tmp_path, opened):
+    closed = "}" if ":" in opened else "]"
+    ends = {depth: opened * depth + "1" + closed * depth for depth in (450, 600, 980, 5000)}
+    for depth, value in ends.items():
+        text = json.dumps(two_annotators()).replace('"bbox"', f'"x": {value}, "bbox"', 1)
+        (tmp_path / f"{depth}.json").write_text(text)
+        codes = {each.code for each in validate(tmp_path / f"{depth}.json").findings}
+        assert ("F001" in codes) == (depth > 500)
+    flags = f'{{"flags": {ends[600]}, "shapes": [], "imagePath": "a.jpg", "imageHeight": 9}}'
+    (tmp_path / "labelme.json").write_text(flags)
+    with pytest.raises(DatasetError, match="nested too deep"):
+        read_coco(tmp_path / "labelme.json", min_annotators=1)

@@ -53,8 +53,8 @@ class Records:
         return len(self.values)
 
     def get(self, row: int, key: str) -> Any:
-        """Return the value of a key; None if the record is not an object or lacks the key."""
-        value = self.values[row]
+        """Return the value of a key; None if the row is -1, or no object, or lacks the key."""
+        value = self.values[row] if row >= 0 else None
         return value.get(key) if isinstance(value, dict) else None
 
     def texts(self, key: str) -> list[str]:
