@@ -23,6 +23,7 @@ from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
+from bboxqa.formats.writing.several_rings import held_as_one
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 from bboxqa.model.choices import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
@@ -169,6 +170,7 @@ def convert_with(
     content, notes = gather(source, settings, choices, progress, pseudonyms)
     if "keypoints" not in to_format.holds:
         content = without_points(content)
+    content, changes = held_as_one(content, to_format)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
     are_refused = not target.lossy and not all(map(is_review_queue, _given(source)))
@@ -176,7 +178,7 @@ def convert_with(
     n_files = _write(path, to_format, to_format.files(content, options))
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
-    notes = (*notes, *notes_on(content, to_format))
+    notes = (*notes, *changes, *notes_on(content, to_format))
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
 
 

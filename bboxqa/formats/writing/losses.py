@@ -171,7 +171,7 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         noun = Noun(*(f"{each} the bounds of the outline" for each in
                       ("box that differs from", "boxes that differ from")))  # fmt: skip
         why = f"{title} holds the outline, whose bounds are the box"
-        yield from losses_of([each for each in held if _has_other_bounds(each)], noun, why)
+        yield from losses_of([each for each in held if has_other_bounds(each)], noun, why)
     why = (
         f"{title} holds sides and angle, and their corners are not exact rectangles: "
         f"corners move by up to {farthest:.2g} px"
@@ -179,7 +179,8 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     yield from losses_of(moved, _OUTLINES["rotation"], why, "changed")
 
 
-def _has_other_bounds(annotation: Record) -> bool:
+def has_other_bounds(annotation: Record) -> bool:
+    """Return whether the box of an annotation is not the bounds of its outline."""
     found = bounds_of(annotation)
     x, y, width, height = annotation["bbox"]
     own = x, y, x + width, y + height
