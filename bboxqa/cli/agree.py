@@ -95,7 +95,7 @@ def agree(
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     choices = reading_of(config, given)
-    settings = agree_settings(config, given)
+    settings = agree_settings(config, given, choices=choices)
     source = source_of(paths, named)
     inputs = _inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)

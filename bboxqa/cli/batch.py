@@ -81,7 +81,7 @@ _OPTIONS = options(
         "--fail-on", ("error", "warning", "info"),
         "Fail projects with findings of this severity or a higher one; default error.",
     ),
-    *SOURCE_OPTIONS, "memory", "raw_csv", "pseudonyms",
+    *(each for each in SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
     option("--dry-run", is_flag=True, help="Print the projects that are found, and stop."),
     option("--fail-fast", rare=True, is_flag=True, help="Stop at the first project that fails."),
     quiet_option("Print the numbers of projects only."),

@@ -77,7 +77,7 @@ def compare(
     manifest = {} if saved is None else saved["manifest"]
     choices = reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
-    settings = agree_settings(config, given, of_result or None)
+    settings = agree_settings(config, given, of_result or None, choices)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 

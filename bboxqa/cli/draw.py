@@ -83,7 +83,7 @@ def draw(
         refuse_inputs([out], [*paths, config, pseudonyms])
         check_target(out, force=force)
     choices = reading_of(config, given)
-    settings = agree_settings(config, given)
+    settings = agree_settings(config, given, choices=choices)
     with tracking() as progress:
         drawing = draw_with(
             paths, image, settings, images=images or None, by=by, side_by_side=side_by_side,

@@ -29,6 +29,7 @@ _BOX_FORMATS = tuple(
 )
 SOURCE_OPTIONS = (
     "from_format", "image_size", "missing_txt", "voc_base", "rotated", "columns", "box_format",
+    "mask",
 )  # fmt: skip
 """The options for information that files of annotation tools lack."""
 
@@ -290,6 +291,10 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
         "xyxy-pixels; by default inferred from names and numbers.",
         rare=True, type=click.Choice(_BOX_FORMATS)),
+    "mask": option_of("--mask KIND", READ,
+        "Read pictures as masks: instances (each value an object), binary[:VALUE] (each file an "
+        "object; VALUE 255), objects[:VALUE] (each file an object in the folder of its image) or "
+        "classes (each region of a value an object of a class).", rare=True),
     "checks": option_of("--checks/--no-checks", READ,
         "Refuse files in which `bboxqa validate` finds boxes in another layout, many annotations "
         "twice or lists as names of annotators (default), or measure them as they are.",
@@ -515,11 +520,15 @@ def reading_of(
 
 
 def agree_settings(
-    config: str | None, given: dict[str, Any], saved: Mapping[str, Any] | None = None
+    config: str | None,
+    given: dict[str, Any],
+    saved: Mapping[str, Any] | None = None,
+    choices: "Choices | None" = None,
 ) -> "AgreeSettings":
     """Return the settings of a file, or saved settings, overridden by the given options.
 
-    Error messages name options as they are typed.
+    Masks are compared as masks if nothing else is said of the similarity. Error messages name
+    options as they are typed.
     """
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
@@ -531,7 +540,8 @@ def agree_settings(
     for name in ("iou", "threshold"):
         if name in given:
             given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
+    default = {"similarity": "mask"} if choices is not None and choices.mask else {}
     return agree_settings_from(
-        {**(saved or {}), **(read_agree_settings(config) if config else {}), **given},
+        {**default, **(saved or {}), **(read_agree_settings(config) if config else {}), **given},
         names={key: names[key] for key in given},
     )

@@ -74,7 +74,7 @@ def plan(
     read = source.values() if isinstance(source, dict) else [source]
     refuse_inputs([output], [*chain.from_iterable(read), config, pseudonyms])
     choices = reading_of(config, given)
-    settings = agree_settings(config, given)
+    settings = agree_settings(config, given, choices=choices)
     if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:

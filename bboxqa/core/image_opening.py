@@ -76,7 +76,7 @@ def turn_of(image: Any) -> Any:
 
 
 @contextmanager
-def opened_raster(path: Path, driver: str) -> Iterator[Any]:
+def opened_raster(path: Path | BinaryIO, driver: str) -> Iterator[Any]:
     """Yield an open rasterio dataset, not decoded; None where the file is not a raster."""
     import rasterio
     from rasterio.errors import RasterioError

@@ -25,6 +25,7 @@ SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 """The pattern of one size of all images."""
 
 
+_MASK = re.compile(r"instances|classes|(?:binary|objects)(?::[1-9]\d{0,9})?")
 _ALLOWED = {
     "missing_txt": get_args(MissingTxt),
     "box_format": get_args(BoxFormat),
@@ -57,6 +58,7 @@ def reading(
     box_format: BoxFormat | None = None,
     rotated: FiveNumbers | None = None,
     from_format: str | None = None,
+    mask: str | None = None,
 ) -> Iterator[None]:
     """Supply what the files of annotation tools lack, for all files read inside the `with` block.
 
@@ -89,6 +91,11 @@ def reading(
         outlines of the same annotations, or else from the angles.
     from_format : str, optional
         The format to read of a folder or archive that holds several, such as "coco".
+    mask : str, optional
+        Read pictures as masks: "instances", each value an object; "binary", each file an object;
+        "objects", each file an object in the folder of its image; or "classes", each connected
+        region of a value an object of a class. "binary:1" says that objects have the value 1; the
+        value is 255 by default.
 
     Examples
     --------
@@ -104,6 +111,7 @@ def reading(
         "box_format": box_format,
         "rotated": rotated,
         "from_format": from_format,
+        "mask": mask,
     }
     before = given()
     _block.choices = completed(choices_of(values), before)
@@ -120,6 +128,12 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
         if name in values and values[name] not in allowed:
             forms = ", ".join(map(repr, allowed))
             raise ConfigError(f"{name} is {values[name]!r}; expected one of {forms}")
+    mask = values.get("mask")
+    if mask is not None and not (isinstance(mask, str) and _MASK.fullmatch(mask)):
+        raise ConfigError(
+            f"mask is {mask!r}; expected 'instances', 'classes', or 'binary' or 'objects', with a "
+            "value where it is not 255, such as 'binary:1'"
+        )
     base, columns = values.get("voc_base"), values.get("columns", {})
     if base is not None and (isinstance(base, bool) or base not in (0, 1)):
         raise ConfigError(f"voc_base is {base!r}; expected 0 or 1")

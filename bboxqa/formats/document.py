@@ -11,7 +11,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
 from bboxqa.model.findings import Spot
 
-STOPPING = ("T001", "T002", "T008", "T010")
+STOPPING = ("T001", "T002", "T008", "T010", "T061")
 """Codes of defects that would falsify a result."""
 
 

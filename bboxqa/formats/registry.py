@@ -28,6 +28,7 @@ from bboxqa.formats.heads import (
     json_kind_of,
 )
 from bboxqa.formats.label_folders import LabelFolders
+from bboxqa.formats.masks.folders import holds_masks, people_in
 from bboxqa.formats.member import is_archive
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
@@ -189,6 +190,17 @@ _BUILT_IN = (
     _format("voc", (), partial(_recognises, "VOC", ".xml"), folders=_VOC),
     _format("labelme", (), partial(_recognises, "LabelMe", ".json"), folders=_LABELME),
 )
+# Grey pictures look like masks, so that only what the user says recognises them.
+_MASKS, _OBJECT_FILES = (
+    translated_format(
+        "masks",
+        (),
+        lambda _: 0,
+        "bboxqa.formats.masks.reader:translate",
+        folders_in_parts=partial(people_in, by_image=by_image),
+    )
+    for by_image in (False, True)
+)
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 _TITLES = {
     "coco": "COCO JSON", "coco-archive": "COCO JSON", "label-studio": "Label Studio",
@@ -247,8 +259,11 @@ def document_of(path: Path, choices: Choices) -> RawDocument | None:
 def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     """Return the formats that are most sure of a file or folder; several if it holds several.
 
-    If the user says what the columns of tables hold, any table is one of boxes.
+    If the user says what the columns of tables hold, any table is one of boxes; if they say what
+    masks hold, any folder or archive of pictures is one of masks.
     """
+    if choices.mask and holds_masks(path):
+        return [_OBJECT_FILES if choices.mask.startswith("objects") else _MASKS]
     if path.is_dir():
         return _formats_of_folder(path) or _formats_of_parts(path)
     if not path.is_file():

@@ -286,9 +286,13 @@ class SourceFiles:
     def __init__(self, path: Path) -> None:
         self.members = members_of(path)
 
+    def content(self, member: Member) -> bytes:
+        """Return the content of a file."""
+        return member.read()
+
     def text(self, member: Member) -> bytes:
         """Return the content of a file, as `Member.text` does."""
-        return member.text()
+        return member.decoded(self.content(member))
 
 
 _CHUNK = 1 << 20
@@ -310,8 +314,8 @@ class MeasuredFiles(SourceFiles):
         self._digest = hashlib.blake2b() if digest else None
         self._n_done = 0
 
-    def text(self, member: Member) -> bytes:
-        """Return the content of a file, as `Member.text` does.
+    def content(self, member: Member) -> bytes:
+        """Return the content of a file.
 
         Files read in the order of `members` are not read again for the digest.
         """
@@ -321,7 +325,7 @@ class MeasuredFiles(SourceFiles):
             self._pass_over(place)
             self._add(member, len(data), [data])
             self._n_done += 1
-        return member.decoded(data)
+        return data
 
     def size_and_digest(self) -> tuple[int, str | None]:
         """Return the size in bytes without images, and the digest of names and contents."""

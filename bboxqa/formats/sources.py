@@ -60,6 +60,11 @@ _SHOWN, _LOOKED_AT, _DEPTH = 3, 50, 12
 # A pattern of all files of a kind.
 _KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _NAME_ONE = "Name the file or the folder that holds annotations."
+_IF_MASKS = (
+    "If the images are masks: --mask instances (each value is an object), --mask binary (each file "
+    "is one object), --mask objects (each file is one object in the folder of its image) or "
+    "--mask classes (each region of a value is an object of a class)"
+)
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
@@ -290,6 +295,8 @@ def listed(
         return _of_format(matching_parts_of(path, pattern, choices), choices), []
     if problem := folder_problem(path):
         raise DatasetError([problem])
+    if choices.mask and formats_of(path, choices)[0].name == "masks":
+        return [path], []
     walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
     ends = suffixes()
     found = _sources_in(path, walked, pattern, ends)
@@ -445,7 +452,7 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     if all(file.suffix.lower() in IMAGE_SUFFIXES for file in files):
         some = some.replace("file", "image", 1)
         problem = f"{folder}: holds images only ({some}); expected their annotations"
-        return DatasetError([problem], _NAME_ONE)
+        return DatasetError([problem], f"{_NAME_ONE}\n{_IF_MASKS}")
     if pattern:
         problem = f"{folder}: no file that matches {pattern!r} is of a known format ({some})"
         return DatasetError([problem])
@@ -459,11 +466,12 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         except DatasetError as error:
             inside = f"{file.relative_to(folder)}{error.problems[0].removeprefix(str(file))}"
             return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
-    return DatasetError(
-        [problem],
+    advice = (
         "Labels of YOLO have a class and a box in shares of the image, such as "
-        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category.",
+        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category."
     )
+    has_pictures = any(file.suffix.lower() in IMAGE_SUFFIXES for file in files)
+    return DatasetError([problem], f"{advice}\n{_IF_MASKS}" if has_pictures else advice)
 
 
 def matching_parts_of(path: Path, pattern: str | None, choices: Choices = NO_CHOICES) -> list[Path]:

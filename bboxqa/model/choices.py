@@ -41,6 +41,9 @@ class Choices:
     """The file that the sizes of `image_size` were read from."""
     from_format: str | None = None
     """The format to read of a path that holds several, such as "coco"."""
+    mask: str | None = None
+    """What the values of masks stand for, in pictures that are masks: "instances", "classes", or
+    "binary" or "objects", alone or with the value of objects, such as "binary:1"."""
 
 
 NO_CHOICES = Choices()
@@ -79,7 +82,7 @@ def completed(given: Choices, others: Choices) -> Choices:
     --------
     >>> completed(Choices(voc_base=0), Choices(voc_base=1, box_format="xyxy"))
     Choices(image_size=None, missing_txt=None, voc_base=0, columns={}, box_format='xyxy', \
-rotated=None, image_size_file=None, from_format=None)
+rotated=None, image_size_file=None, from_format=None, mask=None)
     """
     new = {
         each.name: getattr(given, each.name)

@@ -12,6 +12,7 @@ from bboxqa.model.settings import ValidateSettings, settings_from, validate_sett
 
 READING_KEYS = (
     "image_size", "missing_txt", "voc_base", "columns", "box_format", "rotated", "from_format",
+    "mask",
 )  # fmt: skip
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
 _OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}

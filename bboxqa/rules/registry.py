@@ -59,6 +59,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("panoptic", "G005 G006", "images"),
     ("tools", "T001 T002 T003 T004 T005 T007 T008 T010 T011 T012", "record"),
     ("tools", "T020 T021 T022 T023 T024 T025 T030 T031 T040 T041 T050", "record"),
+    ("tools", "T060 T061 T062 T063", "record"),
 )
 
 RESERVED = frozenset({

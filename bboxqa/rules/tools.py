@@ -92,6 +92,20 @@ def _item(label: str) -> str:
     )
 
 
+class _Masks(Files):
+    """A folder of masks."""
+
+    mask = "instances"
+
+
+def _mask(*rows: str) -> Files:
+    """Return a mask of 12 columns as text: a digit a pixel, and rows of the background below."""
+    pixels = " ".join("".join(row.ljust(12, "0") for row in rows).ljust(144, "0"))
+    return _Masks({"a.pgm": f"P2 12 12 9 {pixels}"})
+
+
+_SQUARE = ("1111",) * 4
+
 RULES = (
     _rule(
         "T001 error: record is not as its tool writes it",
@@ -277,5 +291,41 @@ RULES = (
             again.""",
         bad=_item("2"),
         good=_item("1"),
+    ),
+    _rule(
+        "T060 info: mask without an object",
+        breaks="If the object was forgotten, it counts as missed by this annotator.",
+        explanation="""All pixels of a mask are background. The annotator counts as asked about the
+            image, and as having found nothing there. If nobody looked at the image, remove the
+            file.""",
+        bad=_mask(),
+        good=_mask(*_SQUARE),
+    ),
+    _rule(
+        "T061 error: mask has another size than its image",
+        breaks="The pixels of the mask are not those of the image, so nothing can be compared.",
+        explanation="""The width and height of a mask differ from those of its image. The mask or
+            the image was scaled or cropped after it was drawn. Export the masks in the size of the
+            images.""",
+        bad=_Masks({**_mask(*_SQUARE), "images/a.ppm": _PICTURE}),
+        good=_Masks({**_mask(*_SQUARE), "images/a.ppm": "P3 12 12 255"}),
+    ),
+    _rule(
+        "T062 warning: speckle in a mask",
+        breaks="A few stray pixels widen the box of an object, or count as an object of a class.",
+        explanation="""An object has pieces of fewer than 10 pixels apart from the rest, or a region
+            of a class is as small. They are often left by a brush, or by scaling a mask. Remove
+            them in the tool.""",
+        bad=_mask(*_SQUARE, "", "", "1"),
+        good=_mask(*_SQUARE),
+    ),
+    _rule(
+        "T063 info: object in several pieces",
+        breaks="If these are two objects, they count as one.",
+        explanation="""The pixels of an object are in several pieces of 10 pixels or more that do
+            not touch. Something in front may divide it. If two objects were drawn as one, draw
+            each on its own.""",
+        bad=_mask(*_SQUARE, "", *_SQUARE),
+        good=_mask(*_SQUARE),
     ),
 )

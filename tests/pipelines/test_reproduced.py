@@ -96,6 +96,17 @@ def two_formats(folder):
     return ["all-ann"]
 
 
+def masks(folder):
+    for who, images in DRAWN.items():
+        (folder / who).mkdir()
+        for image, boxes in images.items():
+            picture = Image.new("L", (100, 80))
+            for value, (x, y, width, height) in enumerate(boxes, 1):
+                picture.paste(value, (x, y, x + width, y + height))
+            picture.save(folder / who / f"{image}.png")
+    return ["ann", "bob"]
+
+
 # By option: what writes files that need it, its value, and what else is given.
 CASES = {
     "image_size": (yolo, "100x80", ()),
@@ -108,6 +119,7 @@ CASES = {
                    "cxcywh", ()),
     "rotated": (five_numbers, "xywh-cw-degrees", ()),
     "from_format": (two_formats, "coco", ()),
+    "mask": (masks, "instances", ()),
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Applying rules to texts and documents."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
@@ -8,6 +9,7 @@ from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
+from bboxqa.model.choices import Choices
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import ABSENT, Files
 from bboxqa.rules.facts.document import Document
@@ -41,7 +43,10 @@ def document_of(content, name="export.json", disk=None):
         for below, text in content.items():
             (path / below).parent.mkdir(parents=True, exist_ok=True)
             (path / below).write_text(text)
-        return Document(format_of(path).document(path, WHOLE), disk)
+        choices = Choices(mask=content.mask)
+        return Document(
+            format_of(path, choices).document(path, replace(WHOLE, choices=choices)), disk
+        )
     if isinstance(content, dict):
         content = whole_file(content)
     if isinstance(content, str):

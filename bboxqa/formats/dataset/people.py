@@ -84,7 +84,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
     if reading.min_annotators > 1 and not any(len(file.columns.id) for file in files):
-        raise nothing_to_compare(files)
+        raise nothing_to_compare(files, reading.choices)
     if sources.is_named:
         return _by_file(files, sources, reading)
     if reading.annotator_key is not None:
@@ -452,7 +452,7 @@ def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
     return f"{_FEW} They are found in one of these ways:\n  1. {way} {each}"
 
 
-def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
+def nothing_to_compare(files: Sequence[AnnotationFile], choices: Choices) -> NothingToCompareError:
     """Return the error for files without annotations to compare."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
     if n_apart:
@@ -461,6 +461,7 @@ def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError
     problem = f"{listed_files(files)}: no annotations; nothing to measure"
     # Such as a second, empty list under the same key.
     command = f"bboxqa validate {typed_paths([file.source.name for file in files[:_SHOWN]])}"
+    command += f" --mask {choices.mask}" if choices.mask else ""
     return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
 
 

@@ -16,6 +16,7 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import OwnPlace, Record, ToolDefect, Where
 from bboxqa.formats.heads import PARQUET, as_list
+from bboxqa.formats.member import is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import WRITTEN_ANGLE, ReadSettings
 from bboxqa.formats.source import members_of
@@ -255,7 +256,7 @@ class ToolOrigin:
 
 def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPlace]:
     """Yield the places of values or lines of a file, with excerpts."""
-    if text.startswith(PARQUET):
+    if text.startswith(PARQUET) or is_picture(file):
         # These files have neither lines nor text.
         yield from [OwnPlace(file, "", Spot(1, 1, 0), "")] * len(ats)
         return

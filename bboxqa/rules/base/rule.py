@@ -20,6 +20,9 @@ ABSENT: Any = object()
 class Files(dict[str, str]):
     """A folder: the text of each file, by its path inside the folder."""
 
+    mask: str | None = None
+    """What the values of masks in it stand for."""
+
 
 Example = str | Files | Mapping[str, Any]
 """A whole file as text, a folder, or lists of records with the relevant keys; other keys get

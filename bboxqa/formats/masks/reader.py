@@ -1,0 +1,226 @@
+"""Reading masks from image files: a value an object, an object a file, or regions of classes."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.document import Where
+from bboxqa.formats.images import FileImages, shared_folders
+from bboxqa.formats.label_folders import OF_PICTURES, known_places
+from bboxqa.formats.masks.folders import CONTENT, is_mask_name
+from bboxqa.formats.masks.pixels import Runs, packed, runs_in, values_in
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import files_in
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.masks import Allowance, Masks, RowMask
+from bboxqa.formats.translation.untrusted import MaskProblemError
+
+CATEGORY = "object"
+"""The category of objects whose masks name no class."""
+NAMES = "labelmap.txt"
+"""The table of classes, which CVAT writes with colours."""
+_SPECKLE, _WHITE, _SHOWN = 10, 255, 3
+_MOST_BYTES = 1 << 29
+_IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
+# The folders of Pascal VOC that are read if both are there.
+_OF_VOC = {"classes": "segmentationclass", "instances": "segmentationobject"}
+_ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3}\s*,\s*\d{1,3})?)\s*(?::.*)?")
+_NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
+
+
+def translate(path: Path, into: Collector) -> None:
+    """Translate a folder or archive of masks, as `Choices.mask` says.
+
+    Raises DatasetError if there are none, or if their values are not what `Choices.mask` says.
+    """
+    into.title = "masks"
+    source = into.wanted.files_of(path)
+    mode = (into.wanted.choices.mask or "").partition(":")[0]
+    found = _masks_in(path, source.members)
+    masks = [each for each in found if _OF_VOC.get(mode, "-") in each.folder.lower()] or found
+    if len(masks) < len(found):
+        some = count(len(found) - len(masks), "picture")
+        into.notes.append(f"{some} outside of {one_line(masks[0].folder)} left out")
+    of_image: dict[str, list[Member]] = {}
+    for each in masks:
+        of_image.setdefault(_image_of(each, mode), []).append(each)
+    known = {each.name for each in found}
+    labels = [each[0]._replace(name=name) for name, each in of_image.items()]
+    others = [each for each in source.members if each.name not in known]
+    images = FileImages(path, into, labels, others, ())
+    _share_pictures(images)
+    kept = {each.name for each in images.files.values()}
+    if (twice := next((each for each in labels if each.name not in kept), None)) is not None:
+        problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
+        raise DatasetError(
+            [problem], "If each is an object in the folder of its image: --mask objects"
+        )
+    records = _MaskRecords(images, into, _names_in(path, source.members))
+    for number, (place, label) in enumerate(images.files.items()):
+        for each in of_image[label.name]:
+            records.add_file(place, each, source.content(each._replace(most=_MOST_BYTES)))
+        into.step(number, len(labels))
+    images.done("masks", _NOTES)
+
+
+def _masks_in(path: Path, members: Sequence[Member]) -> list[Member]:
+    """Return the files of masks: pictures without loss, outside of folders of pictures."""
+    outside = [
+        each for each in members if not any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
+    ]
+    found = [each for each in outside if is_mask_name(each.name)]
+    if not found:
+        problem = f"{path}: has no masks in PNG or TIFF, outside of folders such as images"
+        raise DatasetError([problem], "JPEG changes the values of masks: export them as PNG.")
+    return found
+
+
+def _image_of(member: Member, mode: str) -> str:
+    """Return the path of the image of a mask, with the suffix of the mask."""
+    name = _IN_CONTENT.sub(r"\1labels", member.name)
+    if mode != "objects":
+        return name
+    folder = name.rpartition("/")[0].removesuffix("labels").rstrip("/")
+    if f"{folder}/" in ("/", member.top):
+        problem = f"{member.shown}: is not in the folder of its image"
+        raise DatasetError([problem], "If each file is of another image: --mask binary")
+    return f"{folder}.png"
+
+
+def _share_pictures(images: FileImages) -> None:
+    """Give images the only picture of their name, where folders of people have the same images."""
+    pictures = images.pictures
+    places = [each for each in images.files if each not in pictures]
+    known = dict(zip(places, known_places(places, {*pictures}), strict=True))
+    found = {place: pictures[own] for place, own in known.items() if own in pictures}
+    for place in {known[each] for each in found} - {*images.files}:
+        del pictures[place]
+    pictures |= found
+
+
+class _Names(NamedTuple):
+    """The names of classes by value, or by colour as one number."""
+
+    file: str = ""
+    of: Mapping[int, str] = MappingProxyType({})
+    are_colours: bool = False
+
+    def name(self, value: int) -> str:
+        """Return the name of a class, or its number."""
+        shown = f"{value >> 16},{value >> 8 & 255},{value & 255}" if self.are_colours else value
+        return self.of.get(value, f"class {shown}")
+
+
+def _names_in(path: Path, members: Sequence[Member]) -> _Names:
+    """Return the table of classes in a source or around it."""
+    around = [each for folder in shared_folders(path) for each in files_in(folder)]
+    named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
+    if (found := next(named, None)) is None:
+        return _Names()
+    rows = []
+    for number, line in enumerate(found.text().decode("utf-8", "replace").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        row = _ROW.fullmatch(line)
+        rows.append((row[1], [*map(int, row[2].split(","))]) if row else ("", []))
+        if len({len(value) for _, value in rows}) > 1 or not row or max(rows[-1][1][:3]) > 1 << 32:
+            problem = f"{found.shown}:{number}: {one_line(line)!r} is no class"
+            raise DatasetError([f"{problem}; expected NAME:VALUE, or in all lines NAME:R,G,B"])
+    are_colours = bool(rows) and len(rows[0][1]) > 1
+    of = {packed(np.array([v])).item() if are_colours else v[0]: name for name, v in rows}
+    return _Names(found.shown, of, are_colours)
+
+
+class _MaskRecords:
+    """Converts masks to COCO records."""
+
+    def __init__(self, images: FileImages, into: Collector, names: _Names) -> None:
+        self._mode, _, value = (into.wanted.choices.mask or "").partition(":")
+        self._value = int(value) if value else None
+        self._images, self._into = images, into
+        self._names = names if self._mode == "classes" else _Names()
+        self._masks = Masks(outlines=into.wanted.outlines)
+        self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
+        self._objects = Allowance("objects", 20_000, (0, 1))
+
+    def add_file(self, place: str, member: Member, data: bytes) -> None:
+        """Add the objects of a mask."""
+        into, name, where = self._into, member.name, Where(member.name, "")
+        image = self._images.labelled(place, member)
+        try:
+            values = values_in(data, self._masks.pictures, in_colours=self._names.are_colours)
+            runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
+            if self._mode in ("binary", "objects"):
+                runs = self._of_value(runs, name, is_bit=values.dtype == np.bool_)
+            key = runs.piece if self._mode == "classes" else runs.value
+            self._objects.take(len(np.unique(key)), len(data))
+        except MaskProblemError as error:
+            into.refuse(name, error, where)
+            return
+        height, width = values.shape
+        size = image.setdefault("width", width), image.setdefault("height", height)
+        if size != (width, height):
+            problem = f"{name}: has {width} × {height} pixels, its image {size[0]} × {size[1]}"
+            into.defect("T061", problem, where)
+            return
+        if not len(key) and self._mode == "objects":
+            into.defect("T011", f"{name}: the mask has no pixels", where)
+        elif not len(key):
+            into.defect("T060", f"{name}: has no object; taken as nothing found", where)
+        n_bytes = len(data)
+        for number, (rows, spans) in enumerate(runs.groups(key), 1):
+            mask = RowMask(spans, width, height, n_characters=n_bytes)
+            self._add(image["id"], runs, rows, (mask, number), name)
+            n_bytes = 0
+
+    def _of_value(self, runs: Runs, name: str, *, is_bit: bool) -> Runs:
+        """Return the runs of the object of a file; refuses values that nobody named."""
+        wanted = self._value or _WHITE
+        others = [*map(int, np.unique(runs.value[runs.value != wanted]))]
+        if is_bit or not others:
+            return runs
+        if self._value is None:
+            shown = first_few(others, _SHOWN, str)
+            advice = (
+                f"If one value is the object and others are not: --mask {self._mode}:{others[0]}\n"
+                "If each value is an object: --mask instances; if it is a class: --mask classes"
+            )
+            problem = f"{name}: has the value {shown}; expected 0 and {wanted}"
+            raise DatasetError([problem], advice)
+        kept = runs.value == wanted
+        return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
+
+    def _add(
+        self, image: int, runs: Runs, rows: IndexArray, found: tuple[RowMask, int], name: str
+    ) -> None:
+        """Add an object, given by its runs, its mask and its number in the file."""
+        into, (mask, number) = self._into, found
+        value, is_class = int(runs.value[rows[0]]), self._mode == "classes"
+        is_one = self._mode in ("binary", "objects")
+        where = Where(name, "" if is_one else f"/{number if is_class else value}")
+        label = name if is_one else f"{name}: object {number if is_class else value}"
+        try:
+            shape = self._masks.record(mask, (mask.width, mask.height))
+        except MaskProblemError as error:
+            into.refuse(label, error, where)
+            return
+        names = self._names
+        category = into.category(names.name(value) if is_class else CATEGORY, where)
+        row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
+        if names.file and value not in names.of:
+            into.defect("T020", f"{label}: {names.name(value)} has no name in {NAMES}", where, row)
+        sizes = runs.sizes(rows)
+        if n_small := int((sizes < _SPECKLE).sum()) if is_class or len(sizes) > 1 else 0:
+            some = count(n_small, "piece")
+            problem = f"{label}: {some} of fewer than {_SPECKLE} pixels, the smallest {sizes.min()}"
+            into.defect("T062", problem, where, row)
+        if (n_large := int((sizes >= _SPECKLE).sum())) > 1:
+            into.defect("T063", f"{label}: is in {n_large} pieces", where, row)

@@ -1,0 +1,300 @@
+"""Masks in image files: what their values are, which objects they show, and who drew them."""
+
+import io
+import json
+import struct
+import zlib
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import pytest
+import rasterio
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from PIL import Image
+from rasterio.errors import NotGeoreferencedWarning
+from scipy import ndimage
+from support.cli import run
+from support.masks import decode
+
+from bboxqa import read_coco, reading, validate
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.masks.pixels import runs_in, values_in
+from bboxqa.formats.translation.masks import Allowance
+from bboxqa.formats.translation.untrusted import MaskProblemError
+from bboxqa.geometry.similarities.base import Options
+from bboxqa.geometry.similarities.registry import similarity
+
+
+def square(top=1, left=1, side=6, value=255, shape=(12, 16)):
+    pixels = np.zeros(shape, np.uint16 if value > 255 else np.uint8)
+    pixels[top : top + side, left : left + side] = value
+    return pixels
+
+
+def save(path, pixels, **more):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path, **more)
+    return path
+
+
+def png(pixels, bits=8, kind=0, palette=b"", size=None):
+    """Return a PNG of any depth, which Pillow does not write for grey values."""
+    packed = [np.packbits(((row[:, None] >> np.arange(bits)[::-1]) & 1).ravel().astype(np.uint8))
+              for row in pixels]  # fmt: skip
+    data = zlib.compress(b"".join(b"\0" + row.tobytes() for row in packed))
+    head = struct.pack(">IIBBBBB", *(size or pixels.shape[::-1]), bits, kind, 0, 0, 0)
+    chunks = [(b"IHDR", head), (b"PLTE", palette), (b"IDAT", data), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks if body or name == b"IEND"
+    )  # fmt: skip
+
+
+def encoded(pixels, kind="PNG", **more):
+    stream = io.BytesIO()
+    (pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)).save(
+        stream, kind, **more
+    )
+    return stream.getvalue()
+
+
+def tiff(pixels, **more):
+    """Return a TIFF of (bands, height, width)."""
+    bands, height, width = pixels.shape
+    size = {"count": bands, "height": height, "width": width, "dtype": pixels.dtype}
+    with catch_warnings(), rasterio.MemoryFile() as file:
+        simplefilter("ignore", NotGeoreferencedWarning)
+        with file.open(driver="GTiff", **size, **more) as raster:
+            raster.write(pixels)
+        return bytes(file.getbuffer())
+
+
+def allowed():
+    return Allowance("values of pixels", 1 << 27, (64, 4096))
+
+
+def read(path, kind):
+    with reading(mask=kind):
+        return read_coco(path, min_annotators=1)
+
+
+def masks_of(data):
+    """Return the pixels of each annotation of a data set, (N, H, W)."""
+    outlines = data.annotations.segmentation
+    return np.array([decode(outlines.rle(n)) for n in range(len(data.annotations))])
+
+
+ROWS = np.array([[0, 1, 2, 3], [3, 2, 1, 0]], np.uint8)
+GREYS = np.stack([ROWS] * 3, 2)
+GOOD = {
+    "8 bits": encoded(ROWS), "2 bits": png(ROWS, 2), "4 bits": png(ROWS, 4),
+    "16 bits": encoded(ROWS.astype(np.uint16)), "equal channels": encoded(GREYS),
+    "opaque": encoded(np.dstack([GREYS, np.full_like(ROWS, 255)])),
+    "palette": png(ROWS, 2, 3, bytes(range(12))), "BMP": encoded(ROWS, "BMP"),
+    "TIFF": tiff(ROWS[None]), "TIFF of 16 bits": tiff(ROWS[None].astype(np.uint16)),
+    "TIFF of 32 bits, packed": tiff(ROWS[None].astype(np.int32), compress="lzw"),
+    "interlaced or not": encoded(ROWS, optimize=True), "GIF": encoded(ROWS, "GIF"),
+}  # fmt: skip
+BAD = {
+    "colours; expected one channel": encoded(GREYS * np.array([1, 2, 3], np.uint8)),
+    "transparent pixels": encoded(np.dstack([GREYS, ROWS])),
+    "is JPEG, whose compression changes values": encoded(ROWS, "JPEG"),
+    "cannot be decoded": encoded(np.random.default_rng(0).integers(0, 9, (50, 50), np.uint8))[:300],
+    "has 2 bands": tiff(np.stack([ROWS, ROWS])),
+    "values of type float32": tiff(ROWS[None].astype(np.float32)),
+    "values below 0": tiff(ROWS[None].astype(np.int16) - 1),
+    "has 2 pages": encoded(Image.fromarray(ROWS), "TIFF", save_all=True,
+                           append_images=[Image.fromarray(ROWS)]),
+    "several frames": encoded(Image.fromarray(ROWS), "GIF", save_all=True,
+                              append_images=[Image.fromarray(ROWS + 1)]),
+    "has 60,000 × 60,000 pixels": png(ROWS, size=(60000, 60000)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_values_are_those_that_were_written(kind):
+    assert values_in(GOOD[kind], allowed()).tolist() == ROWS.tolist()
+
+
+def test_pixels_of_one_bit_are_told_from_numbers():
+    assert values_in(png(ROWS > 1, 1), allowed()).dtype == bool
+
+
+@pytest.mark.parametrize("problem", BAD)
+def test_what_has_no_plain_values_is_refused(problem):
+    with pytest.raises(MaskProblemError, match=problem):
+        values_in(BAD[problem], allowed())
+
+
+@given(
+    arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 2))
+)
+def test_pieces_are_the_regions_of_each_value(pixels):
+    runs = runs_in(pixels)
+    found = np.zeros(pixels.size, int)
+    for rows, spans in runs.groups(runs.piece):
+        for start, stop in spans:
+            assert set(pixels.ravel()[start:stop]) == {runs.value[rows[0]]}
+            found[start:stop] = rows[0] + 1
+        assert runs.sizes(rows) == (found == rows[0] + 1).sum()
+    found = found.reshape(pixels.shape)
+    for value in (1, 2):
+        regions, n = ndimage.label(pixels == value, np.ones((3, 3)))
+        assert len({*zip(regions[regions > 0], found[regions > 0], strict=True)}) == n
+        assert len({*found[regions > 0]}) == n
+    assert ((found > 0) == (pixels > 0)).all()
+
+
+@given(*[arrays(np.uint16, (7, 5), elements=st.sampled_from([0, 7, 900]))] * 2)
+def test_areas_and_iou_are_those_of_the_arrays(tmp_path_factory, left, right):
+    folder = tmp_path_factory.mktemp("masks")
+    left, right = left.copy(), right.copy()
+    left[0, 0] = right[0, 0] = 7
+    for who, pixels in (("ann", left), ("bob", right)):
+        save(folder / who / "a.png", pixels)
+    pairs = [(pixels, value) for pixels in (left, right) for value in (7, 900)]
+    given_masks = [pixels == value for pixels, value in pairs if (pixels == value).any()]
+    with reading(mask="instances"):
+        data = read_coco({who: folder / who for who in ("ann", "bob")})
+    drawn = masks_of(data)
+    assert sorted(map(bytes, drawn)) == sorted(map(bytes, given_masks))
+    compare = similarity("mask").prepare(data, Options(0.5)).compare
+    one, other = np.triu_indices(len(drawn))
+    both = [(drawn[a], drawn[b]) for a, b in zip(one, other, strict=True)]
+    assert compare(one, other).tolist() == [(a & b).sum() / (a | b).sum() for a, b in both]
+
+
+def two_people(folder, images=3):
+    for n in range(images):
+        save(folder / "ann" / f"im{n}.png", square(20, 30 + 5 * n, 60, shape=(120, 160)))
+        save(folder / "bob" / f"im{n}.png", square(24, 30 + 5 * n, 60, shape=(120, 160)))
+
+
+def test_two_people_with_a_file_an_image_are_compared_as_masks(tmp_path):
+    two_people(tmp_path)
+    for given_paths in ([tmp_path], [tmp_path / "ann", tmp_path / "bob"]):
+        outcome = run("agree", *given_paths, "--mask", "binary", "--format", "json")
+        found = json.loads(outcome.stdout)
+        assert found["n_images"] == 3
+        assert found["thresholds"][0]["place"]["mean_iou"] == 3360 / 3840
+
+
+def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
+    two_people(tmp_path)
+    for folder in (tmp_path, tmp_path / "ann"):
+        outcome = run("validate", folder)
+        assert outcome.returncode == 2
+        assert "holds images only" in outcome.output
+        assert all(f"--mask {each}" in outcome.output
+                   for each in ("instances", "binary", "objects", "classes"))  # fmt: skip
+    with pytest.raises(ConfigError, match="expected 'instances', 'classes'"), reading(mask="grey"):
+        pass
+
+
+def test_a_value_that_is_not_that_of_objects_is_refused(tmp_path):
+    save(tmp_path / "ann/a.png", square(value=1))
+    with pytest.raises(DatasetError, match="has the value 1; expected 0 and 255") as refused:
+        read(tmp_path, "binary")
+    assert "--mask binary:1" in refused.value.advice
+    assert len(read(tmp_path, "binary:1").annotations) == 1
+    (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
+    assert len(read(tmp_path, "binary").annotations) == 1
+
+
+def test_folders_of_images_with_a_file_an_object(tmp_path):
+    for top, who in enumerate(("ann", "bob")):
+        for image in ("x", "y"):
+            save(tmp_path / who / image / "images" / f"{image}.png", square(value=90))
+            for n, left in enumerate((1, 8)):
+                save(tmp_path / who / image / f"masks/{n}.png", square(top, left))
+    outcome = run("agree", tmp_path, "--mask", "objects", "--format", "json")
+    found = json.loads(outcome.stdout)
+    assert (found["n_images"], found["n_annotations"]) == (2, 8)
+    assert found["thresholds"][0]["place"]["mean_iou"] == pytest.approx(30 / 42, abs=1e-9)
+    data = read(tmp_path / "ann", "objects")
+    assert data.image_names == ("x.png", "y.png")
+    (tmp_path / "ann/x/masks/0.png").rename(tmp_path / "ann/loose.png")
+    with pytest.raises(DatasetError, match="is not in the folder of its image"):
+        read(tmp_path / "ann", "objects")
+
+
+COLOURS = np.array([[0, 0, 0], [128, 0, 0], [0, 128, 0]], np.uint8)
+
+
+@pytest.mark.parametrize("form", ["value", "palette", "colours"])
+def test_classes_are_named_by_a_table(tmp_path, form):
+    pixels = np.zeros((12, 24), np.uint8)
+    pixels[1:5, 1:5], pixels[1:5, 8:12], pixels[7:11, 14:20] = 1, 1, 2
+    picture = Image.fromarray(pixels)
+    if form == "palette":
+        picture.putpalette(COLOURS.ravel().tolist())
+    if form == "colours":
+        picture = Image.fromarray(COLOURS[pixels])
+    (tmp_path / "SegmentationClass").mkdir()
+    picture.save(tmp_path / "SegmentationClass/a.png")
+    save(tmp_path / "SegmentationObject/a.png", pixels)
+    table = ("# label:value\nbackground:0\ncat:1\ndog:2\n" if form == "value" else
+             "# label:color_rgb\nbackground:0,0,0::\ncat:128,0,0::\ndog:0,128,0::\n")  # fmt: skip
+    (tmp_path / "labelmap.txt").write_text(table)
+    data = read(tmp_path, "classes")
+    assert data.image_names == ("a",)
+    names = [data.category_names[each] for each in data.annotations.category]
+    assert sorted(names) == ["cat", "cat", "dog"]
+    assert sorted(masks_of(data).sum((1, 2)).tolist()) == [16, 16, 24]
+    (tmp_path / "labelmap.txt").write_text(table.replace("dog", "#dog"))
+    with reading(mask="classes"):
+        assert validate(tmp_path).counts["T020"] == 1
+    (tmp_path / "labelmap.txt").write_text("cat:1\ndog:0,128,0\n")
+    with pytest.raises(DatasetError, match=r"labelmap\.txt:2: 'dog:0,128,0' is no class"):
+        read(tmp_path, "classes")
+
+
+def test_findings_stand_at_the_file_and_name_the_object(tmp_path):
+    empty, pieces, small = square() * 0, square(side=4), square(side=4)
+    pieces[7:11, 9:13], small[11, 15] = 255, 255
+    for name, pixels in (("a", empty), ("b", pieces), ("c", small), ("d", square())):
+        save(tmp_path / "masks" / f"{name}.png", pixels)
+        save(tmp_path / "images" / f"{name}.jpg", square(shape=(12, 16 + (name == "d"))))
+    with reading(mask="instances"):
+        report = validate(tmp_path)
+    found = {each.code: each for each in report.findings if each.code[0] == "T"}
+    assert {code: each.message for code, each in found.items()} == {
+        "T060": "masks/a.png: has no object; taken as nothing found",
+        "T061": "masks/d.png: has 16 × 12 pixels, its image 17 × 12",
+        "T062": "masks/c.png: object 255: 1 piece of fewer than 10 pixels, the smallest 1",
+        "T063": "masks/b.png: object 255: is in 2 pieces",
+    }
+    assert found["T063"].file.endswith("masks/b.png")
+    outcome = run("agree", tmp_path, "--mask", "instances")
+    assert outcome.returncode == 2
+    assert "T061" in outcome.output
+
+
+def test_masks_convert_to_coco_and_other_outlines(tmp_path):
+    two_people(tmp_path / "in", 1)
+    outcome = run("convert", tmp_path / "in", tmp_path / "out.json", "--to", "coco", "--mask",
+                  "binary", "--attribution", "files")  # fmt: skip
+    assert outcome.returncode == 0, outcome.output
+    given_masks = masks_of(read(tmp_path / "in/ann", "binary"))
+    data = read_coco(tmp_path / "out.json")
+    assert (masks_of(data)[0] == given_masks[0]).all()
+    assert data.annotator_names == ("ann", "bob")
+
+
+def test_a_drawing_shows_masks(tmp_path):
+    two_people(tmp_path, 1)
+    outcome = run("draw", tmp_path / "ann", tmp_path / "bob", "--mask", "binary", "--image", "im0",
+                  "--out", tmp_path / "a.png")  # fmt: skip
+    assert outcome.returncode == 0, outcome.output
+    assert (tmp_path / "a.png").exists()
+
+
+def test_more_objects_than_a_file_can_show_are_refused(tmp_path):
+    pixels = np.zeros((600, 600), np.uint8)
+    pixels[::3, ::3] = 255
+    save(tmp_path / "a.png", pixels)
+    with reading(mask="classes"):
+        (found,) = [each for each in validate(tmp_path).findings if each.code == "T008"]
+    assert "would bring the masks to 40,000 objects" in found.message
