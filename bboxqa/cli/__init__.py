@@ -13,7 +13,9 @@ from bboxqa.core.version import __version__
 _FIRST = (
     "validate", "agree", "consensus", "compare", "convert", "draw", "report", "batch", "plan",
 )  # fmt: skip
-_ALSO = ("accept", "stats", "segments", "simulate", "example", "explain")
+_ALSO = (
+    "accept", "cite", "stats", "segments", "simulate", "example", "explain",
+)  # fmt: skip
 
 
 class _Commands(click.Group):

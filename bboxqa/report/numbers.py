@@ -10,6 +10,20 @@ from bboxqa.core.text import one_line
 THE_OTHERS = "the others"
 """What several other annotators are called."""
 MINUS = "\N{MINUS SIGN}"
+_IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
+
+
+def measure_of(similarity: str) -> str:
+    """Return the name of a similarity's values in text and on pages.
+
+    Examples
+    --------
+    >>> measure_of("polygon"), measure_of("keypoints"), measure_of("centroid")
+    ('IoU', 'OKS', 'centroid')
+    """
+    if similarity in _IOU:
+        return "IoU"
+    return "OKS" if similarity == "keypoints" else similarity
 
 
 def decimal(value: float | None) -> str:

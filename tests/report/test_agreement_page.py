@@ -20,7 +20,8 @@ from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.agreement_page import agreement_pages, measure_of
+from bboxqa.report.numbers import measure_of
+from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of

@@ -10,6 +10,8 @@ from bboxqa.model.review import MOST_REVIEWED
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.charts.chart import Chart
 from bboxqa.report.charts.svg import chart_svg
+from bboxqa.report.methods import prose
+from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import (
     INDEX,
@@ -21,7 +23,7 @@ from bboxqa.report.pages.pictures import (
     shown_images,
     worst_first,
 )
-from bboxqa.report.pages.reproduce import citation, command, inputs_table, settings_table
+from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections import (
     Documents,
     Section,
@@ -44,7 +46,6 @@ _SECTIONS = (
     causes_section, annotators_section, categories_section, reference_section, model_section,
     repeats_section, time_section, tracks_section,
 )  # fmt: skip
-_IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
 
 
 def agreement_pages(
@@ -104,7 +105,7 @@ def _page(
         images_printed=printed,
         address_of=image_address if linked else None,
         command=command(manifest, _defaults(), reference),
-        citation=citation(summary, measure),
+        citation=prose(summary, manifest),
         settings=settings_table(manifest),
         inputs=inputs_table(manifest["inputs"]),
     )
@@ -113,19 +114,6 @@ def _page(
 def _defaults() -> dict[str, Any]:
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(AgreeSettings()))
     return found
-
-
-def measure_of(similarity: str) -> str:
-    """Return the name of a similarity's values on a page.
-
-    Examples
-    --------
-    >>> measure_of("polygon"), measure_of("keypoints"), measure_of("centroid")
-    ('IoU', 'OKS', 'centroid')
-    """
-    if similarity in _IOU:
-        return "IoU"
-    return "OKS" if similarity == "keypoints" else similarity
 
 
 def _title(summary: Mapping[str, Any]) -> str:

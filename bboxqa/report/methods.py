@@ -1,0 +1,203 @@
+"""What a paper says about a result: a paragraph with every choice, and the works that it cites."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bboxqa.core.text import count, joined
+from bboxqa.report.numbers import measure_of, number
+
+_ASSIGNED = "the assignment with the largest total similarity (Kuhn 1955)"
+_LINKED = (
+    "single linkage: all pairs in the order of falling similarity (Müllner 2011), never two "
+    "annotations of one annotator"
+)
+# How each matcher joins annotations.
+_MATCHED = {
+    "auto": f"{_ASSIGNED} where two annotated an image, and where more did by {_LINKED}",
+    "hungarian": _ASSIGNED,
+    "greedy": _LINKED,
+    "average": "average linkage (Sokal and Michener 1958), never two annotations of one annotator",
+    "complete": "complete linkage (Müllner 2011), never two annotations of one annotator",
+    "recursive": f"{_ASSIGNED}, one annotator after the other (Tschirschwitz et al. 2022)",
+}
+_LIBRARIES = {"python": "Python", "numpy": "numpy", "scipy": "scipy", "shapely": "shapely"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A work to cite; `cited` are the words by which a paragraph names it."""
+
+    cited: str
+    key: str
+    kind: str
+    author: str
+    title: str
+    where: Mapping[str, str]
+    """The other fields of BibTeX, in order."""
+
+    def in_words(self) -> str:
+        """Return the work as a line of a list of references."""
+        names = joined(self.author.split(" and "))
+        venue = [self.where.get(name, "") for name in ("journal", "booktitle", "publisher")]
+        ids = [f"doi:{self.where['doi']}"] if "doi" in self.where else []
+        ids += [f"arXiv:{self.where['eprint']}"] if "eprint" in self.where else []
+        parts = filter(None, (self.title, *venue, *ids))
+        return f"{names} ({self.where['year']}), {', '.join(parts)}."
+
+    def bibtex(self) -> str:
+        """Return the entry of BibTeX."""
+        fields = {"author": self.author, "title": f"{{{self.title}}}", **self.where}
+        lines = [f"  {name} = {{{text}}}," for name, text in fields.items()]
+        return "\n".join((f"@{self.kind}{{{self.key},", *lines, "}")).replace("ü", '{\\"u}')
+
+
+_WORKS = (
+    Work("Efron and Tibshirani 1993", "efron1993", "book", "Efron, B. and Tibshirani, R. J.",
+         "An Introduction to the Bootstrap", {"publisher": "Chapman and Hall", "year": "1993"}),
+    Work("Hesterberg 2015", "hesterberg2015", "article", "Hesterberg, T. C.",
+         "What Teachers Should Know About the Bootstrap",
+         {"journal": "The American Statistician 69(4)", "year": "2015",
+          "doi": "10.1080/00031305.2015.1089789"}),
+    Work("Krippendorff 2022", "krippendorff2022", "book", "Krippendorff, K.",
+         "Content Analysis: An Introduction to Its Methodology, 4th edition",
+         {"publisher": "SAGE", "year": "2022", "doi": "10.4135/9781071878781"}),
+    Work("Kuhn 1955", "kuhn1955", "article", "Kuhn, H. W.",
+         "The Hungarian Method for the Assignment Problem",
+         {"journal": "Naval Research Logistics Quarterly 2(1-2)", "year": "1955",
+          "doi": "10.1002/nav.3800020109"}),
+    Work("Müllner 2011", "muellner2011", "misc", "Müllner, D.",
+         "Modern Hierarchical, Agglomerative Clustering Algorithms",
+         {"year": "2011", "eprint": "1109.2378", "archiveprefix": "arXiv"}),
+    Work("Sokal and Michener 1958", "sokal1958", "article", "Sokal, R. R. and Michener, C. D.",
+         "A Statistical Method for Evaluating Systematic Relationships",
+         {"journal": "University of Kansas Science Bulletin 38", "year": "1958"}),
+    Work("Tschirschwitz et al. 2022", "tschirschwitz2022", "inproceedings",
+         "Tschirschwitz, D. and Klemstein, F. and Stein, B. and Rodehorst, V.",
+         "A Dataset for Analysing Complex Document Layouts in the Digital Humanities and Its "
+         "Evaluation with Krippendorff's Alpha",
+         {"booktitle": "GCPR 2022, LNCS 13485", "year": "2022",
+          "doi": "10.1007/978-3-031-16788-1_22"}),
+)  # fmt: skip
+
+
+def prose(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """Return the paragraph, with the works as sentences behind it; empty without any figure.
+
+    `summary` and `manifest` are the documents of these names.
+    """
+    text = paragraph(summary, manifest)
+    return " ".join((text, *(each.in_words() for each in _works_in(text))))
+
+
+def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """Return the paragraph, and below it the works and bboxqa as BibTeX."""
+    text = paragraph(summary, manifest) or "There is no figure of agreement."
+    where = {"year": "2026", "version": summary["version"]}
+    title = "bboxqa: quality of image annotations"
+    own = Work("", "bboxqa", "software", "{The bboxqa authors}", title, where)
+    return "\n\n".join((text, *(each.bibtex() for each in (*_works_in(text), own))))
+
+
+def _works_in(text: str) -> Iterable[Work]:
+    return [each for each in _WORKS if each.cited in text]
+
+
+def paragraph(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """Return the figures at the first threshold, and how they were made; empty without any.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")), bootstrap=0)
+    >>> print(result.methods()[:96])
+    3 annotators drew 9 annotations in 1 image. F1 of existence was 0.778 and Krippendorff's alpha w
+    """
+    part = summary["thresholds"][0]
+    if part["existence"]["f1"] is None and part["alpha"] is None:
+        return ""
+    people, images, annotations = (
+        count(summary[f"n_{noun}s"], noun) for noun in ("annotator", "image", "annotation")
+    )
+    found = manifest["versions"]
+    versions = [f"{name} {found[key]}" for key, name in _LIBRARIES.items() if key in found]
+    programs = joined([f"bboxqa {summary['version']}", *versions])
+    return " ".join((
+        f"{people} drew {annotations} in {images}.",
+        *_figures(part, measure_of(summary["similarity"])),
+        *_choices(summary, manifest["settings"]),
+        f"The figures were computed by {programs}.",
+    ))  # fmt: skip
+
+
+def _figures(part: Mapping[str, Any], measure: str) -> Iterator[str]:
+    """Yield sentences with the figures."""
+    existence, named, place = part["existence"], part["class"], part["place"]
+    found = []
+    if existence["f1"] is not None:
+        found.append(f"F1 of existence was {_with_interval(existence['f1'], existence)}")
+    if part["alpha"] is not None:
+        found.append(f"Krippendorff's alpha was {_with_interval(part['alpha'], part)}")
+    yield f"{' and '.join(found)}."
+    if part["alpha"] is None:
+        yield f"There is no Krippendorff's alpha ({part['alpha_reason']})."
+    if named["share"] is not None:
+        same = _with_interval(named["share"], {"interval": named["share_interval"]})
+        near = _with_interval(place["mean_iou"], place)
+        yield (
+            f"A share of {same} of {count(place['n_pairs'], 'matched pair')} of annotations had "
+            f"the same category; their mean {measure} was {near}."
+        )
+
+
+def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences with the choices on which the figures depend."""
+    part = summary["thresholds"][0]
+    threshold = f"{measure_of(summary['similarity'])} {part['iou_threshold']:g}"
+    first = ", those of equal category first" if settings.get("category_lenient") else ""
+    yield (
+        f"Two annotations could match from {threshold} (similarity {summary['similarity']}) on"
+        f"{first}."
+    )
+    if summary["n_crowd"]:
+        yield f"Annotations of crowds ({summary['n_crowd']:,}) were left out."
+    if settings.get("category_map"):
+        yield "Categories were renamed or left out before."
+    if settings.get("session_key"):
+        yield "Of several sessions of an annotator in an image, the first one counted."
+    is_all = settings.get("asked") == "all"
+    asked = "all annotators" if is_all else "those who drew something in it"
+    yield f"Where the data do not list who was asked about an image, it was {asked}."
+    if part["existence"]["f1"] is not None:
+        yield f"For F1, each two annotators were matched alone by {_ASSIGNED}."
+    if part["alpha"] is not None:
+        yield _of_alpha(summary)
+    if part["existence"]["interval"] or part["interval"]:
+        yield (
+            f"Intervals are percentiles of {summary['bootstrap']:,} bootstrap draws of the images "
+            "with replacement (Efron and Tibshirani 1993), expanded for few images (Hesterberg "
+            f"2015), with the seed {summary['seed']}."
+        )
+    else:
+        yield "No intervals were computed."
+
+
+def _of_alpha(summary: Mapping[str, Any]) -> str:
+    only_two = summary["matcher"] == "auto" and summary["n_annotators"] == 2
+    matcher = "hungarian" if only_two else summary["matcher"]
+    is_category = summary["missing"] == "category"
+    as_unit = "; an image that all left empty counted as a unit on which all agree"
+    return (
+        "For alpha (nominal, pooled over all units; Krippendorff 2022), annotations were joined to "
+        f"units by {_MATCHED.get(matcher, f'the matcher {matcher}')}; a missing annotation "
+        f"{'counted as a category of its own' if is_category else 'was left out'}"
+        f"{as_unit if summary['empty_images'] == 'unit' else ''}."
+    )
+
+
+def _with_interval(value: float, record: Mapping[str, Any]) -> str:
+    if record["interval"] is None:
+        return number(value, 3)
+    low, high = (number(each, 3) for each in record["interval"])
+    return f"{number(value, 3)} (95 % confidence interval {low} to {high})"
