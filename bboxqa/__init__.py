@@ -2,7 +2,7 @@
 
 >>> import bboxqa
 >>> from bboxqa.examples import example_file
->>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")), iou_threshold=0.5)
+>>> result = bboxqa.agree(example_file("fruits"), iou_threshold=0.5)
 >>> round(result.alpha, 4)
 0.0222
 """
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.accept import Acceptance, accept
     from bboxqa.pipelines.agree import agree
+    from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.consensus.consensus import consensus
     from bboxqa.pipelines.convert import Conversion, convert
     from bboxqa.pipelines.drawing.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
-    from bboxqa.pipelines.read import read_coco
+    from bboxqa.pipelines.read import read, read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
-    from bboxqa.report.agreement_result import AgreementResult
     from bboxqa.report.drawing.drawing import Drawing
     from bboxqa.report.findings.report import Report
 
@@ -63,6 +63,7 @@ __all__ = [
     "convert",
     "draw",
     "plan",
+    "read",
     "read_coco",
     "reading",
     "simulate",
@@ -73,7 +74,7 @@ __all__ = [
 _HOME = {
     "Acceptance": "bboxqa.pipelines.accept",
     "AgreeSettings": "bboxqa.model.settings",
-    "AgreementResult": "bboxqa.report.agreement_result",
+    "AgreementResult": "bboxqa.pipelines.agreement_result",
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
@@ -98,6 +99,7 @@ _HOME = {
     "convert": "bboxqa.pipelines.convert",
     "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",
+    "read": "bboxqa.pipelines.read",
     "read_coco": "bboxqa.pipelines.read",
     "reading": "bboxqa.formats.choices",
     "simulate": "bboxqa.pipelines.simulation.simulate",
@@ -109,6 +111,9 @@ _MODULES = ("stats",)
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package costs nothing."""
     from importlib import import_module
+    from inspect import isfunction
+
+    from bboxqa.core.python_words import in_python_words
 
     if name in _MODULES:
         return import_module(f"bboxqa.{name}")
@@ -117,6 +122,10 @@ def __getattr__(name: str) -> Any:
         # With both, Python asks "Did you mean …?"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
     value = getattr(import_module(_HOME[name]), name)
+    if isfunction(value):
+        value = in_python_words(value)
+        # Where pickle looks for it.
+        value.__module__ = __name__
     globals()[name] = value
     return value
 

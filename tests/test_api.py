@@ -54,7 +54,7 @@ def test_validate_has_the_settings_of_validate():
         (lambda: bboxqa.agree(DATA, matchers="greedy"), "'matchers'; did you mean 'matcher'?"),
         (lambda: bboxqa.agree(DATA, iou=0.5), "unknown setting 'iou'"),
         (lambda: bboxqa.validate({}, selekt=["B"]), "'selekt'; did you mean 'select'?"),
-        (lambda: bboxqa.agree(DATA, filter="*"), "filter is for `bboxqa.read_coco`"),
+        (lambda: bboxqa.agree(DATA, filter="*"), "filter is for `bboxqa.read`"),
     ],
 )
 def test_a_keyword_that_is_not_known(call, message):
@@ -80,7 +80,7 @@ def test_a_plan_is_that_of_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: bboxqa.plan("a.json", 0.1), TypeError, "expected what `bboxqa.read_coco` returns"),
+        (lambda: bboxqa.plan("a.json", 0.1), TypeError, "expected what `bboxqa.read` returns"),
         (lambda: bboxqa.plan(DATA, 0), ConfigError, "expected"),
         (lambda: bboxqa.plan(DATA, 0.1, iou_threshold=[0.5, 0.7]), ConfigError, "one threshold"),
         (lambda: bboxqa.plan(DATA, 0.1, matchers="greedy"), ConfigError, "did you mean 'matcher'?"),
@@ -184,7 +184,7 @@ def test_tables_where_files_are_expected_are_told_by_type(tmp_path):
     row = {"image": "a", "annotator": "ann", "category": "c", "x": 1.0, "y": 1.0}
     row |= {"width": 5.0, "height": 5.0}
     frame = pandas.DataFrame([row, row | {"annotator": "bob"}])
-    told = r"source is of type {}; expected one or several paths\. bboxqa\.read_coco also takes one"
+    told = r"source is of type {}; expected one or several paths\. bboxqa\.read also takes one"
     for call in (bboxqa.validate, lambda source: bboxqa.convert(source, tmp_path / "a", to="coco")):
         with pytest.raises(TypeError, match=told.format("DataFrame")):
             call(frame)

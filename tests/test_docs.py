@@ -337,7 +337,7 @@ def test_orientation_and_level_in_krippendorff(tmp_path):
     assert f"krippendorff: interval, {interval} | nominal, {ours}" in GUIDE
     path = tmp_path / "sideways.csv"
     path.write_text("rater,u1,u2,u3\nrater 1,a,b,a\nrater 2,a,b,b\n", "utf-8")
-    with pytest.raises(DatasetError, match="--layout raters-x-units"):
+    with pytest.raises(DatasetError, match='layout="raters-x-units"'):
         stats.read_ratings(path, layout="units-x-raters")
 
 

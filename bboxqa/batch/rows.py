@@ -21,8 +21,8 @@ from bboxqa.model.settings import (
     validate_settings_from,
 )
 from bboxqa.model.settings_files import read_settings_file
+from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.settings import agree_settings_from
-from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.rules.registry import selected_codes
 
 MEASURED = "measured"

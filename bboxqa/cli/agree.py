@@ -28,7 +28,7 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
-    from bboxqa.report.agreement_result import AgreementResult
+    from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.report.pages.page_file import PageTarget
 
 
@@ -172,7 +172,7 @@ def _diagnosed(
     try:
         if wanted or (written and quick):
             return result.diagnose(), None
-        return (result.story() if in_text and quick else None), None
+        return (result.diagnoser.story(result) if in_text and quick else None), None
     except BboxqaError as error:
         # The figures are shown and written all the same.
         return None, error

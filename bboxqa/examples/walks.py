@@ -19,7 +19,7 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import ReliabilityData, UnitTable
-from bboxqa.pipelines.read import read_coco
+from bboxqa.pipelines.read import read
 from bboxqa.report.numbers import decimal
 from bboxqa.report.tables import table_lines
 
@@ -224,7 +224,7 @@ class Scene:
 def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
     """Return an example image with its part of the expected results."""
     document = json.loads(example_file(name).read_text("utf-8"))
-    data = read_coco(example_file(name), segmentation=False)
+    data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
     annotations = data.annotations.take(order)

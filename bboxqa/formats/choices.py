@@ -101,7 +101,7 @@ def reading(
     --------
     >>> import bboxqa
     >>> with bboxqa.reading(image_size={"a.jpg": (1920, 1080), "b.jpg": (640, 480)}):
-    ...     pass  # data = bboxqa.read_coco(["ann", "bob"])
+    ...     pass  # data = bboxqa.read(["ann", "bob"])
     """
     values = {
         "image_size": image_size,

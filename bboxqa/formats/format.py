@@ -47,7 +47,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     """The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a folder,
-    `bboxqa.read_coco` reads the files that `recognises` accepts."""
+    `bboxqa.read` reads the files that `recognises` accepts."""
     recognises: Recognises
     """Called with the path of a file; returns whether it looks like this format, or how sure it is.
     The format that is most sure reads the file; there is no order of formats."""

@@ -140,7 +140,7 @@ _SIGNATURES = tuple(
             "FiftyOne", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"samples"\s*:\s*\[).*"filepath"\s*:'
             rb'|\s*"classes"\s*:.*"labels"\s*:\s*\{.*"bounding_box"\s*:)',
             "FiftyOne's own JSON",
-            ("In Python, load it and call bboxqa.agree(bboxqa.read_coco(dataset)); or export COCO "
+            ("In Python, load it and call bboxqa.agree(bboxqa.read(dataset)); or export COCO "
             "JSON."),
         ),
         ("Hugging Face", _JSON,

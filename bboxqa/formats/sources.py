@@ -66,7 +66,7 @@ _IF_MASKS = (
     "--mask classes (each region of a value is an object of a class)"
 )
 _EXPECTED = (
-    "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
+    "expected one or several paths. bboxqa.read also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
 )
 

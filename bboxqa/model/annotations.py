@@ -298,8 +298,8 @@ def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) ->
     Examples
     --------
     >>> from bboxqa.examples import example_file
-    >>> from bboxqa import read_coco
-    >>> outlines = read_coco(example_file("landscape")).annotations.segmentation
+    >>> from bboxqa import read
+    >>> outlines = read(example_file("landscape")).annotations.segmentation
     >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])]))
     3
     """

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
 from bboxqa.model.annotations import Source
 from bboxqa.model.choices import Choices
@@ -12,6 +12,9 @@ from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, stacked_tables
 from bboxqa.model.units import ReliabilityData
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Interval = tuple[float, float]
 NONE: Interval = (nan, nan)
@@ -292,9 +295,9 @@ class Diagnoser(Protocol):
 class MeasuredAgreement:
     """How far annotators agree, at one or more thresholds.
 
-    With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
-    `class_agreement`, `place`, `images`, `categories`, `pairs`, `units`, `repeats` and `reference`
-    are available here; with several thresholds, they are attributes of each of `thresholds`.
+    `alpha`, `interval`, `mean_image_alpha`, `existence`, `class_agreement`, `place`, `images`,
+    `categories`, `pairs`, `units`, `repeats` and `reference` are those of the first threshold, as
+    the story, the charts and the page are. Those of the others are in `thresholds`.
     """
 
     thresholds: tuple[ThresholdResult, ...]
@@ -324,29 +327,31 @@ class MeasuredAgreement:
     diagnoser: Diagnoser
     """The object that `story` and `diagnose` call."""
 
-    def story(self) -> Story:
-        """Return sentences on who, what and where lowers agreement at the first threshold."""
-        return self.diagnoser.story(self)
+    @property
+    def story(self) -> tuple[str, ...]:
+        """Sentences on who, what and where lowers agreement at the first threshold."""
+        return self.diagnoser.story(self).story
 
     def diagnose(self) -> Diagnosis:
         """Return the story with the tables behind it, and what to review first."""
         return self.diagnoser.diagnosis(self)
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> "pd.DataFrame":
         """Return a table of all thresholds, as `--out` writes it, or one of the diagnosis.
 
         Tables of thresholds begin with the column ``iou_threshold``. They are images, categories,
         pairs, units, repeats, reference, reference_offsets, reference_confusions and
-        reference_confusion_matrix. Raises ConfigError if the result has no such table.
+        reference_confusion_matrix. Needs pandas; without it, `categories` and the like are tables
+        of numpy arrays. Raises ConfigError if the result has no such table.
         """
         found = self.threshold_tables()
         if name in found:
-            return stacked_tables("iou_threshold", found[name])
+            return stacked_tables("iou_threshold", found[name]).to_pandas()
         diagnosis = self.diagnose()
         others = {**diagnosis.tables, "review": diagnosis.review}
         if name not in others:
             raise ConfigError(f"table {unknown_name(name, [*found, *others])}")
-        return others[name]
+        return others[name].to_pandas()
 
     def threshold_tables(self) -> dict[str, list[tuple[float, Table]]]:
         """Return the tables of each threshold with the threshold, by name."""
@@ -356,78 +361,70 @@ class MeasuredAgreement:
                 found.setdefault(name, []).append((part.iou_threshold, table))
         return found
 
-    def _only(self) -> ThresholdResult:
-        if len(self.thresholds) != 1:
-            found = ", ".join(f"{t.iou_threshold:g}" for t in self.thresholds)
-            raise BboxqaError(
-                f"this result has several thresholds ({found}); choose one of `result.thresholds`"
-            )
-        return self.thresholds[0]
-
     @property
     def alpha(self) -> float:
         """Krippendorff's alpha, pooled over all units."""
-        return self._only().alpha
+        return self.thresholds[0].alpha
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of `alpha`."""
-        return self._only().interval
+        return self.thresholds[0].interval
 
     @property
     def mean_image_alpha(self) -> float:
         """The mean of alpha over images."""
-        return self._only().mean_image_alpha
+        return self.thresholds[0].mean_image_alpha
 
     @property
     def status(self) -> str:
         """Why `alpha` is undefined, or "ok"."""
-        return self._only().status
+        return self.thresholds[0].status
 
     @property
     def existence(self) -> Existence:
         """How far annotators drew the same objects."""
-        return self._only().existence
+        return self.thresholds[0].existence
 
     @property
     def class_agreement(self) -> ClassAgreement:
         """How far annotators gave objects the same category."""
-        return self._only().class_agreement
+        return self.thresholds[0].class_agreement
 
     @property
     def place(self) -> Place:
         """How similar the annotations of one object are."""
-        return self._only().place
+        return self.thresholds[0].place
 
     @property
     def images(self) -> Table:
         """Alpha by image."""
-        return self._only().images
+        return self.thresholds[0].images
 
     @property
     def categories(self) -> Table:
         """Alpha by category against the rest."""
-        return self._only().categories
+        return self.thresholds[0].categories
 
     @property
     def pairs(self) -> Table:
         """Alpha by pair of annotators."""
-        return self._only().pairs
+        return self.thresholds[0].pairs
 
     @property
     def units(self) -> Table:
         """A row per unit and annotator."""
-        return self._only().units
+        return self.thresholds[0].units
 
     @property
     def repeats(self) -> Table | None:
         """How far annotators agree with themselves; None where no image was annotated again."""
-        return self._only().repeats
+        return self.thresholds[0].repeats
 
     @property
     def reference(self) -> ReferenceAgreement | None:
         """How far annotators agree with a reference; None where there is none."""
-        return self._only().reference
+        return self.thresholds[0].reference
 
     def __repr__(self) -> str:
         lines = [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IntArray
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, one_line
 from bboxqa.model.file_places import FilePlaces
 
@@ -145,7 +146,10 @@ class Table:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the table as a pandas data frame; needs pandas."""
-        import pandas as pd
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ConfigError("a data frame needs pandas: pip install pandas") from None
 
         return pd.DataFrame({name: self[name] for name in self.columns})
 

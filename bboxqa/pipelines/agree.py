@@ -7,8 +7,9 @@ from typing import Any, Unpack
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.sources import paths_in
@@ -17,6 +18,7 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
+from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -28,12 +30,11 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, notes_of
-from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
-from bboxqa.report.agreement_result import AgreementResult
 
 CountAll = Callable[..., AgreementCounts]
 _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
@@ -42,7 +43,7 @@ _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
 
 
 def agree(
-    data: Dataset,
+    data: Dataset | Data,
     *,
     reference: str | Dataset | None = None,
     progress: Progress | None = None,
@@ -52,8 +53,8 @@ def agree(
 
     Parameters
     ----------
-    data : Dataset
-        What `read_coco` returns.
+    data : Dataset, or what `read` takes
+        What `read` returns, or what it reads; to say how, such as ``annotator_key``, call `read`.
     similarity : str
         How two annotations are compared: "bbox", "giou", "centroid", "obb" (rotated boxes),
         "polygon", "mask", "pixel", "raster", "keypoints", or one of another package.
@@ -80,7 +81,8 @@ def agree(
     sigmas : float, sequence of float or "estimated"
         For similarity "keypoints": how far each key point scatters; by default COCO's.
     reference : str or Dataset, optional
-        An annotator, or a data set of an expert, read with ``read_coco(..., min_annotators=1)``.
+        An annotator, or the file of an expert where `data` are files, or a data set of an expert,
+        read with ``read(..., min_annotators=1)``.
         Each annotator is compared with it: `result.reference`. An annotator who is the reference
         has no part in the other figures.
     progress : callable, optional
@@ -97,7 +99,7 @@ def agree(
     DatasetError
         If the annotations lack what the similarity compares, or boxes are in another layout.
     TypeError
-        If the data are not a `Dataset` but, for instance, the name of a file.
+        If the data are neither a `Dataset` nor paths, a document or a table.
 
     References
     ----------
@@ -111,11 +113,15 @@ def agree(
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read_coco(example_file("fruits"))
-    >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
+    >>> round(bboxqa.agree(example_file("fruits"), iou_threshold=0.5).alpha, 4)
     0.0222
     """
     checked = settings_of_keywords(settings)
+    reading = replace(AS_COMPARED, choices=given(), progress=progress)
+    if not isinstance(data, Dataset) and not isinstance(reference, Dataset):
+        return agree_files(data, checked, reading, reference)
+    if not isinstance(data, Dataset):
+        data = read_for(data, checked, replace(reading, min_annotators=1, by_files="all"))
     data = checked_data(data, checked, "data")
     if not isinstance(reference, str | None):
         reference = checked_data(reference, checked, "reference")
@@ -129,26 +135,24 @@ def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
     TypeError for what is not a data set, such as the name of a file.
     """
     if not isinstance(data, Dataset):
-        raise TypeError(
-            f"{name} is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
-        )
+        raise TypeError(f"{name} is a {type(data).__name__}; expected what `bboxqa.read` returns")
     if settings.checks and not needs_outlines(settings.similarity):
         return check_boxes(data)
     return data
 
 
 def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
-    """Return the settings of a call from Python; raise ConfigError for settings of `read_coco`."""
+    """Return the settings of a call from Python; raise ConfigError for settings of `read`."""
     for name in _OF_READING & keywords.keys():
         if keywords[name] is not None:
-            raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
+            raise ConfigError(f"{name} is for `bboxqa.read`, before the data set is measured")
     return agree_settings_from(
         {name: value for name, value in keywords.items() if name not in _OF_READING}
     )
 
 
 def agree_files(
-    source: Files,
+    source: Data,
     settings: AgreeSettings,
     reading: Reading = AS_COMPARED,
     reference: str | None = None,

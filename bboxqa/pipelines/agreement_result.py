@@ -1,21 +1,25 @@
-"""The result that `bboxqa.agree` returns: figures of agreement, with their charts."""
+"""The result that `bboxqa.agree` returns: figures with their charts, files, page and sentences."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bboxqa.core.types import AnyPath
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
+from bboxqa.report.agreement_summary import summary
 
 if TYPE_CHECKING:
     from bboxqa.report.charts.plots import Plots
 
 
 class AgreementResult(MeasuredAgreement):
-    """Agreement at one or more thresholds, with charts.
+    """Agreement at one or more thresholds, with charts, files, a page and sentences.
 
     Its attributes are those of :class:`bboxqa.model.results.MeasuredAgreement`.
     """
@@ -40,7 +44,7 @@ class AgreementResult(MeasuredAgreement):
         --------
         >>> import bboxqa
         >>> from bboxqa.examples import example_file
-        >>> found = bboxqa.agree(bboxqa.read_coco(example_file("fruits"))).diagnose()
+        >>> found = bboxqa.agree(bboxqa.read(example_file("fruits"))).diagnose()
         >>> found.tables["annotators"]["class_share"].round(2)
         array([0.67, 0.67, 0.33])
         >>> found.review["reason"][0]
@@ -49,11 +53,82 @@ class AgreementResult(MeasuredAgreement):
         return self._diagnosis
 
     @cached_property
+    def story(self) -> tuple[str, ...]:
+        """Sentences on who, what and where lowers agreement at the first threshold."""
+        return super().story
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""
+        return summary(self)
+
+    def save(self, folder: AnyPath, *, force: bool = False) -> list[Path]:
+        """Write the files of ``bboxqa agree --details --out`` to a folder, and return their paths.
+
+        `bboxqa report`, `bboxqa cite` and `bboxqa compare` read the folder. Raises OutputError for
+        a folder that has files, unless `force`, or that cannot be written.
+        """
+        from bboxqa.core.python_words import in_python_words
+        from bboxqa.report.result_files import check_folder, write_folder
+
+        target = Path(folder)
+        in_python_words(check_folder)(target, force=force)
+        found, kept = self._diagnosis, [Path(each.name) for each in self.sources]
+        return write_folder(
+            self, self._documents(), target, diagnosis=found, details=True, kept=kept
+        )
+
+    def report(
+        self,
+        path: AnyPath,
+        *,
+        images: AnyPath | Sequence[AnyPath] = (),
+        top: int | None = None,
+        split: bool = False,
+        force: bool = False,
+    ) -> tuple[str, ...]:
+        """Write the page of ``bboxqa agree --report``, and return notes on its images.
+
+        Parameters
+        ----------
+        path : path
+            The file, or with `split` the folder.
+        images : path or sequence of paths
+            Folders of the images, which are shown behind the boxes.
+        top : int, optional
+            How many of the worst images are shown.
+        split : bool
+            Whether to write a folder with a page for each image.
+        force : bool
+            Whether to replace what is no page of bboxqa.
+        """
+        from bboxqa.core.files import refuse_replacing
+        from bboxqa.core.python_words import in_python_words
+        from bboxqa.formats.sources import as_paths
+        from bboxqa.pipelines.result_pages import write_result
+        from bboxqa.report.pages.page_file import PageTarget
+
+        target = PageTarget(Path(path), [*map(Path, as_paths(images))], split, top)
+        in_python_words(target.check)(force=force)
+        refuse_replacing([target.path], [Path(each.name) for each in self.sources])
+        return write_result(self._documents(), target)
+
+    def methods(self) -> str:
+        """Return a paragraph for a paper with every choice, and what it cites as BibTeX."""
+        from bboxqa.report.methods import methods
+        from bboxqa.report.result_files import manifest
+
+        return methods(summary(self), manifest(self.settings, self.sources, self.reading))
+
+    def _documents(self) -> dict[str, dict[str, Any]]:
+        from bboxqa.report.result_files import documents_of
+
+        return documents_of(self, summary(self), self._diagnosis)
+
+    @cached_property
     def _diagnosis(self) -> Diagnosis:
         return super().diagnose()
 
     def _repr_html_(self) -> str:
-        from bboxqa.report.agreement_summary import summary
         from bboxqa.report.agreement_text import MISSING
         from bboxqa.report.charts.charts import intervals
         from bboxqa.report.charts.svg import chart_image

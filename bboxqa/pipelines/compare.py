@@ -14,6 +14,7 @@ from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.pseudonyms import without_people
 from bboxqa.formats.dataset.reading import Reading
@@ -36,7 +37,7 @@ from bboxqa.pipelines.agree import (
     settings_of_keywords,
 )
 from bboxqa.pipelines.notes import few_images_note, shift_note
-from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.changes import changes_of, renamed_categories
@@ -50,11 +51,12 @@ _COMPARED = (
 )  # fmt: skip
 _MOVED = "To see what changed in annotations, keep the former files beside the new ones."
 _NAMED = 3
+_OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
 def compare(
-    before: Dataset,
-    after: Dataset,
+    before: Dataset | Data,
+    after: Dataset | Data,
     *,
     progress: Progress | None = None,
     **settings: Unpack[AgreeKeywords],
@@ -67,8 +69,9 @@ def compare(
 
     Parameters
     ----------
-    before, after : Dataset
-        What `read_coco` returns; with its ``min_annotators=1`` also without two annotators.
+    before, after : Dataset, or what `read` takes
+        What `read` returns, or what it reads; with its ``min_annotators=1`` also without two
+        annotators.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
     **settings
@@ -87,21 +90,29 @@ def compare(
         If the annotations do not have what the similarity compares, or their boxes are in another
         layout.
     TypeError
-        If `before` or `after` is not a `Dataset`.
+        If `before` or `after` is neither a `Dataset` nor paths, a document or a table.
 
     Examples
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> data = bboxqa.read(example_file("fruits"))
     >>> result = bboxqa.compare(data, data)
     >>> result.counts["unchanged"], result.thresholds[0].pooled.difference
     (9, 0.0)
     """
     checked = settings_of_keywords(settings)
-    before = checked_data(before, checked, "before")
-    after = checked_data(after, checked, "after")
-    return compare_with(before, after, checked, progress=progress)
+    reading = replace(_OF_VERSIONS, score=0, choices=given(), progress=progress)
+    first, second = (
+        checked_data(each, checked, "data")
+        if isinstance(each, Dataset)
+        else read_for(each, checked, reading)
+        for each in (before, after)
+    )
+    result = compare_with(first, second, checked, progress=progress)
+    if not (result.thresholds or isinstance(before, Dataset) or isinstance(after, Dataset)):
+        _check_common_image(first, second, result.images)
+    return result
 
 
 def compare_files(
@@ -118,7 +129,7 @@ def compare_files(
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read_coco`. Where `before` is a saved result, `saved` is what `saved_result` returns: then the
+    `read`. Where `before` is a saved result, `saved` is what `saved_result` returns: then the
     files that were measured are compared, or if these have changed, the saved figures are.
 
     Raises DatasetError if nothing is compared, as no image is in both versions and not both of them
@@ -127,8 +138,8 @@ def compare_files(
     inputs = [] if saved is None else saved["manifest"]["inputs"]
     scores = [each["score"] for each in inputs if each.get("score") is not None]
     reading = replace(
-        AS_COMPARED, min_annotators=1, by_files="any", pseudonyms=pseudonyms, choices=choices,
-        digest=digest or saved is not None, progress=progress,
+        _OF_VERSIONS, pseudonyms=pseudonyms, choices=choices, progress=progress,
+        digest=digest or saved is not None,
         score=(scores or [AS_COMPARED.score if inputs else 0])[0],
     )  # fmt: skip
     second = read_for(after, settings, reading)

@@ -110,7 +110,7 @@ def convert(
     as_predictions : bool
         Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
     annotator_key, attribution, join, category_map, asked, pattern, pseudonyms
-        As for `read_coco`. Pseudonyms also replace names in other keys of records.
+        As for `read`. Pseudonyms also replace names in other keys of records.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 

@@ -66,7 +66,7 @@ def plan(
     Parameters
     ----------
     data : Dataset
-        What `read_coco` returns.
+        What `read` returns.
     target_width : float
         From end to end of the 95 % interval of alpha, or of F1 with one category, such as 0.05.
     progress : callable, optional
@@ -93,7 +93,7 @@ def plan(
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> bboxqa.plan(bboxqa.read_coco(example_file("fruits")), 0.1).status
+    >>> bboxqa.plan(bboxqa.read(example_file("fruits")), 0.1).status
     'too few images annotated by two or more annotators'
     """
     checked = settings_of_keywords(settings)

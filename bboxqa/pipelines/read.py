@@ -27,9 +27,12 @@ from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.refusals import check_files, of_predictions, with_findings
 from bboxqa.rules.people import names_hidden
 
+Data = Files | Mapping[str, Any] | Rows
+"""Files, or a COCO document or a table in memory."""
 
-def read_coco(
-    source: Files | Mapping[str, Any] | Rows,
+
+def read(
+    source: Data,
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -96,6 +99,7 @@ def read_coco(
     Returns
     -------
     Dataset
+        `bboxqa.read_coco` is an earlier name of this function.
 
     Raises
     ------
@@ -106,11 +110,11 @@ def read_coco(
     Examples
     --------
     >>> from bboxqa.examples import example_file
-    >>> data = read_coco(example_file("fruits"))
+    >>> data = read(example_file("fruits"))
     >>> data.annotator_names, len(data.annotations)
     (('Ann1', 'Ann2', 'Ann3'), 9)
     >>> rows = [{"image": "a.jpg", "annotator": who, "bbox": "8 1 5 5"} for who in ("ann", "bob")]
-    >>> read_coco(rows).annotator_names
+    >>> read(rows).annotator_names
     ('ann', 'bob')
     """
     if category_map is not None and not isinstance(category_map, Mapping):
@@ -136,6 +140,14 @@ def read_coco(
         progress=progress,
         choices=given(),
     )
+    return _read(source, reading)
+
+
+read_coco = read
+
+
+def _read(source: Data, reading: Reading) -> Dataset:
+    """Return the data set of files, or of a document or a table in memory."""
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if isinstance(source, Mapping) and any(
@@ -148,7 +160,7 @@ def read_coco(
         rows = rows_in(source, reading.choices)
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
-    return _read(cast("Files", source), reading)
+    return _read_files(cast("Files", source), reading)
 
 
 def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
@@ -158,7 +170,7 @@ def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
         path = Path(folder, file)
         path.write_bytes(content)
         try:
-            data = _read(path, reading)
+            data = _read_files(path, reading)
         except DatasetError as error:
             texts = [problem.replace(str(path), name) for problem in error.problems]
             problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
@@ -173,8 +185,8 @@ AS_COMPARED = Reading(outlines=False, by_files="none")
 """Outlines and key points are read if the similarity needs them, or on request."""
 
 
-def read_for(source: Files, settings: AgreeSettings, reading: Reading = AS_COMPARED) -> Dataset:
-    """Return the data set of files after checks for defects that would falsify agreement.
+def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPARED) -> Dataset:
+    """Return the data set of a source after checks for defects that would falsify agreement.
 
     What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
     """
@@ -228,7 +240,7 @@ def _with_outlines(
     return () if check is None else check(paths, files, attribution)
 
 
-def _read(source: Files, reading: Reading) -> Dataset:
+def _read_files(source: Files, reading: Reading) -> Dataset:
     """Return the data set of files; errors of refused files have the findings of the rules."""
     with names_hidden(reading.pseudonyms, source, reading.pattern, reading.choices):
         try:

@@ -35,10 +35,10 @@ from bboxqa.model.annotations import (
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
+from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.read import read_for
-from bboxqa.report.agreement_result import AgreementResult
 
 _MOST_NAMED = 3
 

@@ -57,10 +57,7 @@ _LAYOUTS = ("B005", "B006", "B007", "P007")
 _LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
 # Sample sizes for the search for repeated boxes, and for outlines.
 _SAMPLE, _OUTLINES = 100_000, 2_000
-_ANYWAY = (
-    "To measure the annotations as they are: --no-checks (in Python checks=False, in bboxqa.toml "
-    "checks = false)."
-)
+_ANYWAY = "To measure the annotations as they are: --no-checks (in bboxqa.toml checks = false)."
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
 _GROUND_TRUTH = " --ground-truth ANNOTATIONS"
 _POINTS = "--similarity keypoints compares key points, which need no bbox."

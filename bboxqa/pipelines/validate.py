@@ -23,6 +23,7 @@ from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def validate(
-    source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
+    source: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Dataset,
     *,
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
@@ -49,8 +50,8 @@ def validate(
 
     Parameters
     ----------
-    source : path, sequence of paths, or mapping
-        Files, folders of them, or a COCO document.
+    source : path, sequence of paths, mapping or Dataset
+        Files, folders of them, a COCO document, or what `read` made of files, which are checked.
     images : path or sequence of paths, optional
         Folders of the images. If an annotation file lies in one of them, images beside it are found
         as well. By default images are not read.
@@ -108,6 +109,8 @@ def validate(
     [('C008', '/categories/0/name')]
     """
     checked = validate_settings_from(settings)
+    if isinstance(source, Dataset):
+        source = [each.name for each in source.sources]
     if isinstance(source, Mapping):
         reading = read_bytes(document_bytes(source), "document")
         truth = _read_truth(ground_truth)
@@ -130,7 +133,7 @@ def validate_with(
 ) -> Report:
     """Look at files with checked settings.
 
-    Parameters and errors are as those of `validate`; `pseudonyms` is the key of `read_coco`.
+    Parameters and errors are as those of `validate`; `pseudonyms` is the key of `read`.
     """
     if not paths:
         raise DatasetError(["no file given"])

@@ -33,7 +33,7 @@ def summary(result: MeasuredAgreement) -> Record:
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> data = bboxqa.read(example_file("fruits"))
     >>> summary(bboxqa.agree(data))["thresholds"][0]["alpha"]
     0.0222...
     """
@@ -160,7 +160,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+    >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")))
     >>> diagnosis_summary(result.diagnose())["annotators"][0]["miss_rate"]
     {'value': 0.0, 'interval': None}
     """

@@ -198,7 +198,7 @@ def summary(result: ComparisonResult) -> dict[str, Any]:
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> data = bboxqa.read(example_file("fruits"))
     >>> summary(bboxqa.compare(data, data))["changes"]["unchanged"]
     9
     """

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 from support.matched import matched
+from support.stories import short_story
 
 import bboxqa
 from bboxqa.diagnostics.dependence import dependence, explained_extras
@@ -66,7 +67,7 @@ def test_nobody_is_named_for_what_two_others_missed():
         for who in range(3)
         if who == 2 or rng.random() < 0.8
     ]
-    lines = bboxqa.agree(dataset(rows), bootstrap=200).story().lines
+    lines = short_story(bboxqa.agree(dataset(rows), bootstrap=200)).lines
     assert {name[-1] for line in lines for name in line.annotators} <= {"0", "1"}
 
 

@@ -105,7 +105,7 @@ def test_against_a_reference_each_of_two_is_told():
     assert row["offset"] == pytest.approx(np.mean((turned_by + 180) % 360 - 180), abs=0.005)
     assert row["offset_low"] < 4 < row["offset_high"]
     assert row["systematic"]
-    story = result.story().story
+    story = result.story
     (turned,) = [line for line in story if line.startswith("p02 draws boxes ")]
     assert "3.0 px further down and 4.0°" in turned
     assert not any(line.startswith("p01 draws boxes ") for line in story)

@@ -494,8 +494,8 @@ def test_counts_by_image_category_and_annotator_add_up():
 
 def test_settings_and_data_are_checked(tmp_path):
     before, after = versions(tmp_path, [box(1)], [box(1)])
-    with pytest.raises(TypeError, match="after is a str; expected what"):
-        compare(before, "after.json")
+    with pytest.raises(TypeError, match="source is of type int; expected one"):
+        compare(before, 7)
     with pytest.raises(ConfigError, match="unknown setting 'iou'"):
         compare(before, after, iou=0.5)
     with pytest.raises(ConfigError, match="join is for"):

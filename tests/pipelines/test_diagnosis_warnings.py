@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.datasets import dataset, with_assigned
+from support.stories import short_story
 
 import bboxqa
 from bboxqa.model.annotations import EDGES
@@ -17,7 +18,7 @@ _KINDS = {
 def warned(data, **settings):
     """Return the warnings by kind."""
     found = {}
-    for line in bboxqa.agree(data, **{"bootstrap": 100, **settings}).story().warnings:
+    for line in short_story(bboxqa.agree(data, **{"bootstrap": 100, **settings})).warnings:
         (kind,) = [kind for kind, words in _KINDS.items() if words in line]
         found[kind] = line
     return found

@@ -208,7 +208,7 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
     truth = bboxqa.read_coco(made.truth(), min_annotators=1)
     (line,) = [
         line
-        for line in bboxqa.agree(data, reference=truth, bootstrap=200).story().story
+        for line in bboxqa.agree(data, reference=truth, bootstrap=200).story
         if "reference" in line
     ]
     assert line.startswith("p03 agrees least with the reference document: F1 0.7")
@@ -219,7 +219,7 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
         reference=bboxqa.read_coco(alike.truth(), min_annotators=1),
         bootstrap=200,
     )
-    assert not any("reference" in line for line in result.story().story)
+    assert not any("reference" in line for line in result.story)
 
 
 def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path):
@@ -255,7 +255,7 @@ def test_refusals():
     with pytest.raises(DatasetError, match="several annotators drew in 1 image, such as "):
         bboxqa.agree(whole, reference=team)
     elsewhere = bboxqa.read_coco(document(EXPERT, ("x/1.png", "x/2.png")), min_annotators=1)
-    with pytest.raises(DatasetError, match="--join name would join 2 more images"):
+    with pytest.raises(DatasetError, match='join="name" would join 2 more images'):
         bboxqa.agree(team, reference=elsewhere)
     larger = document(EXPERT, ("1.png", "2.png"))
     larger["images"][0]["width"] = 400

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 from support.resampled import expanded
+from support.stories import short_story
 
 import bboxqa
 from bboxqa.model.results import ReferenceAgreement
@@ -19,7 +20,7 @@ def told(errors, **more):
     options = {"images": 80, "categories": ("cow", "sheep", "horse"), **more}
     draws = options.pop("bootstrap", 200)
     data = bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document())
-    return bboxqa.agree(data, bootstrap=draws).story()
+    return short_story(bboxqa.agree(data, bootstrap=draws))
 
 
 def sentence(story, *words):
@@ -81,7 +82,7 @@ def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
         each for each in made["annotations"]
         if each["annotator"] != "p03" or each["category_id"] != sheep
     ]  # fmt: skip
-    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
+    story = short_story(bboxqa.agree(bboxqa.read_coco(made), bootstrap=200))
     asked = "perhaps not asked for (without that, alpha"
     line = sentence(story, "p03 never draws sheep", asked)
     assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
@@ -107,7 +108,7 @@ def test_a_category_that_is_missed_more_often_is_told():
         id(each) for place, each in enumerate(drawn) if each["category_id"] == cow and place % 3
     }
     made["annotations"] = [each for each in made["annotations"] if id(each) not in left_out]
-    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
+    story = short_story(bboxqa.agree(bboxqa.read_coco(made), bootstrap=200))
     found = sentence(story, "p03 misses cow: ", " of them, none of the others")
     assert number_before(found, " %") == pytest.approx(67, abs=2)
 
@@ -128,7 +129,7 @@ def test_the_order_of_records_and_the_ids_do_not_matter(trial):
     document["annotations"].reverse()
     for number, each in enumerate(document["annotations"]):
         each["id"] = number
-    story = bboxqa.agree(bboxqa.read_coco(document), bootstrap=200).story()
+    story = short_story(bboxqa.agree(bboxqa.read_coco(document), bootstrap=200))
     assert story.story == trial.story
 
 
@@ -160,7 +161,7 @@ def test_a_moved_edge_is_told_as_one():
                 edges = np.array([x, 0, x + 50 - 5 * (who == 2), 60]) + rng.normal(0, 0.5, 4)
                 left, top, right, bottom = edges
                 rows.append((image, who, 0, (left, top, right - left, bottom - top)))
-    story = bboxqa.agree(dataset(rows), bootstrap=200).story()
+    story = short_story(bboxqa.agree(dataset(rows), bootstrap=200))
     found = sentence(story, "draws boxes narrower (right edge", " left), or ")
     assert number_before(found, " px") == pytest.approx(5, abs=0.2)
     assert "further" not in found
@@ -174,7 +175,7 @@ def test_against_a_reference_errors_are_those_against_it():
         errors={"p*": "jitter=1", "p02": "offset=6,0", "p03": "offset=6,0 miss=0.2"},
     ).document()
     result = bboxqa.agree(bboxqa.read_coco(made), reference="p04", bootstrap=200)
-    story = result.story()
+    story = short_story(result)
     missed = sentence(story, "p03 misses", "of the objects of p04")
     # Objects that are 6 px off are not missed.
     assert number_before(missed, " %") == pytest.approx(20, abs=6)
@@ -308,7 +309,7 @@ def test_what_has_no_room_is_counted(monkeypatch):
     }
     found = bboxqa.simulate(images=120, annotators=9, errors=errors, seed=2)
     result = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=200)
-    told = result.story().story
+    told = result.story
     assert len(told) == 9
     monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
     everything = result.diagnoser.story(result).story

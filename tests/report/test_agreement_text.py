@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.stories import short_story
 from support.wrong_shapes import people
 
 import bboxqa
@@ -68,7 +69,7 @@ def told():
 
 
 def test_the_answer_is_short_and_in_the_order_of_questions(told):
-    lines = [*text_lines(told, story=told.story())]
+    lines = [*text_lines(told, story=short_story(told))]
     assert len(lines) <= 20
     assert sum(len(line.split()) for line in lines) <= 150
     places = [

@@ -404,7 +404,7 @@ def _check_scores(path: Path, score: FloatArray, least: float) -> None:
         problem = f"none of {count(len(score), 'result')} has a score of {least:g} or more"
         raise DatasetError(
             [f"{path}: {problem}; the highest is {highest:g}"],
-            "Choose a lower --score (in Python: score).",
+            "Choose a lower --score.",
         )
 
 

@@ -40,7 +40,7 @@ _NO_SESSIONS = "a model has no sessions: give either a session key or prediction
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
 def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
-    """Return the data set of one or several files; see `bboxqa.read_coco`.
+    """Return the data set of one or several files; see `bboxqa.read`.
 
     Raises DatasetError with every problem that would falsify a result.
     """

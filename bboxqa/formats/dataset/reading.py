@@ -34,7 +34,7 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`."""
+    """What is read into a data set, and how files are joined; see `bboxqa.read`."""
 
     annotator_key: str | None = None
     attribution: str | None = None

@@ -61,7 +61,7 @@ def _require_keypoints(dataset: Dataset, similarity: str) -> None:
     if keypoints is None:
         raise DatasetError(
             [f"the key points were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read_coco(path, keypoints=True)`.",
+            "Read the file with `bboxqa.read(path, keypoints=True)`.",
         )
 
 
@@ -69,7 +69,7 @@ def _require_rotated_boxes(dataset: Dataset, similarity: str) -> None:
     if dataset.annotations.rotated_box is None:
         raise DatasetError(
             [f"the rotated boxes were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read_coco(path, segmentation=True)`.",
+            "Read the file with `bboxqa.read(path, segmentation=True)`.",
         )
 
 
@@ -93,7 +93,7 @@ def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool)
     if segmentation is None:
         raise DatasetError(
             [f"the segmentations were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read_coco(path, segmentation=True)`.",
+            "Read the file with `bboxqa.read(path, segmentation=True)`.",
         )
     absent = np.flatnonzero(segmentation.kind == SegmentationKind.NONE)
     problems = [f"{describe(dataset, index)} has no segmentation" for index in absent.tolist()]

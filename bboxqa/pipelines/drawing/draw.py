@@ -17,14 +17,13 @@ from bboxqa.formats.document import RawDocument
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, files_read, list_files, paths_in
-from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
-from bboxqa.pipelines.read import AS_COMPARED, read_coco, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing.drawing import Drawing, bounds, draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene
@@ -39,7 +38,7 @@ _SIDE = 2400
 _EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
 _INSTEAD = "; --by category --side-by-side shows categories as colours, annotators as panels"
 
-Source = Dataset | Files | Mapping[str, Any]
+Source = Dataset | Data
 Folders = AnyPath | Sequence[AnyPath] | None
 
 
@@ -57,8 +56,8 @@ def draw(
 
     Parameters
     ----------
-    source : Dataset, path, sequence of paths, mapping of annotators to paths, or COCO document
-        What `read_coco` returns, or what it reads; the files may name no annotators.
+    source : Dataset, or what `read` takes
+        What `read` returns, or what it reads; the files may name no annotators.
     image : str or int
         File name or id of the image; ids are looked for in files and documents only.
     images : path or sequence of paths, optional
@@ -120,7 +119,7 @@ def draw_with(
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
 ) -> Drawing:
-    """Draw an image with checked settings; see `draw`, and `read_coco` for `pseudonyms`."""
+    """Draw an image with checked settings; see `draw`, and `read` for `pseudonyms`."""
     if by is not None and by not in get_args(By):
         raise ConfigError(unknown_name(by, get_args(By)), "by")
     if ax is not None and side_by_side:
@@ -165,15 +164,6 @@ def _scene(
     """Return an image of a data set, the meaning of its colours, notes, and the files read."""
     if isinstance(source, Dataset):
         data = source
-    elif _is_document(source):
-        data = read_coco(
-            source,
-            keypoints=needs_keypoints(settings.similarity),
-            min_annotators=1,
-            digest=False,
-            pseudonyms=reading.pseudonyms,
-            progress=reading.progress,
-        )
     else:
         # No checks: a drawing should show defects as well.
         data = read_for(source, msgspec.structs.replace(settings, checks=False), reading)

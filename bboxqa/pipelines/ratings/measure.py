@@ -61,46 +61,7 @@ def measure(
     task: str | None = None,
     progress: Progress | None = None,
 ) -> TaskEstimates:
-    """Measure agreement on any ratings.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        What `read_ratings`, `ratings_from_columns` or `ratings_from_table` returns.
-    coefficients : str or sequence of str, optional
-        Names of coefficients, or ``"all"``; by default those that suit the ratings.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
-    weights : {"identity", "linear", "quadratic"} or (K, K) array
-        Agreement of unequal values, for the coefficients that have weights.
-    bootstrap : int
-        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for no intervals.
-    seed : int
-        Seed of the draws.
-    interval : {"percentile", "bca"}
-        Percentiles of the replicates, or bias-corrected and accelerated [1]_. Intervals of a mean
-        over several pairs of annotators come from the jackknife's pseudo-values, since recomputing
-        the mean from each draw is biased where pairs share few units.
-    task : str, optional
-        A name for the result.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
-
-    Returns
-    -------
-    TaskEstimates
-        Standard errors are linearised if a formula is known, otherwise from the jackknife.
-
-    Raises
-    ------
-    ConfigError
-        If a name or a setting is not known, or the level does not suit the values.
-
-    References
-    ----------
-    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
-           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
-    """
+    """Measure agreement on ratings; see `bboxqa.stats.measure`."""
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
     inputs = checked_inputs(ratings, level, weights, bootstrap=bootstrap, seed=seed)

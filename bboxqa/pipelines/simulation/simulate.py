@@ -13,7 +13,7 @@ from bboxqa.core.files import filled_folder
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
 from bboxqa.model.settings_files import read_toml
-from bboxqa.pipelines.read import read_coco
+from bboxqa.pipelines.read import read
 from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, document_text, true_boxes
 from bboxqa.pipelines.simulation.errors import Settings, errors_by_annotator
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
@@ -163,7 +163,7 @@ def simulate(
     if truth is None:
         scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
     else:
-        scene = scene_of(read_coco(truth, min_annotators=1))
+        scene = scene_of(read(truth, min_annotators=1))
     names = _annotator_names(annotators)
     if per_image is not None and not 1 <= per_image <= len(names):
         raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")

@@ -29,7 +29,7 @@ class Plots:
     >>> import bboxqa
     >>> from matplotlib.figure import Figure
     >>> from bboxqa.examples import example_file
-    >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+    >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")))
     >>> ax = result.plot.category_intervals(Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['Apple (6)', 'Banana (3)']

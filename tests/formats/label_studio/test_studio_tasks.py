@@ -111,7 +111,10 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
 def test_a_tag_that_shows_one_of_several_images_is_refused(tmp_path):
     works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
     path = written(tmp_path / "a.json", task(1, *works, data={"left": "l.jpg", "right": "r.jpg"}))
-    with pytest.raises(DatasetError, match=r"images under left, right: --columns image=KEY says"):
+    with pytest.raises(
+        DatasetError,
+        match=r'images under left, right: bboxqa\.reading\(columns=\{"image": "KEY"\}\) says',
+    ):
         read_coco(path)
     with reading(columns={"image": "right"}):
         assert read_coco(path).image_names == ("r.jpg",)
@@ -168,7 +171,7 @@ def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
         read_coco(path)
     assert "T002 error task 1, region" in caught.value.problems[0]
     assert "no original_width" in caught.value.problems[0]
-    assert "--image-size gives them" in caught.value.problems[0]
+    assert "reading(image_size=…) gives them" in caught.value.problems[0]
     assert "bboxqa validate" in caught.value.advice
 
 

@@ -235,8 +235,9 @@ def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
     assert re.match(f"{images} without width and height, such as 'a.jpg'; .* needs them", sizes)
     assert any("1 annotation with 'my_note'" in loss for loss in losses)
     assert caught.value.advice == (
-        "Add the sizes to the input, or give one for all: --image-size 1920x1080\n"
-        "Nothing was written. To write the rest: --lossy"
+        "Add the sizes to the input, or give one for all: "
+        "bboxqa.reading(image_size=(1920, 1080))\n"
+        "Nothing was written. To write the rest: lossy=True"
     )
     with bboxqa.reading(image_size=(200, 100)):
         assert bboxqa.convert(source, out, to=to, lossy=True).n_annotations == 1

@@ -145,7 +145,7 @@ def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked
 
 def test_images_without_a_picture_have_the_size_given(tmp_path):
     made(tmp_path, ann__a_txt=BOX, bob__a_txt=OTHER, classes_txt="cat")
-    with pytest.raises(DatasetError, match="--image-size") as caught:
+    with pytest.raises(DatasetError, match="image_size=") as caught:
         read_coco(tmp_path)
     assert f"{tmp_path}/ann/a.txt:1:1: T002 error" in caught.value.problems[0]
     with bboxqa.reading(image_size=(1000, 800)):

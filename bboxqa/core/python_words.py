@@ -1,0 +1,112 @@
+"""Messages in the words of Python: arguments instead of the options of commands."""
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from bboxqa.core.errors import BboxqaError
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_KEY, _LAYOUT = r"[\w.]*[A-Z]{3,}|session\b|file\b|\S+$", "raters-x-units|units-x-raters"
+# The values that may follow an option in a message; any other word is not its value.
+_VALUES = {
+    "annotator-key": _KEY, "session-key": _KEY, "time-key": _KEY, "attribution": r"files\b",
+    "join": r"(?:name|path|stem|none)\b", "asked": r"all\b", "similarity": r"[a-z]+\b",
+    "map": "OLD=NEW", "sigmas": r"estimated|0[\d.,]+", "reference": r"[A-Z]{3,}|\S+$",
+    "predictions": "FILE", "pseudonyms": "KEY", "images": "DIR", "bootstrap": r"\d+",
+    "from": r"(?!says)[a-z][\w-]*", "image-size": r"\d+x\d+|FILE", "missing-txt": r"asked\b",
+    "voc-base": r"\d", "columns": r"\w+=[^\s).;]+", "box-format": r"xywh[\w-]*", "layout": _LAYOUT,
+    "unit": "m?s\\b", "weights": "linear|quadratic", "interval": "bca", "by": "category",
+    **dict.fromkeys((
+        "iou", "score", "rotated", "ground-truth", "min-f1", "annotator", "value", "cluster",
+        "n-options", "no-checks", "force", "lossy", "split", "side-by-side",
+    ), "(?!)"),
+}  # fmt: skip
+_NAMES = {
+    "iou": "iou_threshold", "map": "category_map", "from": "from_format", "no-checks": "checks",
+}  # fmt: skip
+_FLAGS = {
+    "no-checks": "False",
+    "force": "True",
+    "lossy": "True",
+    "split": "True",
+    "side-by-side": "True",
+}
+_OF_READING = (
+    "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from",
+)  # fmt: skip
+# A command to type stays as it is.
+_COMMAND = re.compile(r"(bboxqa [a-z]+\b[^`\n]*)")
+_PERSON = r"--annotator (?:'([^'\n]*)'|([^\s'=]+=\S*[^\s,.;)]))"
+_PEOPLE = re.compile(rf"{_PERSON}(?:\s+{_PERSON})*")
+_OPTION = re.compile(
+    "|".join(rf"(?<![\w-])--({name})(?: ({value}))?(?![\w-])" for name, value in _VALUES.items()),
+    re.MULTILINE,
+)
+
+
+def in_python(text: str) -> str:
+    """Return a message with arguments in place of options; commands to type stay.
+
+    Examples
+    --------
+    >>> in_python("If each file is by another person: --attribution files")
+    'If each file is by another person: attribution="files"'
+    >>> in_python("name it with --annotator-key if there is one; see bboxqa validate --help")
+    'name it with annotator_key= if there is one; see bboxqa validate --help'
+    >>> in_python("--image-size gives it: 1920x1080, and --columns image=NAME the column")
+    'bboxqa.reading(image_size=…) gives it: 1920x1080, and \
+bboxqa.reading(columns={"image": "NAME"}) the column'
+    >>> in_python("Edit NAME: --annotator NAME=a.json --annotator NAME=b.json")
+    'Edit NAME: {"NAME": "a.json", "NAME": "b.json"}'
+    """
+    parts = _COMMAND.split(text)
+    parts[::2] = [_OPTION.sub(_argument, _PEOPLE.sub(_people, part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _people(options: re.Match[str]) -> str:
+    """Return one mapping of annotators to files for options that follow each other."""
+
+    def item(found: re.Match[str]) -> str:
+        return ": ".join(f'"{part}"' for part in (found[1] or found[2]).split("=", 1)) + ","
+
+    return f"{{{re.sub(_PERSON, item, options[0]).removesuffix(',')}}}"
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = (*filter(None, option.groups()), "")[:2]
+    argument = f"{_NAMES.get(name, name.replace('-', '_'))}={_FLAGS.get(name) or _literal(value)}"
+    if name not in _OF_READING:
+        return argument
+    return f"bboxqa.reading({argument}{'' if value else '…'})"
+
+
+def _literal(value: str) -> str:
+    """Return the value of an option as Python writes it."""
+    if re.fullmatch(r"\d+x\d+", value):
+        return f"({value.replace('x', ', ')})"
+    if "=" in value:
+        pairs = (part.split("=", 1) for part in value.strip(",…").split(",") if "=" in part)
+        items = ", ".join(f'"{key}": "{each}"' for key, each in pairs)
+        return f"{{{items}}}"
+    if "," in value:
+        return f"[{value.replace(',', ', ')}]"
+    return value if re.fullmatch(r"[\d.]*", value) else f'"{value}"'
+
+
+def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function that names arguments of Python in its errors."""
+
+    @wraps(function)
+    def call(*args: _P.args, **more: _P.kwargs) -> _R:
+        try:
+            return function(*args, **more)
+        except BboxqaError as error:
+            error.change_texts(in_python)
+            raise
+
+    return call

@@ -1,0 +1,217 @@
+"""What is called first: paths or data, results as frames, files and words for a paper."""
+
+import json
+import pickle
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cli import run
+from support.datasets import two_annotators, write
+
+import bboxqa
+from bboxqa import stats
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.python_words import in_python
+
+SIMULATED = Path(__file__).parent / "data/simulated.json"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return bboxqa.agree(SIMULATED, iou_threshold=[0.5, 0.75], bootstrap=200)
+
+
+@pytest.fixture(scope="module")
+def saved(result, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "result"
+    return folder, result.save(folder)
+
+
+def test_paths_and_data_give_the_figures_of_the_command():
+    shown = json.loads(run("agree", SIMULATED, "--bootstrap", 100, "--format", "json").stdout)
+    document = json.loads(SIMULATED.read_bytes())
+    for source in (SIMULATED, [str(SIMULATED)], document, bboxqa.read(SIMULATED)):
+        found = bboxqa.agree(source, bootstrap=100).to_dict()
+        assert found == shown | {"attribution": found["attribution"]}
+
+
+def test_files_of_people_are_read_as_the_command_does(tmp_path):
+    for name in ("ann", "bob"):
+        document = two_annotators()
+        document["annotations"] = document["annotations"][: 1 + (name == "bob")]
+        for each in document["annotations"]:
+            del each["annotator"]
+        write(tmp_path / f"{name}.json", document)
+    files = [tmp_path / "ann.json", tmp_path / "bob.json"]
+    shown = json.loads(run("agree", *files, "--format", "json").stdout)
+    for source in (files, tmp_path, {"ann": files[0], "bob": files[1]}):
+        found = bboxqa.agree(source)
+        assert found.n_annotators == 2
+        assert found.existence.f1 == shown["thresholds"][0]["existence"]["f1"]
+
+
+def test_the_other_functions_take_paths_or_data(tmp_path):
+    data = bboxqa.read(SIMULATED)
+    sources = (SIMULATED, data, json.loads(SIMULATED.read_bytes()))
+    assert len({len(bboxqa.validate(each).findings) for each in sources}) == 1
+    for before in sources:
+        for after in sources:
+            found = bboxqa.compare(before, after, bootstrap=0)
+            assert found.counts["unchanged"] == len(data.annotations)
+    drawn = {bboxqa.draw(each, data.image_names[0]).by for each in sources}
+    assert drawn == {"annotator"}
+    gold = write(tmp_path / "gold.json", json.loads(SIMULATED.read_bytes()))
+    by_file = bboxqa.agree(SIMULATED, reference="ann", bootstrap=0).reference
+    assert by_file.name == bboxqa.agree(data, reference="ann", bootstrap=0).reference.name
+    with pytest.raises(DatasetError, match="several annotators"):
+        bboxqa.agree(SIMULATED, reference=str(gold), bootstrap=0)
+
+
+def test_several_thresholds_never_make_an_attribute_raise(result):
+    first = result.thresholds[0]
+    for name in ("alpha", "interval", "status", "existence", "place", "categories", "units"):
+        assert getattr(result, name) is getattr(first, name)
+    assert result.story == result.diagnose().story[: len(result.story)]
+
+
+def test_tables_are_frames_with_the_threshold(result, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    frame = result.table("categories")
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.groupby("iou_threshold").size().tolist() == [3, 3]
+    assert result.table("annotators")["annotator"].tolist()[:3] == ["ann", "bob", "cid"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ConfigError, match="pip install pandas"):
+        result.table("categories")
+
+
+def test_intervals_of_a_frame_draw_images(result):
+    pytest.importorskip("pandas")
+    units = result.table("units")
+    with pytest.raises(ConfigError, match=r"the units of iou_threshold 0\.5, 0\.75; expected one"):
+        stats.measure(units, cluster="image")
+    units = units[units["iou_threshold"] == 0.5]
+    found = stats.measure(units, "krippendorff_alpha", cluster="image", bootstrap=50)
+    one = found.coefficients["krippendorff_alpha"]
+    assert one.value == pytest.approx(result.alpha)
+    assert one.n_clusters == len(np.unique(units["image"]))
+    with pytest.raises(ConfigError, match="already have their clusters"):
+        stats.measure(stats.ratings_from_frame(units), cluster="image")
+
+
+def test_a_saved_result_is_what_the_commands_read(result, saved, tmp_path):
+    folder, files = saved
+    assert {path.name for path in files} >= {"summary.json", "manifest.json", "confusions.csv"}
+    assert json.loads((folder / "summary.json").read_bytes()) == result.to_dict()
+    assert run("report", folder, "--out", tmp_path / "a.html").returncode == 0
+    result.report(tmp_path / "b.html")
+    pages = [(tmp_path / name).read_text("utf-8") for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1]
+    with pytest.raises(OutputError, match="or add force=True"):
+        result.save(folder)
+    result.save(folder, force=True)
+    (tmp_path / "c.html").write_text("mine")
+    with pytest.raises(OutputError, match="or give force=True"):
+        result.report(tmp_path / "c.html")
+
+
+def test_sources_are_never_replaced(tmp_path):
+    path = write(tmp_path / "summary.json", two_annotators())
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="summary"):
+        bboxqa.agree(path, bootstrap=0).save(tmp_path, force=True)
+    with pytest.raises(OutputError, match="summary"):
+        bboxqa.agree(path, bootstrap=0).report(path, force=True)
+    assert path.read_bytes() == before
+
+
+def test_a_paper_has_every_choice_and_what_it_cites(result, saved):
+    text = result.methods()
+    assert run("cite", saved[0]).stdout == f"{text}\n"
+    for part in (
+        "3 annotators drew 264 annotations in 60 images",
+        "from IoU 0.5",
+        "200 bootstrap",
+        "the seed 0",
+        "a category of its own",
+        f"bboxqa {bboxqa.__version__}, Python",
+    ):
+        assert part in text  # fmt: skip
+    keys = re.findall(r"^@\w+\{(\w+),$", text, re.MULTILINE)
+    assert keys == ["efron1993", "hesterberg2015", "krippendorff2022", "kuhn1955", "muellner2011",
+                    "bboxqa"]  # fmt: skip
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"matcher": "complete"}, "complete linkage (Müllner 2011)"),
+        ({"matcher": "average"}, "Sokal and Michener 1958"),
+        ({"matcher": "recursive"}, "Tschirschwitz et al. 2022"),
+        ({"missing": "ignore"}, "a missing annotation was left out"),
+        ({"empty_images": "unit"}, "an image that all left empty counted as a unit"),
+        ({"category_lenient": True}, "those of equal category first"),
+        ({"similarity": "giou", "iou_threshold": 0.25}, "from giou 0.25 (similarity giou) on"),
+        ({"bootstrap": 0}, "No intervals were computed."),
+    ],
+)
+def test_each_choice_is_said(settings, part):
+    text = bboxqa.agree(SIMULATED, **{"bootstrap": 0, **settings}).methods()
+    assert part in text
+    cited = re.findall(r"title = \{\{(.*)\}\}", text)
+    assert ("Modern Hierarchical, Agglomerative Clustering Algorithms" in cited) == (
+        "Müllner 2011" in text
+    )
+
+
+def test_a_result_without_figures_says_so(tmp_path):
+    folder = tmp_path / "result"
+    document = two_annotators()
+    for each in document["annotations"]:
+        each["category_id"] = document["categories"][0]["id"]
+    found = bboxqa.agree(document, bootstrap=0)
+    found.save(folder)
+    assert "There is no Krippendorff's alpha (" in run("cite", folder).stdout
+    assert run("cite", tmp_path / "none").returncode == 2
+
+
+def test_errors_name_arguments_of_python(tmp_path):
+    document = two_annotators()
+    for each in document["annotations"]:
+        del each["annotator"]
+    path = write(tmp_path / "a.json", document)
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.agree(path)
+    assert "annotator_key= if it is none of" in str(caught.value)
+    assert '{"NAME": "1.json", "NAME": "2.json"}' in str(caught.value)
+    assert "--annotator" not in str(caught.value)
+    # The command names its options still.
+    assert "--annotator-key if it is none of" in run("agree", path).stderr
+    assert pickle.loads(pickle.dumps(bboxqa.agree)) is bboxqa.agree  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("try --join name, or --join path.", 'try join="name", or join="path".'),
+        ("give one --iou", "give one iou_threshold="),
+        ("as --map says", "as category_map= says"),
+        ("--voc-base 0", "bboxqa.reading(voc_base=0)"),
+        ("give --image-size 1920x1080", "give bboxqa.reading(image_size=(1920, 1080))"),
+        ("as --from says", "as bboxqa.reading(from_format=…) says"),
+        ("(--sigmas 0.03,0.05,...)", "(sigmas=[0.03, 0.05, ...])"),
+        ("such as --annotator NAME=FIRST --annotator NAME=SECOND, or",
+         'such as {"NAME": "FIRST", "NAME": "SECOND"}, or'),
+        ("  --annotator 'NAME=a b.json'\n  --annotator NAME=c.json",
+         '  {"NAME": "a b.json",\n  "NAME": "c.json"}'),
+        ("run: bboxqa agree a.json --iou 0.5\nor --no-checks",
+         "run: bboxqa agree a.json --iou 0.5\nor checks=False"),
+        ("well-known--annotator", "well-known--annotator"),
+    ],
+)  # fmt: skip
+def test_options_become_arguments(text, expected):
+    assert in_python(text) == expected
