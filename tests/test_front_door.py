@@ -61,6 +61,7 @@ def test_the_other_functions_take_paths_or_data(tmp_path):
         for after in sources:
             found = bboxqa.compare(before, after, bootstrap=0)
             assert found.counts["unchanged"] == len(data.annotations)
+    assert len({repr(bboxqa.consensus(each)) for each in sources}) == 1
     drawn = {bboxqa.draw(each, data.image_names[0]).by for each in sources}
     assert drawn == {"annotator"}
     gold = write(tmp_path / "gold.json", json.loads(SIMULATED.read_bytes()))

@@ -1,13 +1,14 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.types import Progress
+from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
@@ -170,8 +171,10 @@ def agree_files(
         min_annotators=2 if reference is None else 1,
         by_files="all",
     )
-    paths = [*map(Path, paths_in(source))]
-    refuse_results([*paths, *(each.parent for each in paths if each.is_file())])
+    # A document or a table has no paths.
+    with suppress(TypeError):
+        paths = [*map(Path, paths_in(cast("Files", source)))]
+        refuse_results([*paths, *(each.parent for each in paths if each.is_file())])
     data = read_for(source, settings, reading)
     if reading.score != LOWEST_SCORE and all(each.score is None for each in data.sources):
         raise ConfigError(

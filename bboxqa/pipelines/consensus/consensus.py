@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.types import Files
+from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reading import Reading
@@ -20,7 +20,7 @@ from bboxqa.model.consensus import LINK, ConsensusResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_files
 
 OWN_KEYS = ("votes", "asked", "drawn_by", "members", "spread", "tie")
@@ -28,7 +28,7 @@ OWN_KEYS = ("votes", "asked", "drawn_by", "members", "spread", "tie")
 
 
 def consensus(
-    data: Dataset,
+    data: Dataset | Data,
     *,
     quorum: float | None = None,
     iou_threshold: float = LINK,
@@ -42,8 +42,8 @@ def consensus(
 
     Parameters
     ----------
-    data : Dataset
-        What `read_coco` returns.
+    data : Dataset, or what `read` takes
+        What `read` returns, or what it reads.
     quorum : float, optional
         The votes that keep an object, or a share below 1 of those asked. By default one of two,
         else a third, but at least two.
@@ -67,14 +67,19 @@ def consensus(
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> result = bboxqa.consensus(bboxqa.read_coco(example_file("fruits")))
+    >>> result = bboxqa.consensus(example_file("fruits"))
     >>> result
     <ConsensusResult: 3 of 3 objects kept>
     >>> result.objects.records()[0]["category"], result.objects.records()[0]["votes"]
     ('Banana', 3)
     """
+    settings = AgreeSettings(similarity=similarity)
+    if not isinstance(data, Dataset):
+        how: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
+        reading = replace(AS_COMPARED, choices=given())
+        return consensus_of_files(data, settings, reading, **how)[0]
     check_numbers(quorum, iou_threshold)
-    data = checked_data(data, AgreeSettings(similarity=similarity), "data")
+    data = checked_data(data, settings, "data")
     votes = votes_of(data, similarity)
     found = consensus_of(votes.data, iou_threshold, quorum, similarity)
     has_vote = votes.of >= 0
@@ -141,7 +146,7 @@ def _numbers(ids: dict[str, Any], names: Sequence[str]) -> list[int]:
 
 
 def consensus_of_files(
-    source: Files,
+    source: Data,
     settings: AgreeSettings,
     reading: Reading,
     *,
@@ -162,8 +167,8 @@ def consensus_of_files(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
     )
     data = read_for(source, settings, reading)
-    given: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
-    return consensus(data, similarity=settings.similarity, **given), ids
+    how: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
+    return consensus(data, similarity=settings.similarity, **how), ids
 
 
 @gc_paused()
