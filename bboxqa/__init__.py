@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bboxqa.core.version import __version__
     from bboxqa.formats.choices import reading
     from bboxqa.model.annotations import Dataset
+    from bboxqa.model.audit import AuditResult
     from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.consensus import ConsensusResult
     from bboxqa.model.diagnosis import Diagnosis, Story
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.accept import Acceptance, accept
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.agreement_result import AgreementResult
+    from bboxqa.pipelines.audit import audit
     from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.consensus.consensus import consensus
     from bboxqa.pipelines.convert import Conversion, convert
@@ -39,6 +41,7 @@ __all__ = [
     "Acceptance",
     "AgreeSettings",
     "AgreementResult",
+    "AuditResult",
     "BboxqaError",
     "ComparisonResult",
     "ConfigError",
@@ -58,6 +61,7 @@ __all__ = [
     "__version__",
     "accept",
     "agree",
+    "audit",
     "compare",
     "consensus",
     "convert",
@@ -75,6 +79,7 @@ _HOME = {
     "Acceptance": "bboxqa.pipelines.accept",
     "AgreeSettings": "bboxqa.model.settings",
     "AgreementResult": "bboxqa.pipelines.agreement_result",
+    "AuditResult": "bboxqa.model.audit",
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
@@ -94,6 +99,7 @@ _HOME = {
     "__version__": "bboxqa.core.version",
     "accept": "bboxqa.pipelines.accept",
     "agree": "bboxqa.pipelines.agree",
+    "audit": "bboxqa.pipelines.audit",
     "compare": "bboxqa.pipelines.compare",
     "consensus": "bboxqa.pipelines.consensus.consensus",
     "convert": "bboxqa.pipelines.convert",

@@ -11,7 +11,8 @@ from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
 _FIRST = (
-    "validate", "agree", "consensus", "compare", "convert", "draw", "report", "batch", "plan",
+    "validate", "agree", "audit", "consensus", "compare", "convert", "draw", "report", "batch",
+    "plan",
 )  # fmt: skip
 _ALSO = (
     "accept", "cite", "stats", "segments", "simulate", "example", "explain",
@@ -53,6 +54,8 @@ def cli() -> None:
       bboxqa validate export.json             what is wrong with a file
       bboxqa agree export.json                how far the annotators that it names agree
       bboxqa agree ann.json bob.json          how far two annotators agree, with a file each
+      bboxqa audit labels.json --predictions results.json
+                                              one annotator and a model: labels to look at
     """  # noqa: D301 - click reads the sign
 
 

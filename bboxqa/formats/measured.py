@@ -227,7 +227,7 @@ def measured(
     found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
-        keypoints, _text_ids(columns), rotated,
+        keypoints, _text_ids(columns), rotated, _scores(columns) if options.scores else None,
     )  # fmt: skip
     notes = [*numbers.notes] if numbers else [_NO_EFFECT] * (said is not None)
     notes += _notes(columns, options, found, numbers)
@@ -257,6 +257,7 @@ def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
         None if keypoints is None else keypoints.take(kept),
         None if columns.text_ids is None else columns.text_ids[kept],
         None if rotated is None else RotatedColumns(rotated.box[kept], rotated.form[kept]),
+        None if columns.score is None else columns.score[kept],
     )
 
 
@@ -274,6 +275,12 @@ def _authors(columns: Columns, key: str) -> Authors:
     own_code[used] = np.arange(len(used))
     composed = columns.composed_names & {*own_names} if columns.composed_names else frozenset()
     return Authors(own_code[code], own_names, frozenset(composed))
+
+
+def _scores(columns: Columns) -> FloatArray:
+    score = np.full(len(columns), np.nan)
+    score[columns.scores.row] = columns.scores.value
+    return score
 
 
 def _text_ids(columns: Columns) -> TextArray | None:

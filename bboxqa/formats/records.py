@@ -215,6 +215,8 @@ class ReadSettings:
     """Whether to read key points, also of annotations that have no box."""
     rotated: bool = False
     """Whether to read rotated boxes."""
+    scores: bool = False
+    """Whether to read the scores of predictions."""
     score: float = LOWEST_SCORE
     """The lowest score of results that count."""
     tables: bool = False
@@ -302,6 +304,8 @@ class FileColumns:
     """(N,) str. The ids as text, if some are not numbers; `id` then has numbers in their place."""
     rotated: RotatedColumns | None = None
     """None where rotated boxes were not read."""
+    score: FloatArray | None = None
+    """(N,) float64. NaN where an annotation has none; None where scores were not read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

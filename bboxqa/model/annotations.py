@@ -118,6 +118,11 @@ class Annotations:
     track: IntArray | None = None
     """(N,) int32. Index into the tracks of the `Dataset`, -1 for annotations outside tracks. None
     where tracks were not read."""
+    score: FloatArray | None = None
+    """(N,) float64. The scores of predictions, NaN where there is none; None where they were not
+    read."""
+    place: IndexArray | None = None
+    """(N,) int64. The position of each prediction in its file, from 0; None without scores."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -280,7 +285,8 @@ def join_annotations(parts: Sequence[Annotations]) -> Annotations:
     outlines = [part.segmentation for part in parts if part.segmentation is not None]
     joints = [part.keypoints for part in parts if part.keypoints is not None]
     rotated = [part.rotated_box for part in parts if part.rotated_box is not None]
-    names = ("id", "image", "annotator", "category", "bbox", "iscrowd")
+    names = ["id", "image", "annotator", "category", "bbox", "iscrowd"]
+    names += ["score", "place"] * all(part.score is not None for part in parts)
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }

@@ -125,6 +125,7 @@ def read(
         outlines=segmentation,
         keypoints=keypoints,
         rotated=segmentation,
+        scores=True,
         pattern=pattern,
         join_by=join,
         category_map=category_map or {},

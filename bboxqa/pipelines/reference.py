@@ -75,13 +75,13 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         # The name of the file of a reference, without its folder.
         names = [Path(source.name).name for source in reference.sources]
         name = "data set" if not names else names[0] + " and others" * (len(names) > 1)
-        team, own, sources = data, _as_one(reference, name), reference.sources
+        team, own, sources = data, as_one(reference, name), reference.sources
         sides = _used_categories(team), _used_categories(own)
         users = {each: {int(each not in sides[0])} for side in sides for each in side}
         headlines = tuple(filter(None, [variant_remark(users)]))
     else:
         name = reference
-        team, own = _apart(data, name)
+        team, own = apart(data, name)
         notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
     # The images of the reference that annotators were asked about, with all annotations.
     place = {image: number for number, image in enumerate(team.image_names)}
@@ -95,9 +95,9 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         asked = f"no annotator was asked about any of its {n:,} images" if n else "has no images"
         advice = f": {found}" if found else "; check the names."
         raise DatasetError([f"{name}: {asked}"], f"Images are joined by file_name{advice}")
-    drawn, expected = _of_images(team, in_team[known]), _of_images(own, known)
-    _check_sizes(drawn, expected, name)
-    both = _joined(drawn, expected, name)
+    drawn, expected = of_images(team, in_team[known]), of_images(own, known)
+    check_sizes(drawn, expected, name)
+    both = joined_sides(drawn, expected, name)
     if expected.annotations.iscrowd.all():
         notes.append(
             f"the reference {one_line(name)} has no annotation in "
@@ -131,7 +131,7 @@ def unknown_reference(data: Dataset, name: str) -> ConfigError:
     )
 
 
-def _as_one(reference: Dataset, name: str) -> Dataset:
+def as_one(reference: Dataset, name: str) -> Dataset:
     """Return a reference as one annotator, asked about all images of the file."""
     of = reference.annotations
     first = np.full(len(reference.image_names), -1, np.int32)
@@ -152,7 +152,7 @@ def _as_one(reference: Dataset, name: str) -> Dataset:
     )
 
 
-def _apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
+def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     """Return a data set without one annotator, and what this annotator drew."""
     if name not in data.annotator_names:
         raise unknown_reference(data, name)
@@ -163,7 +163,7 @@ def _apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     number[place:] -= 1
     if repeats is not None:
         others = np.flatnonzero(repeats.annotator != place)
-        sessions, people = _of_images(repeats.sessions, others), number[repeats.annotator[others]]
+        sessions, people = of_images(repeats.sessions, others), number[repeats.annotator[others]]
         repeats = Repeats(sessions, repeats.image[others], people) if len(others) else None
     team = replace(
         data,
@@ -173,10 +173,10 @@ def _apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
         repeats=repeats,
     )
     asked = np.flatnonzero(data.assigned[:, place])
-    return team, _as_one(_of_images(replace(data, annotations=own, repeats=None), asked), name)
+    return team, as_one(of_images(replace(data, annotations=own, repeats=None), asked), name)
 
 
-def _of_images(data: Dataset, images: IndexArray) -> Dataset:
+def of_images(data: Dataset, images: IndexArray) -> Dataset:
     """Return some images of a data set, in this order, with their annotations."""
     number = np.full(len(data.image_names), -1, np.int32)
     number[images] = np.arange(len(images))
@@ -193,7 +193,7 @@ def _of_images(data: Dataset, images: IndexArray) -> Dataset:
     )
 
 
-def _joined(team: Dataset, own: Dataset, name: str) -> Dataset:
+def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
     """Return the same images of annotators and a reference, which is the last annotator.
 
     Annotations are without crowds, ordered by image, then annotator.
@@ -218,7 +218,7 @@ def _joined(team: Dataset, own: Dataset, name: str) -> Dataset:
     )
 
 
-def _check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
+def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
     """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
     first, second = team.image_size, reference.image_size
     differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
@@ -411,6 +411,11 @@ def read_reference(
         return reference
     if not Path(reference).exists():
         raise unknown_reference(data, reference)
+    return read_other(Path(reference), settings, reading)
+
+
+def read_other(path: Path, settings: AgreeSettings, reading: Reading) -> Dataset:
+    """Return the data set of a file or folder to compare annotators with."""
     # These settings apply to the files of the annotators only.
     own = msgspec.structs.replace(
         settings,
@@ -423,6 +428,6 @@ def read_reference(
         tracks=False,
     )
     unnamed = replace(reading, predictions=None, truth=None, min_annotators=1, by_files="any")
-    found = read_for(reference, own, unnamed)
+    found = read_for(path, own, unnamed)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
     return replace(found, category_names=names)

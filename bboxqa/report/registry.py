@@ -30,6 +30,12 @@ FINDING_VIEWS: dict[str, str] = {
 }
 """Views of a `Report`."""
 
+AUDIT_VIEWS: dict[str, str] = {
+    "text": "bboxqa.report.audit:text_lines",
+    "json": "bboxqa.report.audit:json_lines",
+}
+"""Views of an `AuditResult`."""
+
 COMPARISON_VIEWS: dict[str, str] = {
     "text": "bboxqa.report.comparison:text_lines",
     "json": "bboxqa.report.comparison:json_lines",

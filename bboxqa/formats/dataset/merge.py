@@ -70,6 +70,8 @@ def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
         keypoints=None if keypoints is None else keypoints.take(place),
         rotated_box=None if rotated is None else rotated.box[place],
         track=rows.track,
+        score=None if joined.score is None else joined.score[place],
+        place=None if joined.score is None else np.concatenate(used)[order],
     )
 
 
@@ -83,22 +85,23 @@ def _concatenated(
     columns = [file.columns for file in files]
     if len(files) == 1:
         return columns[0], used[0]
-    ids, bbox, iscrowd = (
-        np.concatenate([getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)])
-        for name in ("id", "bbox", "iscrowd")
-    )
+    names = ("id", "bbox", "iscrowd", *["score"] * (columns[0].score is not None))
+    parts = [*zip(columns, used, strict=True)]
+    held: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name)[rows] for each, rows in parts]) for name in names
+    }
     outlines = [c.segmentation for c in columns if c.segmentation is not None]
     joints = [c.keypoints for c in columns if c.keypoints is not None]
     rotated = [c.rotated.box for c in columns if c.rotated is not None]
     if rotated:
         boxes = np.concatenate([each[rows] for each, rows in zip(rotated, used, strict=True)])
     whole = replace(
-        columns[0], id=ids, bbox=bbox, iscrowd=iscrowd,
+        columns[0], **held,
         segmentation=join_outlines(outlines, used) if outlines else None,
         keypoints=join_keypoints(joints, used) if joints else None,
         rotated=RotatedColumns(boxes, np.zeros(0, np.uint8)) if rotated else None,
     )  # fmt: skip
-    return whole, np.arange(len(ids))
+    return whole, np.arange(len(whole.id))
 
 
 def _order(

@@ -41,6 +41,7 @@ class Reading:
     outlines: bool = True
     keypoints: bool = False
     rotated: bool = False
+    scores: bool = False
     pattern: str | None = None
     join_by: JoinBy = "path"
     category_map: Mapping[str, str] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class Reading:
             outlines=self.outlines,
             keypoints=self.keypoints,
             rotated=self.rotated,
+            scores=self.scores,
             score=self.score,
             digest=self.digest,
             records=self.records,

@@ -1,0 +1,94 @@
+"""An audit as text, as one plain object and as a folder."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.model.audit import WORTH, AuditResult
+from bboxqa.report.encodings import json_text
+from bboxqa.report.result_files import manifest, write_tables
+from bboxqa.report.tables import table_lines
+
+_NAMED = 3
+_MEANINGS = {
+    "missing": "an object without a label",
+    "spurious": "a label without an object",
+    "class": "another category",
+    "place": "badly drawn",
+    "twice": "repeats another label",
+}
+_WORST = 20
+
+
+def text_lines(
+    result: AuditResult, *, width: int | None = None, quiet: bool = False, next_step: str = ""
+) -> Iterator[str]:
+    """Yield how many places of which kind are worth a look, the worst image and what to type."""
+    del width
+    names = first_few(result.sources, _NAMED, lambda each: one_line(each.name))
+    labels = count(len(result.labels.annotations), "label")
+    predicted = result.n_predictions
+    against = "" if predicted is None else f" and {count(predicted, 'prediction')}"
+    images = count(len(result.labels.image_names), "image")
+    if not quiet:
+        yield f"{names}: {labels}{against} in {images}"
+    n_worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
+    places = f"{n_worth:,} of {count(n, 'place')}"
+    yield f"Look at {places} (score {WORTH} or more), by {result.basis}"
+    rows = [["kind", "look", "of", "", ""]]
+    for kind, worth, n, expected in result.kinds.rows():
+        right = "" if expected is None else f"at most {expected:.0f} of {worth:,} expected"
+        rows.append([kind, f"{worth:,}", f"{n:,}", _MEANINGS[kind], right])
+    yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
+    if quiet:
+        return
+    if len(result.images):
+        name, n, _ = next(result.images.rows())
+        found = count(len(result.images), "image")
+        yield f"Worst of {found}: {one_line(name)}, {count(n, 'place')}"
+    yield from (f" Note: {note}" for note in result.notes)
+    if next_step:
+        yield f"Next: {next_step}"
+
+
+def summary(result: AuditResult) -> dict[str, Any]:
+    """Return the figures of an audit; None where a number is undefined.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> rows = [{"image": "a.jpg", "bbox": "8 1 5 5", "category": "pear"}]
+    >>> found = bboxqa.audit(bboxqa.read_coco(rows, min_annotators=1))
+    >>> summary(found)["n_labels"]
+    1
+    """
+    return {
+        "n_images": len(result.labels.image_names),
+        "n_labels": len(result.labels.annotations),
+        "n_predictions": result.n_predictions,
+        "basis": result.basis,
+        "least_score": WORTH,
+        "kinds": result.kinds.records(),
+        "worst_images": result.images.head(_WORST).records(),
+        "version": result.version,
+        "notes": list(result.notes),
+    }
+
+
+def json_lines(result: AuditResult, **_: object) -> Iterator[str]:
+    """Yield an audit as indented JSON: the summary, and the suspects."""
+    whole = summary(result) | {"suspects": result.suspects.records()}
+    yield from json_text(whole).rstrip("\n").split("\n")
+
+
+def write_audit(
+    result: AuditResult, folder: Path, *, raw_csv: bool = False, kept: Iterable[Path] = ()
+) -> list[Path]:
+    """Write audit.csv, summary.json and manifest.json; return their paths.
+
+    Raises OutputError if this would replace one of the files `kept`.
+    """
+    found = manifest(result.settings, result.sources, result.reading)
+    documents = {"summary": summary(result), "manifest": found}
+    return write_tables(folder, documents, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)

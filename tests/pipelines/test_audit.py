@@ -1,0 +1,317 @@
+"""Audits: labels of one annotator against a model."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.brute import box_iou
+from support.cli import run
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.diagnostics.audit import labelled_share
+
+NAMES = ("car", "truck")
+COLUMNS = [
+    "rank", "kind", "image", "label", "prediction", "x", "y", "width", "height", "category",
+    "suggested", "score", "reason",
+]  # fmt: skip
+
+
+def document(rows, n_images=2, names=NAMES):
+    """Return a COCO document from rows of image, category and box, with further keys."""
+    annotations = [
+        {"id": 10 * n, "image_id": image, "category_id": category, "bbox": list(box),
+         "area": box[2] * box[3], "iscrowd": 0} | (more[0] if more else {})
+        for n, (image, category, box, *more) in enumerate(rows)
+    ]  # fmt: skip
+    images = [
+        {"id": n, "file_name": f"{n}.png", "width": 400, "height": 400} for n in range(n_images)
+    ]
+    categories = [{"id": n, "name": name} for n, name in enumerate(names)]
+    return {"images": images, "annotations": annotations, "categories": categories}
+
+
+def written(path, content):
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+def results(rows):
+    return [
+        {"image_id": image, "category_id": category, "bbox": list(box), "score": score}
+        for image, category, box, score in rows
+    ]
+
+
+RIGHT, NAMED, MOVED, GHOST, LOST = (
+    [x, y, 20, 20] for x, y in ((10, 10), (60, 10), (110, 10), (160, 160), (200, 10))
+)
+# Id 0, category 0 and image 0 are ordinary ones. 16 · 20 / (400 + 80) = 2/3; 200 / 600 = 1/3.
+LABELS = [
+    (0, 0, RIGHT), (0, 1, NAMED), (0, 0, [110, 20, 20, 20]), (0, 0, GHOST), (0, 0, [12, 10, 20, 20])
+]  # fmt: skip
+MODEL = [(0, 0, RIGHT, 0.9), (0, 0, NAMED, 0.8), (0, 0, MOVED, 0.7), (1, 1, LOST, 0.6)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The labels, and the results of the model."""
+    labels = written(tmp_path / "labels.json", document(LABELS))
+    return labels, written(tmp_path / "model.json", results(MODEL))
+
+
+def test_each_kind(files):
+    found = {}
+    for row in bboxqa.audit(*files).suspects.records():
+        found.setdefault(row["kind"], row)
+    expected = {
+        "spurious": ("30", None, GHOST, "car", "", 1.0, "no prediction overlaps it"),
+        "class": ("10", 1, NAMED, "truck", "car", 0.8,
+                  "another category has score 0.80, its own 0.00"),
+        "twice": ("40", None, [12, 10, 20, 20], "car", "", 2 * 18 / 22 - 1,
+                  "IoU 0.82 with another label, and no prediction of its own"),
+        "place": ("20", 2, MOVED, "car", "car", 0.7 * (1 - 1 / 9),
+                  "IoU 0.33 with a prediction of score 0.70"),
+        "missing": ("", 3, LOST, "", "truck", 0.6, "score 0.60, and no label"),
+    }  # fmt: skip
+    assert [*found][:2] == ["spurious", "class"]
+    for kind, (label, place, box, category, suggested, score, reason) in expected.items():
+        row = found[kind]
+        assert (row["label"], row["prediction"], row["reason"]) == (label, place, reason)
+        assert [row[side] for side in ("x", "y", "width", "height")] == box
+        assert (row["category"], row["suggested"]) == (category, suggested)
+        assert row["score"] == pytest.approx(score, abs=1e-6)
+
+
+def test_order_of_input_does_not_matter(files):
+    names = [name for name in COLUMNS if name != "prediction"]
+    first = bboxqa.audit(*files).suspects.records()
+    for file in files:
+        content = json.loads(file.read_text("utf-8"))
+        (content if isinstance(content, list) else content["annotations"]).reverse()
+        written(file, content)
+    second = bboxqa.audit(*files).suspects.records()
+    assert [[row[name] for name in names] for row in first] == [
+        [row[name] for name in names] for row in second
+    ]
+    assert {3 - row["prediction"] for row in second if row["prediction"] is not None} == {
+        row["prediction"] for row in first if row["prediction"] is not None
+    }
+
+
+def matched(pairs):
+    """Return the pairs (weight, label, prediction) that are taken by falling weight."""
+    found = []
+    for _, label, prediction in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
+        if all(label != a and prediction != b for a, b in found):
+            found.append((label, prediction))
+    return found
+
+
+def brute(labels, model):
+    """Return the kind and score of each label, and the score of each prediction without one."""
+    iou = {
+        (a, b): float(box_iou(label[0], each[0]))
+        for a, label in enumerate(labels) for b, each in enumerate(model)
+    }  # fmt: skip
+    weights = [(value * model[b][2], a, b) for (a, b), value in iou.items()]
+    same = matched([each for each in weights if iou[each[1:]] >= 0.5])
+    ends = {("a", a) for a, _ in same} | {("b", b) for _, b in same}
+    near = matched([
+        each for each in weights
+        if iou[each[1:]] >= 0.1 and ("a", each[1]) not in ends and ("b", each[2]) not in ends
+    ])  # fmt: skip
+    scores, used = [], set()
+    for a, (box, category) in enumerate(labels):
+        over = {b: iou[a, b] for b in range(len(model))}
+        support = max((model[b][2] * min(1, 2 * i) for b, i in over.items() if i >= 0.1), default=0)
+        named = [
+            [model[b][2] for b, i in over.items() if i >= 0.5 and (model[b][1] == category) is own]
+            for own in (True, False)
+        ]
+        partner = dict(same).get(a, dict(near).get(a))
+        found = {"spurious": 1 - support}
+        found["class"] = max(named[1], default=0) * (1 - max(named[0], default=0))
+        if partner is not None:
+            i, s = over[partner], model[partner][2]
+            place = s * (1 - i * i) * min(1, 2 * (1 - i)) ** 4
+            if a in dict(same) or s >= 0.5:
+                found["place"] = place
+            if a not in dict(same) and s >= 0.5:
+                del found["spurious"]
+        if a not in dict(same):
+            others = [
+                float(box_iou(box, other))
+                for c, (other, name) in enumerate(labels)
+                if c != a and name == category and (c in dict(same) or c < a)
+            ]
+            found["twice"] = 2 * max([*others, 0]) - 1
+        kind = max(found, key=lambda each: round(found[each], 9))
+        scores.append(round(found[kind], 6))
+        if kind == "place" and found[kind] >= 0.01 and a not in dict(same):
+            used.add(partner)
+    open_ = [b for b in range(len(model)) if b not in used and ("b", b) not in ends
+             and all(iou[a, b] < 0.5 for a in range(len(labels)))]  # fmt: skip
+    open_.sort(key=lambda b: -model[b][2])
+    missing = [model[b][2] for n, b in enumerate(open_)
+               if all(box_iou(model[b][0], model[c][0]) < 0.5 for c in open_[:n])]  # fmt: skip
+    return sorted(each for each in scores if each >= 0.01), sorted(missing)
+
+
+def boxes():
+    """Return a strategy of boxes in the order of a data set, with distinct scores."""
+    box = st.tuples(*[st.integers(0, 12)] * 2, *[st.integers(3, 9)] * 2)
+    return st.lists(st.tuples(box, st.integers(0, 1)), unique_by=lambda row: row[0],
+                    min_size=1, max_size=6).map(sorted)  # fmt: skip
+
+
+@st.composite
+def predictions(draw):
+    rows = draw(boxes())
+    scores = draw(st.permutations(range(1, len(rows) + 1)))
+    return [(*row, n / 8 + 0.01) for row, n in zip(rows, scores, strict=True)]
+
+
+@settings(deadline=None)
+@given(boxes(), predictions())
+def test_scores_by_brute_force(labels, model):
+    drawn = document([(0, category, box) for box, category in labels])
+    predicted = document([(0, category, box, {"score": s}) for box, category, s in model])
+    # Both know all categories.
+    found = bboxqa.audit(*(bboxqa.read_coco(each, min_annotators=1) for each in (drawn, predicted)))
+    of_labels, missing = brute(labels, model)
+    rows = found.suspects.records()
+    assert sorted(row["score"] for row in rows if row["label"]) == pytest.approx(of_labels)
+    assert sorted(row["score"] for row in rows if not row["label"]) == pytest.approx(missing)
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+
+
+def test_share_is_learnt_from_other_images():
+    """High predictions are labelled, low ones not; each fold is predicted by the others."""
+    rng = np.random.default_rng(0)
+    score, height = rng.random(4000), rng.uniform(10, 100, 4000)
+    category, image = rng.integers(0, 2, 4000).astype(np.int32), np.arange(4000, dtype=np.int32)
+    chance = score * np.where(category == 1, 0.2, 0.9)
+    found = labelled_share(score, height, category, image, rng.random(4000) < chance)
+    for own in (0, 1):
+        for low in (0.3, 0.6):
+            rows = (category == own) & (score > low) & (score < low + 0.2)
+            assert found[rows].mean() == pytest.approx(chance[rows].mean(), abs=0.12)
+    # A change of the labels of an image does not change its own predictions.
+    labelled = rng.random(4000) < chance
+    again = labelled ^ (image % 5 == 0)
+    parts = [labelled_share(score, height, category, image, each) for each in (labelled, again)]
+    assert np.array_equal(*(part[image % 5 == 0] for part in parts))
+    assert np.isnan(labelled_share(score, height, category, image, score > 2)).all()
+
+
+def test_votes_of_several_annotators(tmp_path):
+    rows = [
+        (0, 0, RIGHT, {"annotator": "ann"}), (0, 1, [11, 10, 20, 20], {"annotator": "bob"}),
+        (0, 1, RIGHT, {"annotator": "eve"}), (0, 0, LOST, {"annotator": "ann"}),
+        (0, 0, LOST, {"annotator": "eve"}),
+    ]  # fmt: skip
+    labels = written(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
+    found = bboxqa.audit(labels, written(tmp_path / "team.json", document(rows)))
+    assert found.basis == "the votes of 3 annotators"
+    missing, named = found.suspects.records()
+    assert (missing["kind"], missing["score"]) == ("missing", pytest.approx(2 / 3, abs=1e-6))
+    assert (named["kind"], named["suggested"]) == ("class", "truck")
+    assert named["score"] == pytest.approx(2 / 3 * (1 - 1 / 3), abs=1e-6)
+
+
+def test_a_model_without_scores_is_sure(tmp_path):
+    labels = written(tmp_path / "labels.json", document(LABELS))
+    model = written(tmp_path / "other.json", document([(0, 0, RIGHT), (1, 0, LOST)]))
+    found = bboxqa.audit(labels, model)
+    assert found.basis == "predictions without scores, each taken as sure"
+    assert found.suspects.records()[0]["score"] == 1
+
+
+def test_crowds_are_no_labels(tmp_path):
+    rows = [(0, 0, RIGHT), (0, 0, [150, 0, 100, 100], {"iscrowd": 1})]
+    labels = written(tmp_path / "labels.json", document(rows))
+    model = written(tmp_path / "model.json", results([(0, 0, LOST, 0.9), (1, 0, LOST, 0.8)]))
+    kinds = [(row["kind"], row["image"]) for row in bboxqa.audit(labels, model).suspects.records()]
+    assert kinds == [("spurious", "0.png"), ("missing", "1.png")]
+
+
+def test_geometry_alone(tmp_path):
+    same = [(n, 0, (10 * n + 5, 20, 20, 20)) for n in range(30)]
+    rows = [*same, (3, 0, (0, 300, 300, 10)), (4, 0, (46, 20, 20, 20)), (5, 0, (200, 200, 20, 20))]
+    rows += [(31, 0, (1, 1, 20, 20)), (31, 0, (60, 1, 20, 20))]
+    rows += [(32, 0, (1, 1, 20, 20)), (32, 0, (60, 1, 20, 20))]
+    found = bboxqa.audit(written(tmp_path / "labels.json", document(rows, 33)))
+    assert found.n_predictions is None
+    by_reason = {row["reason"]: row for row in found.suspects.records()}
+    assert {row["kind"]: row["image"] for row in by_reason.values()} == {
+        "place": "3.png", "twice": "4.png", "missing": "30.png",
+    } | {"place": by_reason["all 2 labels are as in the image before"]["image"]}  # fmt: skip
+    copied = by_reason["all 2 labels are as in the image before"]
+    assert (copied["image"], copied["width"], copied["score"]) == ("32.png", 79, 0.666667)
+
+
+@pytest.mark.parametrize(
+    ("labels", "model", "error"),
+    [
+        (document(LABELS), document([(0, 0, RIGHT)], names=("person",)),
+         "no category in common: the labels have 'car', 'truck', model.json has 'person'"),
+        (document(LABELS), document([(0, 0, RIGHT, {"score": 0.5}), (0, 0, LOST)]),
+         "1 of 2 predictions have no score"),
+        (document(LABELS), document([(0, 0, RIGHT, {"score": 50})]), "scores are from 50 to 50"),
+        (document(LABELS), document([]) | {"images": [{"id": 1, "file_name": "x.png"}]},
+         "have no image in common"),
+        (document(LABELS), [{"image_id": 0, "category_id": 0, "bbox": RIGHT}], "score is missing"),
+        (document([(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")]), results(MODEL),
+         "several annotators drew in 1 image, such as '0.png'"),
+    ],
+)  # fmt: skip
+def test_errors(tmp_path, labels, model, error):
+    files = [written(tmp_path / f"{name}.json", content)
+             for name, content in (("labels", labels), ("model", model))]  # fmt: skip
+    with pytest.raises(DatasetError, match=error):
+        bboxqa.audit(*files)
+
+
+def test_yolo_with_scores(tmp_path):
+    """Images and categories are joined by name."""
+    for folder, lines in (("labels", ["0 .05 .05 .05 .05"]),
+                          ("runs", ["0 .05 .05 .05 .05 .9", "0 .5 .5 .05 .05 .7"])):  # fmt: skip
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "0.txt").write_text("\n".join(lines), "utf-8")
+        (tmp_path / folder / "classes.txt").write_text("car\ntruck\n", "utf-8")
+    with bboxqa.reading(image_size=(400, 400)):
+        found = bboxqa.audit(tmp_path / "labels", tmp_path / "runs")
+    assert [(row["kind"], row["prediction"], row["score"]) for row in found.suspects.records()] == [
+        ("missing", 1, 0.7), ("spurious", 0, 0.1),
+    ]  # fmt: skip
+
+
+def test_command(files, tmp_path):
+    labels, model = files
+    out = tmp_path / "out"
+    found = run("audit", labels, "--predictions", model, "--out", out, "--top", "3")
+    assert found.returncode == 0
+    assert found.stdout.splitlines()[1:8] == [
+        "Look at 5 of 6 places (score 0.5 or more), by the scores of a model",
+        " kind      look  of",
+        " missing      1   1  an object without a label",
+        " spurious     1   2  a label without an object",
+        " class        1   1  another category",
+        " place        1   1  badly drawn",
+        " twice        1   1  repeats another label",
+    ]
+    with (out / "audit.csv").open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert [*rows[0]] == COLUMNS
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
+    assert {file.name for file in out.iterdir()} == {"audit.csv", "summary.json", "manifest.json"}
+    shown = json.loads(run("audit", labels, "--predictions", model, "--format", "json").stdout)
+    assert [each["n"] for each in shown["kinds"]] == [1, 2, 1, 1, 1]
+    assert len(shown["suspects"]) == 6
+    assert "--predictions RESULTS" in run("audit", labels).stdout
+    assert run("audit").returncode == 2
