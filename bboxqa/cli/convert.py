@@ -18,6 +18,17 @@ from bboxqa.cli.options import (
 )
 
 
+def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float], ...] | None:
+    """Return parts and their shares from NAME=SHARE between commas."""
+    if text is None:
+        return None
+    try:
+        pairs = [each.partition("=") for each in text.split(",")]
+        return tuple((name.strip(), float(share)) for name, _, share in pairs)
+    except ValueError:
+        raise click.UsageError(f"--parts is {text!r}; expected train=0.8,val=0.2") from None
+
+
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
 @option(
@@ -37,6 +48,25 @@ from bboxqa.cli.options import (
     is_flag=True,
     help="For Label Studio: write predictions, each annotator as a model, to be corrected there.",
 )
+@option(
+    "--parts",
+    metavar="NAME=SHARE,…",
+    callback=_shares,
+    help="Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
+    "folder of each part in OUT.",
+)
+@option(
+    "--group-by",
+    metavar="KEY",
+    help="Key of images whose values stay in one part, such as video_id, or folder.",
+)
+@option("--seed", metavar="NUMBER", type=int, help="Seed of parts; default 0.")
+@option(
+    "--image-suffix",
+    default="",
+    metavar=".SUFFIX",
+    help="Suffix of names of images that have none, such as .jpg.",
+)
 @options("annotator", *READING, "pseudonyms")
 def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more: Any) -> int:
     """Write annotations in the format of another tool.
@@ -53,16 +83,20 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more:
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
+    from bboxqa.formats.writing.parts import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
     if not paths or (len(paths) == 1 and not named):
         raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
     *files, out = paths
+    shares, seed, key_of_groups = (more.pop(name) for name in ("parts", "seed", "group_by"))
+    if shares is None and (seed is not None or key_of_groups is not None):
+        raise click.UsageError("--seed and --group-by go with --parts train=0.8,val=0.2")
     choices = reading_of(None, more)
-    lossy, force, as_predictions, key = (
-        more.pop(name) for name in ("lossy", "force", "as_predictions", "pseudonyms")
-    )
-    target = Target(out, to, lossy, force, as_predictions)
+    names = ("lossy", "force", "as_predictions", "image_suffix", "pseudonyms")
+    lossy, force, as_predictions, suffix, key = (more.pop(name) for name in names)
+    parts = None if shares is None else Parts(shares, seed or 0, key_of_groups)
+    target = Target(out, to, lossy, force, as_predictions, parts, suffix)
     source, settings = source_of(tuple(files), named), agree_settings(None, more)
     with tracking() as progress:
         found = convert_with(source, target, settings, choices, progress, key)

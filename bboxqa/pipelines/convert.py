@@ -20,9 +20,15 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer
-from bboxqa.formats.writing.content import Content, without_categories, without_points
+from bboxqa.formats.writing.content import (
+    Content,
+    with_suffix,
+    without_categories,
+    without_points,
+)
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
+from bboxqa.formats.writing.parts import Parts, in_parts
 from bboxqa.formats.writing.several_rings import held_as_one
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 from bboxqa.model.choices import Choices
@@ -31,6 +37,10 @@ from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.refusals import doubts_of
 
 _UNFINISHED = ".unfinished"
+_SAME_PARTS = (
+    "data.yaml names the same images for training and for validation; to divide them: "
+    "--parts train=0.8,val=0.2 (--group-by KEY keeps groups together)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,9 @@ class Target:
     lossy: bool = False
     force: bool = False
     as_predictions: bool = False
+    parts: Parts | None = None
+    image_suffix: str = ""
+    """The suffix of names of images that have none."""
 
 
 def convert(
@@ -83,6 +96,10 @@ def convert(
     lossy: bool = False,
     force: bool = False,
     as_predictions: bool = False,
+    parts: Mapping[str, float] | None = None,
+    seed: int = 0,
+    group_by: str | None = None,
+    image_suffix: str = "",
     annotator_key: str | None = None,
     attribution: Attribution | None = None,
     join: JoinBy = "path",
@@ -109,6 +126,14 @@ def convert(
         Whether to replace what is there.
     as_predictions : bool
         Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
+    parts : mapping of str to float, optional
+        The share of images of each part, such as ``{"train": 0.8, "val": 0.2}``.
+    seed : int
+        The seed by which images are drawn for parts.
+    group_by : str, optional
+        A key of image records, such as "video_id", whose values stay in one part; or "folder".
+    image_suffix : str
+        The suffix, such as ".jpg", of names of images that have none.
     annotator_key, attribution, join, category_map, asked, pattern, pseudonyms
         As for `read`. Pseudonyms also replace names in other keys of records.
     progress : callable, optional
@@ -137,7 +162,8 @@ def convert(
     >>> found.n_images, found.n_annotations, found.annotators
     (1, 9, ('Ann1', 'Ann2', 'Ann3'))
     """
-    target = Target(Path(out), to, lossy, force, as_predictions)
+    shares = None if parts is None else Parts(tuple(parts.items()), seed, group_by)
+    target = Target(Path(out), to, lossy, force, as_predictions, shares, image_suffix)
     settings = AgreeSettings(
         annotator_key=annotator_key,
         attribution=attribution,
@@ -160,6 +186,10 @@ def convert_with(
 ) -> Conversion:
     """Write annotations in the format of another tool, with checked settings; see `convert`."""
     path, to_format = target.path, writer(target.to)
+    if target.parts is not None:
+        target.parts.check(to_format)
+        if not to_format.lists_parts:
+            to_format = replace(to_format, layout="folder", is_known_by_suffix=False)
     options = Options(as_predictions=target.as_predictions)
     if target.as_predictions and target.to != "label-studio":
         raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
@@ -171,6 +201,17 @@ def convert_with(
     if "keypoints" not in to_format.holds:
         content = without_points(content)
     content, changes = held_as_one(content, to_format)
+    if target.image_suffix:
+        content = with_suffix(content, target.image_suffix)
+    if target.parts is not None:
+        of_images = target.parts.of_images(content)
+        notes = (*notes, target.parts.note(of_images))
+        if to_format.lists_parts:
+            options = replace(options, parts=of_images)
+        else:
+            to_format = in_parts(to_format, of_images)
+    elif to_format.lists_parts:
+        notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
     are_refused = not target.lossy and not all(map(is_review_queue, _given(source)))

@@ -1,6 +1,6 @@
 """The content to write: a data set as COCO records with all keys of the source files."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.translation.masks import RowMasks
+from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, said_angle
 
 _MOST_BYTES = 1_000_000_000
@@ -175,6 +176,24 @@ def without_categories(content: Content, names: Container[str]) -> Content:
         annotations=[each for each in content.annotations if each["category_id"] in ids],
         apart=[each for each in content.apart if each.get("label") not in names],
     )
+
+
+def with_suffix(content: Content, suffix: str) -> Content:
+    """Return a content in which names of images without a suffix of pictures end in one.
+
+    Raises ConfigError if it is no such suffix, or if two images would have one name.
+    """
+    if without_ending(f"a{suffix}") != "a":
+        raise ConfigError(f"image suffix is {suffix!r}; expected such as .jpg or .png")
+    images = []
+    for image in content.images:
+        name = image_name(image)
+        is_bare = without_ending(name) == name
+        images.append({**image, "file_name": name + suffix} if is_bare else image)
+    [(most, n_images)] = Counter(map(image_name, images)).most_common(1) or [("", 0)]
+    if n_images > 1:
+        raise ConfigError(f"with {suffix}, {n_images} images are called {most!r}")
+    return replace(content, images=images)
 
 
 def image_name(image: Record) -> str:

@@ -1,7 +1,7 @@
 """The definition of a writer, with a module `writer` in the folder of each format."""
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from bboxqa.core.text import count, such_as
@@ -44,6 +44,8 @@ class Options:
 
     as_predictions: bool = False
     """Whether to write predictions instead of annotations for Label Studio."""
+    parts: Mapping[int, str] = field(default_factory=dict)
+    """The part of each image, by its id, for a format that lists the images of parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Writer:
         The images whose width and height are needed: all, or those with annotations.
     is_known_by_suffix : bool
         Whether a file can only be read back if its name ends in one of `suffixes`.
+    lists_parts : bool
+        Whether the format lists the images of parts, which others write as data sets of their own.
     becomes_text : callable
         Whether an attribute, given by its name and value, is read back as a text though it is none.
     """
@@ -108,4 +112,5 @@ class Writer:
     read_name: Callable[[str, str], str] = from_place
     needs_sizes: Literal["all images", "drawn images"] | None = None
     is_known_by_suffix: bool = False
+    lists_parts: bool = False
     becomes_text: Callable[[str, object], bool] = lambda *_: False

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from bboxqa.formats.writing.names import people_paths, safe_paths, without_endin
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of, rings_of
 from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
+_TRAIN = "train"
 Points = Callable[[Content, Record], FloatArray]
 """Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
@@ -31,16 +32,19 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
 
 
 def _files(
-    points: Points, has_joints: bool, content: Content, _options: Options
+    points: Points, has_joints: bool, content: Content, options: Options
 ) -> Iterator[Written]:
     """Yield the files of a content, whose shapes `points` returns in pixels."""
     n_joints = _n_joints(content) if has_joints else 0
-    settings = _settings(content, n_joints).encode()
+    parts = sorted({*options.parts.values()})
+    settings = _settings(content, n_joints, parts).encode()
     content.check_labels("YOLO", len(settings))
     paths = _paths(content)
     people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
-    listed: dict[str, list[str]] = {name: [] for name in content.annotators or [""]}
+    names = content.annotators or [""]
+    listed: dict[tuple[str, str], list[str]]
+    listed = {(name, part): [] for name in names for part in parts or [_TRAIN]}
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         ending = image_name(image)[len(without_ending(image_name(image))) :]
@@ -52,11 +56,14 @@ def _files(
                 shares += _joints(each, sides, n_joints) if n_joints else []
                 values = " ".join(f"{share:.10g}" for share in shares)
                 lines.append(f"{classes[each['category_id']]} {values}\n")
-            parts = (*people[name], "labels", *folders, f"{last}.txt")
-            yield Written(parts, "".join(lines).encode())
-            listed[name].append("/".join(("./images", *folders, last + ending)))
-    for name, own in listed.items():
-        yield Written((*people[name], "train.txt"), "".join(f"{each}\n" for each in own).encode())
+            place_of_file = (*people[name], "labels", *folders, f"{last}.txt")
+            yield Written(place_of_file, "".join(lines).encode())
+            part = options.parts.get(image["id"], _TRAIN)
+            listed[name, part].append("/".join(("./images", *folders, last + ending)))
+    for (name, part), own in listed.items():
+        text = "".join(f"{each}\n" for each in own)
+        yield Written((*people[name], f"{part}.txt"), text.encode())
+    for name in names:
         yield Written((*people[name], "data.yaml"), settings)
 
 
@@ -77,7 +84,7 @@ def _n_joints(content: Content) -> int:
     return max([*listed, *map(len, content.joint_names.values()), 1])
 
 
-def _settings(content: Content, n_joints: int) -> str:
+def _settings(content: Content, n_joints: int, parts: Sequence[str]) -> str:
     # JSON strings are valid YAML.
     names, joints = "", ""
     for place, each in enumerate(content.categories):
@@ -87,7 +94,10 @@ def _settings(content: Content, n_joints: int) -> str:
             joints += f"  {place}: {json.dumps(own, ensure_ascii=False)}\n"
     shape = f"kpt_shape: [{n_joints}, 3]\n" if n_joints else ""
     joints = f"kpt_names:\n{joints}" if joints else ""
-    return f"train: train.txt\nval: train.txt\n{shape}names:\n{names}{joints}"
+    # Training needs both; without parts, they are the same images.
+    lists = {part: part for part in parts} or {_TRAIN: _TRAIN, "val": _TRAIN}
+    listed = "".join(f"{key}: {part}.txt\n" for key, part in lists.items())
+    return f"{listed}{shape}names:\n{names}{joints}"
 
 
 def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> list[float]:
@@ -125,6 +135,7 @@ _write = partial(
     suffixes=(".txt", ".yaml"),
     folder="labels",
     needs_sizes="drawn images",
+    lists_parts=True,
 )
 _CLASSES = frozenset({"unused categories"})
 
