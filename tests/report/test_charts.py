@@ -289,6 +289,21 @@ def test_each_chart_is_drawn_on_the_axes_given(result):
         assert ax.get_title("left") or name == "intervals"
 
 
+def test_ten_annotators_are_readable_in_subplots_and_saved_as_pdf(tmp_path):
+    data = bboxqa.simulate(images=8, annotators=10, categories=("cow", "sheep"), seed=1)
+    result = bboxqa.agree(data.document(), bootstrap=40)
+    figure = Figure(figsize=(16, 8), layout="constrained")
+    for name, ax in zip(NAMES, figure.subplots(2, 4).flat, strict=True):
+        arguments = ("p03",) if name == "offsets" else ()
+        getattr(result.plot, name)(*arguments, ax=ax)
+        if name == "pair_matrix":
+            matrix = ax
+    figure.savefig(tmp_path / "all.pdf")
+    assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
+    cell = matrix.get_window_extent().width / 10
+    assert all(text.get_window_extent().width < cell for text in matrix.texts[1:])
+
+
 def test_axes_show_the_figures_of_the_first_threshold(result):
     first = result.thresholds[0]
     ax = result.plot.intervals(Figure().subplots())

@@ -23,6 +23,7 @@ from bboxqa.report.charts.chart import (
     Path,
     Text,
     layout,
+    text_width,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ _STYLE: dict[str, Any] = {
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 _DEFAULT_FONT = "DejaVu Sans"
+# The least size of letters in a subplot, as a share of that on a figure.
+_LEAST, _LEAST_OF_TITLE = 0.4, 0.7
+# The most of the width of a cell that its text takes in a subplot, which may become narrower.
+_OF_CELL = 0.55
 
 
 @contextmanager
@@ -69,19 +74,44 @@ def page_style() -> Iterator[None]:
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
     with page_style(), fonts_for(chart.texts):
+        share = 1.0 if ax is None else _share_of_room(ax, chart)
         ax = _new_axes(chart) if ax is None else ax
         ax.set(xlim=chart.x, ylim=chart.y)
-        ax.set_title(chart.title, loc="left", pad=7 + 11 * len([*filter(None, chart.legend)]))
-        for place, line in enumerate(reversed([*filter(None, chart.legend)])):
-            at: Any = (0, 5 + 11 * place)
-            ax.annotate(line, (0, 1), at, color=DIM, fontsize=SMALL, xycoords="axes fraction",
-                        textcoords="offset points")  # fmt: skip
-        _draw_axes(ax, chart)
+        lines, of_title = [*filter(None, chart.legend)], max(share, _LEAST_OF_TITLE)
+        line_height = 11 * of_title
+        pad = 7 + line_height * len(lines)
+        ax.set_title(chart.title, loc="left", pad=pad, fontsize=TITLE * of_title)
+        for place, line in enumerate(reversed(lines)):
+            at: Any = (0, 5 + line_height * place)
+            label = ax.annotate(line, (0, 1), at, color=DIM, fontsize=SMALL * of_title,
+                                xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+            # A long line must not make the axes narrow.
+            label.set_in_layout(False)
+        _draw_axes(ax, chart, share)
         for mark in chart.marks:
-            _draw_mark(ax, mark)
-        _draw_keys(ax, chart)
+            _draw_mark(ax, mark, _share_of_cell(mark, chart, share))
+        _draw_keys(ax, chart, share)
         _set_fonts(ax)
     return ax
+
+
+def _share_of_room(ax: "Axes", chart: Chart) -> float:
+    """Return how much smaller letters are on given axes than on a figure of their own."""
+    spec, figure, wanted = ax.get_subplotspec(), ax.figure, layout(chart)
+    width, height = (72 * side / figure.dpi for side in figure.bbox.size)
+    if spec is not None:
+        n_rows, n_columns = spec.get_gridspec().get_geometry()
+        width *= len(spec.colspan) / n_columns
+        height *= len(spec.rowspan) / n_rows
+    return min(max(min(width / wanted.total_width, height / wanted.total_height), _LEAST), 1)
+
+
+def _share_of_cell(mark: Path | Dot | Text, chart: Chart, share: float) -> float:
+    """Return how much smaller a text in a cell of a subplot is."""
+    if share == 1 or chart.columns is None or not isinstance(mark, Text):
+        return share
+    room = _OF_CELL * (chart.width or 0) / len(chart.columns)
+    return share * min(1, room / text_width(mark.text, mark.size))
 
 
 def _set_fonts(ax: "Axes") -> None:
@@ -103,41 +133,45 @@ def _new_axes(chart: Chart) -> "Axes":
     return figure.subplots()
 
 
-def _draw_axes(ax: "Axes", chart: Chart) -> None:
+def _draw_axes(ax: "Axes", chart: Chart, share: float) -> None:
+    ax.tick_params(labelsize=LARGE * share)
+    if share < 1 and chart.frame:
+        ax.locator_params(axis="x", nbins=4)
     if not chart.frame:
         ax.spines[:].set_visible(False)
         ax.set(xticks=[], yticks=[])
     if chart.width is not None:
         ax.set_aspect("equal")
     if chart.rows is not None:
-        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=chart.row_size)
+        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=chart.row_size * share)
         ax.tick_params(left=False)
         ax.spines[["left"]].set_visible(False)
     if chart.columns is not None:
         slanted = len(chart.columns) <= MOST_SLANTED
         turned: Any = {"rotation": 45, "va": "top"} if slanted else {"rotation": 90, "va": "center"}
         ax.set_xticks(
-            range(len(chart.columns)), chart.columns, fontsize=chart.row_size, ha="right",
+            range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share, ha="right",
             rotation_mode="anchor", **turned,
         )  # fmt: skip
         ax.tick_params(length=0)
     if chart.x_label:
-        ax.set_xlabel(chart.x_label)
+        ax.set_xlabel(chart.x_label, fontsize=LARGE * share)
     if chart.grid:
         ax.grid(visible=True, axis=chart.grid)
         ax.set_axisbelow(True)
 
 
-def _draw_mark(ax: "Axes", mark: Path | Dot | Text) -> None:
+def _draw_mark(ax: "Axes", mark: Path | Dot | Text, share: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
 
     if isinstance(mark, Text):
         limits = (ax.get_xlim(), ax.get_ylim())
         at: Any = [_inside(each, ends) for each, ends in zip((mark.x, mark.y), limits, strict=True)]
-        away: Any = (mark.shift, mark.rise)
+        away: Any = (mark.shift * share, mark.rise * share)
         ax.annotate(
-            mark.text, at, away, color=mark.color, fontsize=mark.size, textcoords="offset points",
+            mark.text, at, away, color=mark.color, fontsize=mark.size * share,
+            textcoords="offset points",
             ha={"start": "left", "middle": "center", "end": "right"}[mark.align], va="center",
             weight="bold" if mark.bold else "normal", linespacing=1.1,
         )  # fmt: skip
@@ -161,7 +195,7 @@ def _inside(value: float, ends: tuple[float, float]) -> float:
     return ends[value > 0] if abs(value) == float("inf") else value
 
 
-def _draw_keys(ax: "Axes", chart: Chart) -> None:
+def _draw_keys(ax: "Axes", chart: Chart, share: float) -> None:
     from matplotlib.lines import Line2D
 
     if not chart.keys:
@@ -174,7 +208,7 @@ def _draw_keys(ax: "Axes", chart: Chart) -> None:
     ]  # fmt: skip
     below = 14.0 + (24 if chart.x_label else 12)
     ax.legend(
-        handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
+        handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL * share,
         bbox_to_anchor=(0, -below / chart.height), ncols=layout(chart).row_of_keys,
     )  # fmt: skip
 
