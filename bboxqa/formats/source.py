@@ -235,12 +235,12 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     r"""Return a name with escapes for bytes that are not UTF-8.
 
     Examples
     --------
-    >>> _escaped("caf\udce9.txt")
+    >>> escaped("caf\udce9.txt")
     'caf%E9.txt'
     """
     return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", name)
@@ -261,7 +261,7 @@ def _of_folder(path: Path) -> list[Member]:
             elif is_file(each):
                 whole = f"{folder}{os.sep}{each.name}"
                 opened = partial(opened_file, whole)
-                name = _escaped(start + each.name)
+                name = escaped(start + each.name)
                 found.append(Member(name, whole, MAX_SIZE, opened, is_file=True))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])

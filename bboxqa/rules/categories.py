@@ -25,7 +25,9 @@ _HIDDEN = "case, blanks or invisible characters"
 
 def _folded(name: str) -> str:
     """Return a name without differences of case, blanks, Unicode form and invisible characters."""
-    plain = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
+    plain = name.translate(
+        {ord(sign): None for sign in {*name} if unicodedata.category(sign) == "Cf"}
+    )
     return " ".join(unicodedata.normalize("NFC", plain).split()).casefold()
 
 
@@ -34,11 +36,12 @@ def _invisible(name: str) -> set[str]:
 
     Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
     """
-    odd = {sign for sign in name if unicodedata.category(sign) in ("Cf", "Cc")}
+    signs = {*name}
+    odd = {sign for sign in signs if unicodedata.category(sign) in ("Cf", "Cc")}
     odd |= {" "} if name != name.strip(" ") else set()
     is_plain = not odd or all(
         sign.isascii() or unicodedata.name(sign, "").startswith("LATIN")
-        for sign in name
+        for sign in signs
         if unicodedata.category(sign)[0] in "LS"
     )
     return odd if is_plain else odd - set("\u200c\u200d\u200e\u200f")

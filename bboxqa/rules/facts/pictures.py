@@ -42,6 +42,7 @@ from bboxqa.core.parallel import threads
 from bboxqa.core.text import quoted
 from bboxqa.core.types import Steps
 from bboxqa.formats.label_folders import place_of
+from bboxqa.formats.source import escaped
 
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
@@ -162,7 +163,9 @@ class ImageSearch:
         """The image files by the names that images of their places have."""
         found: dict[str, list[str]] = {}
         for file, (_, path) in self.files.items():
-            for key in {_of_split(place_of(each) + Path(file).suffix) for each in (path, file)}:
+            for key in {
+                _of_split(escaped(place_of(each) + Path(file).suffix)) for each in (path, file)
+            }:
                 found.setdefault(key, []).append(file)
         return found
 
