@@ -12,8 +12,15 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
+from bboxqa.formats.box_tables.columns import (
+    FORMS,
+    NAMES,
+    Columns,
+    columns_of_object,
+    plain_name,
+)
 from bboxqa.formats.tables.rows import Rows
+from bboxqa.formats.translation.shapes import angle_in, rotated
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,
@@ -35,11 +42,14 @@ _OF_OBJECTS = {
         "category", "categoryname", "label", "labelname", "class", "classname",
         "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
         "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+        "rectanglelabels",
     ),
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
     "iscrowd": NAMES["iscrowd"],
 }  # fmt: skip
+_NAMED = "named"
+"""The key of cells of an object whose numbers have names, which say their layout."""
 _EXPECTED = "expected four numbers of each in 'bbox'"
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
@@ -97,12 +107,14 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
     """
     said, _, unit = (choices.box_format or "").partition("-")
     form = said or columns.form
-    if form and unit:
+    if form and unit and "objects" not in columns.of:
         return BoxKind(form, is_share=unit == "shares")
     read = [_boxes_in_part(part, columns) for part in parts]
-    at = np.concatenate([np.zeros(0, np.int64), *(each for each, _, _ in read)])
-    boxes = np.concatenate([np.zeros((0, 4)), *(each for _, each, _ in read)])
-    sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each in read)])
+    at = np.concatenate([np.zeros(0, np.int64), *(each for each, _, _, _ in read)])
+    boxes = np.concatenate([np.zeros((0, 4)), *(each for _, each, _, _ in read)])
+    sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each, _ in read)])
+    if len(at) and all(each for _, _, _, each in read):
+        form = "xywh"
     unit = unit or unit_of(boxes)
     if unit == "either":
         larger, shares = _units(boxes)
@@ -127,12 +139,15 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
     return BoxKind(form or "xywh", is_share)
 
 
-def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray]:
-    """Return lines, (N, 4) boxes and the (N, 2) sizes of their images; other cells are left out."""
+def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray, bool]:
+    """Return lines, (N, 4) boxes, the (N, 2) sizes of their images, and whether all are `_NAMED`.
+
+    Cells that hold no boxes are left out.
+    """
     plain = plain_boxes(part, columns.form)
     if plain is not None:
-        return np.array(part.at), plain, np.full((len(plain), 2), np.nan)
-    at, boxes, sizes = [], [], []
+        return np.array(part.at), plain, np.full((len(plain), 2), np.nan), False
+    at, boxes, sizes, is_named = [], [], [], True
     for line, row in part.records():
         with suppress(ValueProblemError):
             size = [_side(row.get(f"image_{each}")) for each in ("width", "height")]
@@ -140,12 +155,14 @@ def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray
                 with suppress(ValueProblemError):
                     if (box := numbers_of_box(cells, columns.form)) is not None:
                         at.append(line)
+                        is_named &= _NAMED in cells
                         boxes.append(box)
                         sizes.append(size)
     return (
         np.array(at, np.int64),
         np.array(boxes).reshape(-1, 4),
         np.array(sizes, np.float64).reshape(-1, 2),
+        is_named,
     )
 
 
@@ -269,11 +286,40 @@ def _cells_of(given: object) -> Cells:
     except ValueProblemError as error:
         return {"problem": str(error)}
     found = {key: given[name] for key, name in names.items() if given[name] is not None}
+    if not _holds(found.get("bbox")):
+        try:
+            found |= _named_box(given)
+        except ValueProblemError as error:
+            return {"problem": str(error)}
     # An annotator who was asked and drew nothing has no box.
     others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
     if others and not _holds(found.get("bbox")):
         return {"problem": f"has {_listing(others)}, but no box; {_EXPECTED}"}
     return found
+
+
+def _named_box(given: dict[str, Any]) -> Cells:
+    """Return the cells of an object whose numbers have names, as left, top, width and height.
+
+    Label Studio's csv has percentages of the image, and turns a box about its corner. Raises
+    ValueProblemError if they are not numbers.
+    """
+    columns = columns_of_object(tuple(given))
+    if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
+        return {}
+    numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]
+    box: FloatArray = BoxKind(columns.form, is_share=False).in_corner_and_size(np.array([numbers]))
+    found: Cells = {_NAMED: True}
+    if "rectanglelabels" in given and "original_width" in given:
+        sides = [_number(given[f"original_{side}"], side) for side in ("width", "height")]
+        box = box * [*sides, *sides] / 100
+        found |= {"image_width": sides[0], "image_height": sides[1]}
+        found["category"] = next(iter(items(given["rectanglelabels"])), "")
+        if degrees := angle_in(given.get("rotation")):
+            corner, half = box[0, :2], box[0, 2:] / 2
+            box[0, :2] = rotated(corner + half, (corner[0], corner[1]), degrees) - half
+            found["rotation"] = degrees
+    return {**found, "bbox": box[0].tolist()}
 
 
 def _holds(value: object) -> bool:

@@ -17,15 +17,17 @@ NAMES: dict[str, tuple[str, ...]] = {
     "annotator": (
         "annotator", "annotatorid", "annotatorname", "rater", "raterid", "worker", "workerid",
         "labeler", "labeller", "labelerlogin", "completedby", "createdby", "user", "username",
+        "radid", "radiologist", "radiologistid", "reader", "readerid", "expertid", "annotatedby",
+        "labeledby", "assignmentworkerid",
     ),
     "category": (
         "category", "categoryname", "label", "labelname", "class", "classname", "labels",
         "classid", "categoryid", "labelid",
     ),
-    "x1": ("x1", "xmin", "minx", "boxxmin", "bboxx1", "bboxxmin"),
-    "y1": ("y1", "ymin", "miny", "boxymin", "bboxy1", "bboxymin"),
-    "x2": ("x2", "xmax", "maxx", "boxxmax", "bboxx2", "bboxxmax", "right"),
-    "y2": ("y2", "ymax", "maxy", "boxymax", "bboxy2", "bboxymax", "bottom"),
+    "x1": ("x1", "xmin", "minx", "boxxmin", "bboxx1", "bboxxmin", "topx"),
+    "y1": ("y1", "ymin", "miny", "boxymin", "bboxy1", "bboxymin", "topy"),
+    "x2": ("x2", "xmax", "maxx", "boxxmax", "bboxx2", "bboxxmax", "right", "bottomx"),
+    "y2": ("y2", "ymax", "maxy", "boxymax", "bboxy2", "bboxymax", "bottom", "bottomy"),
     "cx": ("cx", "xcenter", "centerx", "xcentre"),
     "cy": ("cy", "ycenter", "centery", "ycentre"),
     "x": ("x", "left", "bboxx", "boxx"),
@@ -100,6 +102,18 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         if key not in found and usual:
             found[key] = usual[0]
     return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
+
+
+@lru_cache(256)
+def columns_of_object(keys: tuple[str, ...]) -> Columns:
+    """Return the contents of the keys of an object in a list, which name its numbers.
+
+    Examples
+    --------
+    >>> columns_of_object(("topX", "topY", "bottomX", "bottomY", "label")).form
+    'xyxy'
+    """
+    return columns_of(keys, {})
 
 
 @lru_cache(1024)

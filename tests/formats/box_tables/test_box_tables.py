@@ -321,3 +321,42 @@ def test_lists_of_other_records_are_no_rows(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)
     assert format_of(path).name == "coco"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"left": 40, "top": 50, "width": 100, "height": 80},
+        {"x": 40, "y": 50, "w": 100, "h": 80},
+        {"topX": 40, "topY": 50, "bottomX": 140, "bottomY": 130},
+        {"xMin": 40, "yMin": 50, "xMax": 140, "yMax": 130},
+        {"left": "40", "top": "50", "right": "140", "bottom": "130"},
+        {"xCenter": 90, "yCenter": 90, "width": 100, "height": 80},
+    ],
+)
+def test_objects_whose_numbers_have_names(tmp_path, named):
+    objects = json.dumps([{"label": "cat", **named}]).replace('"', '""')
+    rows = [f'a.jpg,{who},"{objects}"' for who in ("R8", "R9")]
+    with bboxqa.reading(columns={"objects": "drawn"}):
+        data = alone(table(tmp_path, "image,rad_id,drawn", *rows))
+    assert drawn(data) == [("a.jpg", who, "cat", 40, 50, 100, 80) for who in ("R8", "R9")]
+
+
+def test_regions_in_csv_of_label_studio_are_percentages_turned_about_a_corner(tmp_path):
+    value = {"x": 10, "y": 20, "width": 30, "height": 40, "rectanglelabels": ["cat"]}
+    value |= {"original_width": 640, "original_height": 480}
+    cells = [json.dumps([{**value, "rotation": degrees}]) for degrees in (0, 90)]
+    rows = ['a.jpg,ann,"{}"'.format(each.replace('"', '""')) for each in cells]
+    with bboxqa.reading(columns={"objects": "label"}):
+        data = alone(table(tmp_path, "image,annotator,label", *rows))
+    turned, first = drawn(data)
+    assert first == ("a.jpg", "ann", "cat", 64, 96, 192, 192)
+    assert turned == pytest.approx(("a.jpg", "ann", "cat", -128, 96, 192, 192))
+
+
+def test_a_named_number_that_is_none_is_a_defect(tmp_path):
+    path = tmp_path / "a.jsonl"
+    objects = [{"label": "cat", "left": "wide", "top": 1, "width": 2, "height": 3}]
+    path.write_text(json.dumps({"image": "a.jpg", "objects": objects}) + "\n")
+    with pytest.raises(DatasetError, match="line 1, object 1: left is 'wide'"):
+        bboxqa.read_coco(path, min_annotators=1)
