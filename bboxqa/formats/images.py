@@ -247,6 +247,10 @@ class FileImages:
             yield f"{some} of masks or labels left out, such as {one_line(first.name)}"
         asked = self._choices.missing_txt
         places = [each for each in places if each not in apart]
+        if places and self.files and not self.listed and self._places.isdisjoint(self.pictures):
+            some = count(len(self.pictures), "picture")
+            yield f"{some} left out: no label file has the name of one"
+            return
         for place in places:
             if asked == "asked":
                 picture = self.pictures.get(place)

@@ -159,7 +159,8 @@ RULES = (
         breaks="Together they would be duplicates of each other, so only the first counts.",
         explanation="""The same person has two annotations of one image. If they are sessions,
             `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
-            of them in the tool.""",
+            of them in the tool. Annotations of a task with the same ids are copies of one, as
+            where exports were joined.""",
         bad=_task(_region()).replace(
             '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
         ),

@@ -44,6 +44,7 @@ _APART = {"choices": "image label", "relation": "relation", "keypoint": "key poi
 _NOTES = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
+    ("copy", "annotation", "left out: copies of others of their task, with the same ids"),
     ("reviewed", "prediction", "left out: annotations as they were before the review"),
     ("bare", "prediction", "left out: a number instead of regions"),
     ("several", "region", "with several labels: one annotation for each label"),
@@ -153,6 +154,8 @@ class _Records:
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
         self._told: dict[str, dict[str, int]] = defaultdict(dict)
+        # The ids of annotations and predictions by task.
+        self._ids: set[tuple[str, bool, str, str]] = set()
         # How often each annotator annotated a task.
         self._works: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         # Data keys of tasks with several images, and of those that somebody drew on.
@@ -223,12 +226,25 @@ class _Records:
         ):
             self._tally["reviewed"] += sum(each.is_prediction for each in task.works)
             task.works = [each for each in task.works if not each.is_prediction]
+        given, task.works = task.works, [each for each in task.works if self._is_new(task, each)]
+        if n_copies := len(given) - len(task.works):
+            self._tally["copy"] += n_copies
+            problem = "is in the file twice (same annotation ids); counted once"
+            self._defect("T007", task, problem, task.pointer)
         self._add_images(task)
         for work in task.works:
             if _is_cancelled(work):
                 self._tally["cancelled"] += 1
             else:
                 self._add_work(task, work)
+
+    def _is_new(self, task: _Task, work: _Work) -> bool:
+        """Return whether a person's annotation, or a prediction, is the first with its id."""
+        own = plain_text(work.content.get("id"))
+        key = task.name, work.is_prediction, own, person(work.content.get("completed_by"))
+        is_new = not own or key not in self._ids
+        self._ids.add(key)
+        return is_new
 
     def _add_images(self, task: _Task) -> None:
         """Add the images that annotators of a task were asked about, with their sizes."""

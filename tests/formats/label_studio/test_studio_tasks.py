@@ -249,3 +249,16 @@ def test_predictions_for_a_review_count_until_somebody_submitted_one(tmp_path):
         "2 predictions left out: annotations as they were before the review",
         "1 image with fewer than two annotators left out",
     )
+
+
+@pytest.mark.parametrize("sessions", ["", "session"])
+def test_tasks_that_are_twice_in_a_file_with_their_ids_are_copies(tmp_path, sessions):
+    given = task(1, work(1, BOX, id=7), work(2, id=8)), task(2, work(1, BOX, id=9), work(2, id=9))
+    path = written(tmp_path / "a.json", *given, *given)
+    data = read_coco(path, session_key=sessions or None) if sessions else read_coco(path)
+    assert len(data.annotations) == 2
+    assert "4 annotations left out: copies of others of their task, with the same ids" in data.notes
+    messages = [each.message for each in validate(path).findings if each.code == "T007"]
+    assert messages == [
+        f"task {n}: is in the file twice (same annotation ids); counted once" for n in (1, 2)
+    ]

@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.tool_files import drawn, found, translation_of
 
-from bboxqa import read_coco, validate
+from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.voc.reader import translate
 
@@ -165,3 +166,31 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
     other = [3, 6, 28, 35] if chosen == 0 else [2, 5, 29, 36]
     assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 2 + [other]
     assert found.notes[0].startswith("corners are those of 1 of 3 files: edges counted from 0, as ")
+
+
+def test_a_corner_that_repeats_one_of_the_other_axis_is_no_swap(tmp_path):
+    wrong, hidden = thing(30, 50, 60, 30), thing(40, 10, 70, 40)
+    edge = thing(90, 1, 1, 9)
+    written(tmp_path, a=xml(wrong, hidden, edge, thing(10, 20, 30, 40)))
+    defects = [
+        (code, line, said)
+        for code in ("T001", "T030")
+        for _, line, _, said in found(tmp_path, code)
+    ]
+    assert [each[:2] for each in defects] == [("T001", 4), ("T001", 5), ("T030", 6)]
+    assert defects[0][2] == "object 1: ymax repeats xmin, so that the corners are out of order"
+    assert defects[1][2].startswith("ymax repeats xmin, as in a box whose corners")
+    with pytest.raises(DatasetError, match="ymax repeats xmin"):
+        read_coco(tmp_path, min_annotators=1)
+
+
+def test_pictures_of_which_no_label_has_a_name_are_not_its_images(tmp_path):
+    written(tmp_path, a=xml(thing(10, 20, 30, 40)))
+    (tmp_path / "images").mkdir()
+    for name in "pq":
+        Image.new("L", (9, 9)).save(tmp_path / f"images/{name}.png")
+    with reading(missing_txt="asked"):
+        data = read_coco(tmp_path, min_annotators=1)
+    assert data.image_names == ("a.jpg",)
+    assert "2 pictures left out: no label file has the name of one" in data.notes
+    assert (len(found(tmp_path, "T022")), found(tmp_path, "T023")) == (1, [])
