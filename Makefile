@@ -71,8 +71,8 @@ docs: $(VENV)/.docs
 
 # What an upload to PyPI takes: dist/ with a wheel and a source archive, both checked.
 dist: $(BIN)/python
-	$(PIP) "pip>=25.1"
-	$(PIP) --group release
+	$(PIP) --constraint constraints.txt "pip>=25.1"
+	$(PIP) --constraint constraints.txt --group release
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/python -m twine check --strict dist/*

@@ -17,7 +17,7 @@ from bboxqa.cli.options import A_PATH, Command, option, path_option
 @option("--force", is_flag=True, help="Replace FILE.")
 @path_option("--pseudonyms", "The key, if annotators had pseudonyms when objects were sent.", to="")
 def accept(**given: Any) -> int:
-    """Take over what annotators changed when they looked at objects again.
+    """Take over what annotators changed in a review.
 
     \b
       bboxqa agree export.json --send-back review/ --to cvat

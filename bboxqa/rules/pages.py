@@ -48,7 +48,7 @@ def page_lines(rule: Rule) -> Iterator[str]:
     """
     yield f"{rule.code} {rule.title}"
     yield ""
-    for label, value in _facts(rule):
+    for label, value in (*_facts(rule), ("Page", f"{address(rule.code)} of the site")):
         yield f"{label:<9} {value}"
     yield ""
     yield from wrap(rule.explanation, _WIDTH)
