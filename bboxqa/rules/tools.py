@@ -255,7 +255,7 @@ RULES = (
         breaks="Training stops at a box of negative width, or leaves it out.",
         explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right
             order. Swap them in the file.""",
-        bad=Files({"a.xml": _xml(xmin=30, xmax=10)}),
+        bad=Files({"a.xml": _xml(xmin=30, xmax=12)}),
         good=Files({"a.xml": _xml()}),
     ),
     _rule(

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Set
 from itertools import compress
 from pathlib import Path, PurePosixPath
 
@@ -27,9 +27,8 @@ from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")
 _BOX_SIDES = ("xmin", "ymin", "xmax", "ymax")
-_ACROSS = (("ymax", "xmin"), ("xmax", "ymin"))
-"""Corners of a box that some tools write into each other, the wrong one first."""
-_Repeats = Sequence[tuple[tuple[str, str], float]]
+_REPEATS = {"ymax repeats xmin": (3, 0), "xmax repeats ymin": (2, 1)}
+"""Corners that some tools write in place of others, by their places in `_BOX_SIDES`."""
 _HOW = ("edges counted from 0", "inclusive pixels counted from 1")
 _OF_DATUMARO = re.compile(rb"<annotation>Unknown</annotation>\s*<image>Unknown</image>")
 """What datumaro writes as the source of an image, which CVAT uses."""
@@ -88,9 +87,9 @@ class _VocRecords:
         self._is_named = is_named
         self._into, self._images, self._tally = into, images, into.tally
         self._bases: Counter[tuple[int, str]] = Counter()
-        self._repeats: dict[tuple[str, str], list[tuple[Where, int]]] = defaultdict(list)
+        self._repeats: dict[str, list[tuple[Where, int]]] = defaultdict(list)
         """Boxes in which a corner repeats one of the other axis."""
-        self._wrong: set[tuple[str, str]] = set()
+        self._wrong: set[str] = set()
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the objects of an image."""
@@ -147,13 +146,12 @@ class _VocRecords:
         return image
 
     def _add_object(self, found: Element, image: Record, where: Where, base: int) -> None:
-        shape, is_turned, repeats = _shape_of(found, base)
         # Along an edge of the image, corners of both axes may be equal.
         edges = {0, 1, image.get("width"), image.get("height")}
-        repeats = [each for each, value in repeats if value not in edges]
+        shape, is_turned, repeats = _shape_of(found, base, edges)
         if is_turned and repeats:
             self._wrong.update(repeats)
-            raise ValueProblemError(f"{_said(repeats)}, so that the corners are out of order")
+            raise ValueProblemError(f"{repeats[0]}, so that the corners are out of order")
         record = {**shape, "image_id": image["id"]}
         author = clean(found.said("annotator"))
         if self._is_named:
@@ -181,7 +179,7 @@ class _VocRecords:
     def add_repeats(self) -> None:
         """Report boxes in which a corner repeats one that it repeats in wrong boxes as well."""
         for each in sorted(self._wrong):
-            problem = f"{_said([each])}, as in a box whose corners are out of order for it"
+            problem = f"{each}, as in a box whose corners are out of order for it"
             for where, row in self._repeats[each]:
                 self._into.defect("T001", problem, where, row)
 
@@ -196,28 +194,23 @@ class _VocRecords:
             self._into.notes.append(f"corners are those of {' / '.join(parts)}")
 
 
-def _said(repeats: Sequence[tuple[str, str]]) -> str:
-    wrong, source = repeats[0]
-    return f"{wrong} repeats {source}"
-
-
-def _shape_of(found: Element, base: int) -> tuple[Record, bool, _Repeats]:
-    """Return the geometry keys of an object, whether corners were swapped, and which repeat one."""
+def _shape_of(found: Element, base: int, edges: Set[object]) -> tuple[Record, bool, list[str]]:
+    """Return the geometry keys of an object, whether corners were swapped, and `_REPEATS`."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
         # As roLabelImg writes it.
         sides = ("cx", "cy", "w", "h", "angle")
         x, y, width, height, angle = (_number(rotated, each) for each in sides)
         corner = (x - width / 2 - base, y - height / 2 - base)
-        return turned_box((*corner, width, height), math.degrees(angle)), False, ()
+        return turned_box((*corner, width, height), math.degrees(angle)), False, []
     points = _points_of(outline) - base if outline is not None else np.zeros((0, 2))
     if box is None:
         if len(points) < 3:
             raise ValueProblemError("has no bndbox, as Pascal VOC needs")
-        return shapes.outlined(points), False, ()
-    sides = {side: _number(box, side) for side in _BOX_SIDES}
-    left, top, right, bottom = sides.values()
-    repeats = [(each, sides[each[0]]) for each in _ACROSS if sides[each[0]] == sides[each[1]]]
+        return shapes.outlined(points), False, []
+    given = left, top, right, bottom = [_number(box, side) for side in _BOX_SIDES]
+    inside = [each if each not in edges else math.nan for each in given]
+    repeats = [said for said, (one, other) in _REPEATS.items() if inside[one] == inside[other]]
     is_turned = left > right or top > bottom
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
