@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Set
+from collections.abc import Container
 from itertools import compress
 from pathlib import Path, PurePosixPath
 
@@ -194,7 +194,7 @@ class _VocRecords:
             self._into.notes.append(f"corners are those of {' / '.join(parts)}")
 
 
-def _shape_of(found: Element, base: int, edges: Set[object]) -> tuple[Record, bool, list[str]]:
+def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool, list[str]]:
     """Return the geometry keys of an object, whether corners were swapped, and `_REPEATS`."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
