@@ -194,7 +194,9 @@ class _VocRecords:
             self._into.notes.append(f"corners are those of {' / '.join(parts)}")
 
 
-def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool, list[str]]:
+def _shape_of(
+    found: Element, base: int, edges: Container[object]
+) -> tuple[Record, bool, list[str]]:
     """Return the geometry keys of an object, whether corners were swapped, and `_REPEATS`."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
