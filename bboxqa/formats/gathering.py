@@ -1,6 +1,6 @@
 """From the records of all files to the content that is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as counting
 from pathlib import Path
@@ -12,7 +12,8 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.pseudonyms import hider
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, count, first_few
+from bboxqa.formats.dataset.categories import map_options, renamed_categories
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
@@ -37,6 +38,7 @@ from bboxqa.model.shapes.rotated_boxes import bounds, corners
 
 # Keys of annotations without a box that are replaced, or follow from others.
 _REPLACED = ("category_id", "annotator", "keypoints", "num_keypoints", "joints")
+_SHOWN = 5
 _KNOWN = (*LISTS, "apart", "repeats")
 
 
@@ -81,6 +83,12 @@ class Gathering:
                 self.notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
             of_all = asked[0][0] if attribution.of_files and asked and asked[0] else ""
             self._parts.append(_Part(path, file, names[author].tolist(), of_all, left_out))
+        end = "written as two categories; if they are one"
+        self.notes += [
+            f"{file.source.name}: {problem}: {end}: {map_options({name: other})}"
+            for file, others, problems in renamed_categories(files)
+            for problem, (name, other) in zip(problems, others.items(), strict=True)
+        ]
         return ()
 
     @gc_paused()
@@ -89,20 +97,22 @@ class Gathering:
 
         Names in the records are replaced by pseudonyms.
         """
-        joined = _Joined(data, is_named=self._is_named)
+        joined = _Joined(data, is_named=self._is_named, is_joint=len(self._parts) > 1)
         for part in self._parts:
             if part.file.lists is None:
                 raise DatasetError([f"{part.path}: is of a format whose records are not converted"])
             records: Record = {**_tables(part.file), **part.file.lists}
             joined.add(part, _without_people(records, pseudonyms) if pseudonyms else records)
-        return joined.done()
+        content = joined.done()
+        self.notes += joined.id_notes()
+        return content
 
 
 class _Joined:
     """The records of all files added so far."""
 
-    def __init__(self, data: Dataset, *, is_named: bool) -> None:
-        self._data, self._is_named = data, is_named
+    def __init__(self, data: Dataset, *, is_named: bool, is_joint: bool) -> None:
+        self._data, self._is_named, self._is_joint = data, is_named, is_joint
         self._images: dict[str, Record] = {}
         self._categories: dict[str, Record] = {}
         self._own_names: dict[str, str] = {}
@@ -110,6 +120,9 @@ class _Joined:
         self._annotations: list[tuple[Record, str, str]] = []
         self._apart: list[tuple[Record, str]] = []
         self._repeats: list[str] = []
+        # The files that have ids of their own, each with the ids of its images and categories.
+        self._given: list[tuple[str, dict[int, str], dict[int, str]]] = []
+        self._ids: list[int] = []
         self._tops: list[Record] = []
         self._has_text_ids = False
 
@@ -118,6 +131,9 @@ class _Joined:
         file, columns = part.file, part.file.columns
         labels = self._add_images(file, records["images"])
         names, reordered = self._add_categories(file, records["categories"])
+        has_ids = self._is_joint and not file.numbers_categories
+        if has_ids:
+            self._given.append((file.source.name, labels, names))
         ids = (columns.id, columns.image_id, columns.category_id, columns.bbox, columns.iscrowd)
         rows = zip(records["annotations"], *(each.tolist() for each in ids), strict=True)
         for row, (record, own, image_id, category_id, bbox, is_crowd) in enumerate(rows):
@@ -135,6 +151,8 @@ class _Joined:
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
             self._annotations.append((whole, labels[image_id], names[category_id]))
+            if self._is_joint:
+                self._ids.append(own if has_ids else -1)
         self._add_apart(part, records, labels, names)
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
@@ -242,6 +260,23 @@ class _Joined:
         return Content(
             images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
         )
+
+    def id_notes(self) -> Iterator[str]:
+        """Yield notes on ids of COCO files that other records have in the joint content."""
+        pairs = zip(self._annotations, self._ids, strict=False)
+        n_new = {"annotation": sum(each["id"] != own >= 0 for (each, *_), own in pairs)}
+        images = ((n, label) for _, labels, _ in self._given for n, label in labels.items())
+        n_new["image"] = sum(self._images[label]["id"] != number for number, label in images)
+        if some := [count(n, noun) for noun, n in n_new.items() if n]:
+            yield f"new ids, as several files have the same: {' and '.join(some)}"
+        moved = {
+            f"{name!r} is {number} in {source} and {self._categories[name]['id']} in the output"
+            for source, _, names in self._given
+            for number, name in names.items()
+            if self._categories[name]["id"] != number
+        }
+        if moved:
+            yield f"ids of categories differ: {first_few(sorted(moved), _SHOWN, str)}"
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""

@@ -270,8 +270,11 @@ def gather(
     )
     data = read_for(source, settings, reading)
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes = hider(given)([*doubts, *gathering.notes, *data.map_notes.values()])
     content = gathering.content(data, given)
+    n_nobody = sum("annotator" not in each for each in content.annotations)
+    if content.annotators and n_nobody:
+        doubts.append(f"{count(n_nobody, 'annotation')} of nobody: the files name no one there")
+    notes = hider(given)([*doubts, *gathering.notes, *data.map_notes.values()])
     if names := left_out_by(settings.category_map):
         whole, content = content, without_categories(content, names)
         n_left_out = len(whole.annotations) - len(content.annotations)

@@ -87,7 +87,7 @@ def join(
     joined = _Joined(
         dict(zip(files, paths, strict=True)), [[*map(image_label, file.images)] for file in files]
     )
-    renamed = _add_tables(joined, files)
+    renamed = _add_tables(joined, files, are_named_alike=not reading.records)
     images = tuple(joined.images)
     of_record = [
         np.array([joined.images[label] for label in labels], np.int32) for labels in joined.labels
@@ -147,8 +147,13 @@ def join(
     return with_machine_remark(data, files, n_first)
 
 
-def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, str]:
-    """Add and sort the images and categories of all files; return suggested renamings."""
+def _add_tables(
+    joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool
+) -> dict[str, str]:
+    """Add and sort the images and categories of all files; return suggested renamings.
+
+    A category id with another name in each of two files is a problem where these are measured.
+    """
     for file, labels in zip(files, joined.labels, strict=True):
         joined.add(file, bad_sizes(file.images))
         for image, label in zip(file.images, labels, strict=True):
@@ -163,7 +168,7 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, s
                 joined.add(file, [f"{problem}{before[0]} × {before[1]}"], shared=True)
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
-    for file, other_names, problems in renamed_categories(files):
+    for file, other_names, problems in renamed_categories(files) if are_named_alike else ():
         joined.add(file, problems, shared=True)
         for name, other in other_names.items():
             renamed.setdefault(name, renamed.get(other, other))

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.dataset.categories import map_options
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
 from bboxqa.formats.writing.content import Content, image_name, shown_id
@@ -307,6 +308,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
             lost.append(f"{some} that no annotation has ({_quoted(unused)})")
+    elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
+        above = {e.get("supercategory") for e in content.categories if e is not root}
+        if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
+            option = map_options({root["name"]: ""})
+            yield f"kept: {root['name']!r}, above all other categories; to leave it out: {option}"
     lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
     if lost:
         yield f"left out: {', '.join(lost)}: {title} has no place for them"
