@@ -41,7 +41,7 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
     # Decoders raise any error for a broken file.
     except Exception as error:  # noqa: BLE001
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
-    if in_colours and palette is not None:
+    if palette is not None and in_colours:
         found = palette[found]
     if found.ndim == 3 and (found == found[..., :1]).all():
         found = found[..., 0]

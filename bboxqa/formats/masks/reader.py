@@ -27,7 +27,7 @@ CATEGORY = "object"
 """The category of objects whose masks name no class."""
 NAMES = "labelmap.txt"
 """The table of classes, which CVAT writes with colours."""
-_SPECKLE, _WHITE, _SHOWN = 10, 255, 3
+_SPECKLE, _SHOWN = 10, 3
 _MOST_BYTES = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC that are read if both are there.
@@ -145,6 +145,7 @@ class _MaskRecords:
     def __init__(self, images: FileImages, into: Collector, names: _Names) -> None:
         self._mode, _, value = (into.wanted.choices.mask or "").partition(":")
         self._value = int(value) if value else None
+        self._seen: set[int] = set()
         self._images, self._into = images, into
         self._names = names if self._mode == "classes" else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
@@ -155,10 +156,11 @@ class _MaskRecords:
         """Add the objects of a mask."""
         into, name, where = self._into, member.name, Where(member.name, "")
         image = self._images.labelled(place, member)
+        is_one = self._mode in ("binary", "objects")
         try:
             values = values_in(data, self._masks.pictures, in_colours=self._names.are_colours)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
-            if self._mode in ("binary", "objects"):
+            if is_one:
                 runs = self._of_value(runs, name, is_bit=values.dtype == np.bool_)
             key = runs.piece if self._mode == "classes" else runs.value
             self._objects.take(len(np.unique(key)), len(data))
@@ -182,20 +184,19 @@ class _MaskRecords:
             n_bytes = 0
 
     def _of_value(self, runs: Runs, name: str, *, is_bit: bool) -> Runs:
-        """Return the runs of the object of a file; refuses values that nobody named."""
-        wanted = self._value or _WHITE
-        others = [*map(int, np.unique(runs.value[runs.value != wanted]))]
-        if is_bit or not others:
-            return runs
+        """Return the runs of the object of a file; refuses a second value, unless one is given."""
         if self._value is None:
-            shown = first_few(others, _SHOWN, str)
-            advice = (
-                f"If one value is the object and others are not: --mask {self._mode}:{others[0]}\n"
-                "If each value is an object: --mask instances; if it is a class: --mask classes"
-            )
-            problem = f"{name}: has the value {shown}; expected 0 and {wanted}"
-            raise DatasetError([problem], advice)
-        kept = runs.value == wanted
+            self._seen |= {255} if is_bit and len(runs.value) else {*np.unique(runs.value).tolist()}
+            if len(self._seen) > 1:
+                shown = first_few(sorted(self._seen), _SHOWN, str)
+                advice = (
+                    f"If one is that of objects: --mask {self._mode}:{min(self._seen)}\n"
+                    "If each is an object: --mask instances; if each is a class: --mask classes"
+                )
+                problem = f"{name}: the files up to this one have the values {shown}, and 0"
+                raise DatasetError([f"{problem}; expected 0 and one other"], advice)
+            return runs
+        kept = runs.value == self._value
         return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
 
     def _add(
@@ -216,11 +217,11 @@ class _MaskRecords:
         category = into.category(names.name(value) if is_class else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
         if names.file and value not in names.of:
-            into.defect("T020", f"{label}: {names.name(value)} has no name in {NAMES}", where, row)
+            into.defect("T020", f"{names.name(value)} has no name in {NAMES}", where, row)
         sizes = runs.sizes(rows)
         if n_small := int((sizes < _SPECKLE).sum()) if is_class or len(sizes) > 1 else 0:
             some = count(n_small, "piece")
-            problem = f"{label}: {some} of fewer than {_SPECKLE} pixels, the smallest {sizes.min()}"
+            problem = f"has {some} of fewer than {_SPECKLE} pixels, the smallest of {sizes.min()}"
             into.defect("T062", problem, where, row)
         if (n_large := int((sizes >= _SPECKLE).sum())) > 1:
-            into.defect("T063", f"{label}: is in {n_large} pieces", where, row)
+            into.defect("T063", f"is in {n_large} pieces", where, row)
