@@ -37,7 +37,7 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
     metavar="NAME",
     shell_complete=completed("bboxqa.formats.writers:names"),
     help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
-    "voc, labelme, csv or parquet.",
+    "voc, labelme, masks, csv or parquet.",
 )
 @option(
     "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."

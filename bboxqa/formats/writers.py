@@ -8,6 +8,7 @@ from bboxqa.formats.cvat.writer import CVAT_XML
 from bboxqa.formats.dota.writer import DOTA
 from bboxqa.formats.label_studio.writer import STUDIO_JSON
 from bboxqa.formats.labelme.writer import LABELME
+from bboxqa.formats.masks.writer import MASKS
 from bboxqa.formats.voc.writer import VOC
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.formats.yolo.writer import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
@@ -25,6 +26,7 @@ WRITERS: dict[str, Writer] = {
     "dota": DOTA,
     "voc": VOC,
     "labelme": LABELME,
+    "masks": MASKS,
 }
 
 

@@ -169,8 +169,9 @@ RULES = (
     _rule(
         "T008 error: mask cannot be decoded",
         breaks="The shape is lost.",
-        explanation="""The run lengths of a mask are cut off, or do not have the size of the image.
-            Draw the mask again in the tool, or correct the script that wrote it.""",
+        explanation="""The run lengths of a mask are cut off, or do not have the size of the image;
+            or the image file of a mask has colours, opacity or several bands. Draw the mask again
+            in the tool, or correct the script that wrote it.""",
         bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
         good=_task(_GOOD_MASK),
     ),

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, name_losses
-from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
+    ATTRIBUTES,
+    ending_losses,
+    key_losses,
+    name_losses,
+)
+from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
+from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "DOTA"
 _MOST = 9
@@ -21,12 +26,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     why = f"{_TITLE} writes names after numbers, as words with single blanks between them"
     names = content.category_names.values()
     yield from name_losses("category", names, _as_words, why + "; read as {}")
-    names_of_images = [image_name(each) for each in content.images]
-    lost = [name for name in names_of_images if without_ending(name) != name]
-    if lost:
-        why = f"{_TITLE} names files after images, without what kind of file they are"
-        noun = Noun("ending of an image name", "endings of image names")
-        yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
+    yield from ending_losses(content, _TITLE)
 
 
 def _as_words(name: str) -> str:

@@ -13,7 +13,7 @@ from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.key_points import KEY_POINT, has_joints
-from bboxqa.formats.writing.names import people_paths, safe_paths
+from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, bounds_of, corners_of
 from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer
 
@@ -90,6 +90,15 @@ def name_losses(
     if lost:
         words = why.replace("{}", repr(one_line(read(lost[0]))))
         yield Loss(len(lost), _NAMES[kind], words, repr(one_line(lost[0])), "changed")
+
+
+def ending_losses(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the loss of the endings of image names, such as ".jpg"."""
+    names = [image_name(each) for each in content.images]
+    if lost := [name for name in names if without_ending(name) != name]:
+        why = f"{title} names files after images, without what kind of file they are"
+        noun = Noun("ending of an image name", "endings of image names")
+        yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
 
 
 def label_losses(

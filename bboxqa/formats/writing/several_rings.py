@@ -32,7 +32,9 @@ def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]
     for each in content.annotations:
         new = None
         if content.kind_of(each) in kinds:
-            new = _mask(each, images[each["image_id"]]) if "mask" in holds else _ring(content, each)
+            new = (
+                as_mask(each, images[each["image_id"]]) if "mask" in holds else _ring(content, each)
+            )
         annotations.append(each if new is None else each | new)
         number += new is not None
     what = "masks, filled as pycocotools does" if "mask" in holds else "single rings with bridges"
@@ -41,7 +43,7 @@ def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]
     return replace(content, annotations=annotations), notes
 
 
-def _mask(annotation: Record, image: Record) -> Record | None:
+def as_mask(annotation: Record, image: Record) -> Record | None:
     """Return the mask that pycocotools makes of an outline, and its box; None without pixels."""
     from pycocotools import mask
 

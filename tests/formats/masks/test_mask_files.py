@@ -16,6 +16,7 @@ from PIL import Image
 from rasterio.errors import NotGeoreferencedWarning
 from scipy import ndimage
 from support.cli import run
+from support.datasets import annotation, document, write
 from support.masks import decode
 
 from bboxqa import read_coco, reading, validate
@@ -193,14 +194,18 @@ def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
         pass
 
 
-def test_a_value_that_is_not_that_of_objects_is_refused(tmp_path):
+def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     save(tmp_path / "ann/a.png", square(value=1))
-    with pytest.raises(DatasetError, match="has the value 1; expected 0 and 255") as refused:
+    assert len(read(tmp_path, "binary").annotations) == 1
+    save(tmp_path / "ann/b.png", square(value=2))
+    problem = "b.png: the files up to this one have the values 1, 2, and 0"
+    with pytest.raises(DatasetError, match=problem) as refused:
         read(tmp_path, "binary")
     assert "--mask binary:1" in refused.value.advice
     assert len(read(tmp_path, "binary:1").annotations) == 1
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
-    assert len(read(tmp_path, "binary").annotations) == 1
+    save(tmp_path / "ann/b.png", square())
+    assert len(read(tmp_path, "binary").annotations) == 2
 
 
 def test_folders_of_images_with_a_file_an_object(tmp_path):
@@ -263,8 +268,8 @@ def test_findings_stand_at_the_file_and_name_the_object(tmp_path):
     assert {code: each.message for code, each in found.items()} == {
         "T060": "masks/a.png: has no object; taken as nothing found",
         "T061": "masks/d.png: has 16 × 12 pixels, its image 17 × 12",
-        "T062": "masks/c.png: object 255: 1 piece of fewer than 10 pixels, the smallest 1",
-        "T063": "masks/b.png: object 255: is in 2 pieces",
+        "T062": "has 1 piece of fewer than 10 pixels, the smallest of 1",
+        "T063": "is in 2 pieces",
     }
     assert found["T063"].file.endswith("masks/b.png")
     outcome = run("agree", tmp_path, "--mask", "instances")
@@ -281,6 +286,47 @@ def test_masks_convert_to_coco_and_other_outlines(tmp_path):
     data = read_coco(tmp_path / "out.json")
     assert (masks_of(data)[0] == given_masks[0]).all()
     assert data.annotator_names == ("ann", "bob")
+
+
+def test_masks_are_written_and_read_back(tmp_path):
+    two_people(tmp_path / "in", 1)
+    both = square(90, 90, 20, 2, (120, 160)) | square(1, 1, 30, 1, (120, 160))
+    save(tmp_path / "in/bob/im0.png", both)
+    coco = tmp_path / "a.json"
+    outcome = run("convert", tmp_path / "in", coco, "--to", "coco", "--mask", "instances",
+                  "--attribution", "files")  # fmt: skip
+    assert outcome.returncode == 0, outcome.output
+    assert run("convert", coco, tmp_path / "out", "--to", "masks").returncode == 0
+    for kind in ("instances", "classes"):
+        with reading(mask=kind):
+            data, original = read_coco(tmp_path / "out"), read_coco(coco)
+        assert data.annotator_names == ("ann", "bob")
+        assert data.category_names == ("object",)
+        assert sorted(map(bytes, masks_of(data))) == sorted(map(bytes, masks_of(original)))
+
+
+def test_what_masks_cannot_hold_is_listed(tmp_path):
+    ring = [1, 1, 9, 1, 9, 9, 1, 9]
+    inner = [3.5, 3.5, 9, 1, 9, 9]
+    write(tmp_path / "a.json", document([
+        annotation(1, 1, segmentation=[ring]), annotation(2, 1, segmentation=[inner]),
+        annotation(3, 1),
+    ]))  # fmt: skip
+    outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks")
+    assert outcome.returncode == 2
+    for lost in (
+        "2 outlines of points",
+        "1 box without an outline",
+        "1 annotation (annotation 1): a pixel",
+    ):
+        assert lost in outcome.output
+    outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks", "--lossy")
+    assert outcome.returncode == 0, outcome.output
+    assert len(read(tmp_path / "out", "instances").annotations) == 2
+    sizeless = {**document([annotation(1, 1)]), "images": [{"id": 1, "file_name": "a"}]}
+    write(tmp_path / "b.json", sizeless)
+    outcome = run("convert", tmp_path / "b.json", tmp_path / "b", "--to", "masks")
+    assert "--image-size" in outcome.output
 
 
 def test_a_drawing_shows_masks(tmp_path):

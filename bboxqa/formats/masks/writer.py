@@ -1,0 +1,108 @@
+"""Writing masks as Pascal VOC does: PNG of objects and of their classes, a folder a person."""
+
+import io
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.masks.pixels import Values
+from bboxqa.formats.masks.reader import NAMES
+from bboxqa.formats.translation.masks import MOST_PIXELS
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.losses import ANNOTATIONS, ending_losses, losses_of, name_losses
+from bboxqa.formats.writing.names import people_paths, safe_paths
+from bboxqa.formats.writing.outlines import Record, flat_rings
+from bboxqa.formats.writing.several_rings import as_mask
+from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
+
+_TITLE = "masks"
+_OBJECTS, _CLASSES = "SegmentationObject", "SegmentationClass"
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    outlined = [each for each in content.annotations if isinstance(each.get("segmentation"), list)]
+    noun = Noun("outline of points", "outlines of points")
+    yield from losses_of(outlined, noun, f"{_TITLE} hold whole pixels", "changed")
+    boxes = [each for each in content.annotations if not each.get("segmentation")]
+    noun = Noun("box without an outline", "boxes without an outline")
+    yield from losses_of(boxes, noun, f"{_TITLE} hold the pixels of objects")
+    covered = []
+    for place, image in enumerate(content.images):
+        # Images without a size are refused.
+        for _, drawn in content.works(place) if image.get("width") and image.get("height") else ():
+            values, areas = _painted(content, image, drawn)
+            left = np.bincount(values.ravel(), minlength=len(drawn) + 1)[1:]
+            covered += [each for each, area, n in zip(drawn, areas, left, strict=True) if n < area]
+    yield from losses_of(covered, ANNOTATIONS, "a pixel of a mask has one object", "changed")
+    names = content.category_names.values()
+    why = f"{NAMES} has no colons and no number signs first; read as {{}}"
+    yield from name_losses("category", names, _as_name, why)
+    yield from ending_losses(content, _TITLE)
+
+
+def _as_name(name: str) -> str:
+    return " ".join(name.replace(":", " ").split()).lstrip("# ") or "class"
+
+
+def _painted(content: Content, image: Record, drawn: Sequence[Record]) -> tuple[Values, list[int]]:
+    """Return the values of objects, which count from 1, and their areas; the smallest on top."""
+    height, width = int(image["height"]), int(image["width"])
+    if width * height > MOST_PIXELS or len(drawn) >= 1 << 16:
+        problem = f"{image_name(image)}: has {width:,} × {height:,} pixels, {len(drawn):,} objects"
+        raise DatasetError([f"{problem}; {_TITLE} hold {MOST_PIXELS:,} and 65,535"])
+    values = np.zeros((height, width), np.uint8 if len(drawn) < 1 << 8 else np.uint16)
+    found = []
+    for number, each in enumerate(drawn, 1):
+        is_mask = isinstance(each.get("segmentation"), dict)
+        made = None if is_mask or not flat_rings(each) else as_mask(each, image)
+        new = each if is_mask else each | (made or {"segmentation": None})
+        # A mask of another size is not that of this image.
+        if new["segmentation"] and [*new["segmentation"]["size"]] == [height, width]:
+            found.append((*content.masks.picture(new), number))
+    for pixels, left, top, number in sorted(found, key=lambda each: -int(each[0].sum())):
+        values[top : top + pixels.shape[0], left : left + pixels.shape[1]][pixels] = number
+    areas = [0] * len(drawn)
+    for pixels, *_, number in found:
+        areas[number - 1] = int(pixels.sum())
+    return values, areas
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}
+    lines = (f"{_as_name(name)}:{value_of[key]}\n" for key, name in content.category_names.items())
+    table = "".join(lines).encode()
+    yield Written((NAMES,), table)
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            values, _ = _painted(content, image, drawn)
+            classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)])[values]
+            kind = np.uint8 if len(value_of) < 1 << 8 else np.uint16
+            for folder, pixels in ((_OBJECTS, values), (_CLASSES, classes.astype(kind))):
+                parts = (*people[name], folder, *folders, f"{last}.png")
+                yield Written(parts, _png(pixels))
+
+
+def _png(pixels: Values) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+MASKS = Writer(
+    _TITLE,
+    "folder",
+    (".png", ".txt"),
+    _files,
+    frozenset({"polygon", "mask", "rotation", "corners", "image sizes", "unused categories"}),
+    losses=_losses,
+    # Its reader passes over the names of its folders, as others do over this one.
+    folder="labels",
+    needs_sizes="all images",
+)
+"""A value an object, and a value a class."""
