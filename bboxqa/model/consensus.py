@@ -162,11 +162,12 @@ class ConsensusResult:
         is_kept = np.append(found.is_kept, False)
         rows = np.flatnonzero(~is_kept[self.of])
         rows = rows[np.lexsort((*of.bbox[rows].T[::-1], of.annotator[rows], of.image[rows]))]
-        reasons = []
-        for row in rows.tolist():
-            at, why = int(self.of[row]), LeftOut(int(self.left_out[row]))
-            votes = f"{found.votes[at]} of {found.asked[at]} drew it" if at >= 0 else ""
-            reasons.append(_REASONS[why] if why else f"outvoted: {votes}")
+        at, why = self.of[rows], self.left_out[rows].tolist()
+        drawn = zip(found.votes[at].tolist(), found.asked[at].tolist(), strict=True)
+        reasons = [
+            _REASONS[LeftOut(out)] if out else f"outvoted: {votes} of {asked} drew it"
+            for out, (votes, asked) in zip(why, drawn, strict=True)
+        ]
         columns: dict[str, Column] = {
             "image": Categorical(of.image[rows], self.data.image_names),
             "annotator": Categorical(of.annotator[rows], self.data.annotator_names),

@@ -15,11 +15,14 @@ from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
+from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
+from bboxqa.pipelines.consensus.shapes import fused_shapes
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_files
 
@@ -80,25 +83,40 @@ def consensus(
         return consensus_of_files(data, settings, reading, **how)[0]
     check_numbers(quorum, iou_threshold)
     data = checked_data(data, settings, "data")
-    votes = votes_of(data, similarity)
-    found = consensus_of(votes.data, iou_threshold, quorum, similarity)
+    return _merged(data, quorum, iou_threshold, similarity)
+
+
+def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -> ConsensusResult:
+    """Return the consensus of a data set whose boxes are checked; see `consensus`."""
+    votes = votes_of(_with_bounds(data), similarity)
+    found = consensus_of(votes.data, link, quorum, similarity)
     has_vote = votes.of >= 0
     of = np.full(len(votes.of), -1)
     of[has_vote] = found.of[votes.of[has_vote]]
+    fused = fused_shapes(data, of, found.objects, quorum)
     return ConsensusResult(
         data=data,
-        found=found.objects,
+        found=replace(found.objects, bbox=fused.bbox),
         of=of,
         left_out=votes.left_out,
-        shapes=(),
+        shapes=fused.records,
         quorum=quorum,
-        link=iou_threshold,
+        link=link,
         similarity=similarity,
         n_clipped=votes.n_clipped,
         n_again=int(has_vote.sum()) - len(found.of),
         n_equal=_n_equal(votes.data.annotations),
         notes=data.notes,
     )
+
+
+def _with_bounds(data: Dataset) -> Dataset:
+    """Return a data set whose rotated boxes have their bounds as boxes."""
+    of, rotated = data.annotations, data.annotations.rotated_box
+    if rotated is None or not rotated[:, 4].any():
+        return data
+    bbox = np.where(rotated[:, 4:] != 0, from_corners(bounds(rotated)), of.bbox)
+    return replace(data, annotations=replace(of, bbox=bbox))
 
 
 def check_numbers(quorum: float | None, iou_threshold: float) -> None:
@@ -167,8 +185,7 @@ def consensus_of_files(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
     )
     data = read_for(source, settings, reading)
-    how: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
-    return consensus(data, similarity=settings.similarity, **how), ids
+    return _merged(data, quorum, iou_threshold, settings.similarity), ids
 
 
 @gc_paused()
@@ -216,14 +233,13 @@ def _annotations(
     members = of.own_id[drawn].tolist() if of.own_id is not None else of.id[drawn].tolist()
     people = of.annotator[drawn].tolist()
     # Sums and means of edges have digits that are noise.
-    columns = (found.image, found.category, found.bbox.round(6), found.votes, found.asked,
-               found.spread.round(2), found.is_tie)  # fmt: skip
+    kept = np.flatnonzero(found.is_kept)
+    columns = (kept, found.image[kept], found.category[kept], found.bbox[kept].round(6),
+               found.votes[kept], found.asked[kept], found.spread[kept].round(2),
+               found.is_tie[kept])  # fmt: skip
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    number = 0
-    for place, (image, category, bbox, votes, asked, spread, tie) in enumerate(rows):
-        if not found.is_kept[place]:
-            continue
-        number += 1
+    for number, row in enumerate(rows, 1):
+        place, image, category, bbox, votes, asked, spread, tie = row
         own = slice(bounds[place], bounds[place + 1])
         yield {
             "id": number,

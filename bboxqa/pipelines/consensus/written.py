@@ -4,9 +4,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
+
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
-from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import Files
 from bboxqa.formats.choices import given
 from bboxqa.formats.sources import files_read, paths_in
@@ -48,7 +49,7 @@ def write_consensus(
     document, notes = coco_document(result, ids), list[str]()
     target.path.parent.mkdir(parents=True, exist_ok=True)
     if target.to == "coco":
-        write_atomically(target.path, document_bytes(document))
+        write_atomically(target.path, msgspec.json.encode(document))
     else:
         notes = _convert(document, target)
     write_atomically(dropped_path(target), dropped_text(result).encode("utf-8", "replace"))
@@ -64,7 +65,7 @@ def _convert(document: dict[str, Any], target: Target) -> list[str]:
     ]
     with TemporaryDirectory() as place:
         merged = Path(place, "consensus.json")
-        merged.write_bytes(document_bytes({**document, "annotations": plain}))
+        merged.write_bytes(msgspec.json.encode({**document, "annotations": plain}))
         found = convert_with(merged, target, AgreeSettings(), given())
     title = writer(target.to).title
     left = f"left out: {lost} of annotations, which --to coco keeps: {title} has no place for them"

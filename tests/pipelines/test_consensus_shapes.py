@@ -1,0 +1,243 @@
+"""Outlines, masks, rotated boxes and key points of a consensus."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pycocotools import mask
+from support.cli import run
+
+import bboxqa
+from bboxqa.model.shapes.masks import decode_counts, spans_of_runs
+from bboxqa.model.shapes.rotated_boxes import corner_moves, turned_to
+from bboxqa.pipelines.consensus.consensus import coco_document
+from bboxqa.pipelines.consensus.shapes import (
+    covered_region,
+    covered_spans,
+    median_rotated_box,
+    unmirrored,
+    without_holes,
+)
+
+LVIS = Path("/work/shared/data/lvis_double_100.json")
+SIZE = 40
+
+
+def merged(annotations, *, people="abc", categories=({"id": 1, "name": "cat"},), **settings):
+    """Return the annotations of the consensus of some, which have no ids and images."""
+    content = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": SIZE, "height": SIZE,
+                    "annotators": [*people]}],
+        "categories": [*categories],
+        "annotations": [
+            {"id": number, "image_id": 1, "category_id": 1} | each
+            for number, each in enumerate(annotations, 1)
+        ],
+    }  # fmt: skip
+    data = bboxqa.read_coco(content, keypoints=True)
+    return coco_document(bboxqa.consensus(data, **settings))["annotations"]
+
+
+def box_ring(x, y, width, height):
+    return [x, y, x + width, y, x + width, y + height, x, y + height]
+
+
+def outlined(who, *box):
+    return {"annotator": who, "bbox": [*box], "segmentation": [box_ring(*box)]}
+
+
+def test_the_outline_is_the_region_that_the_quorum_of_its_drawers_covers():
+    drawn = [outlined("a", 0, 0, 10, 10), outlined("b", 2, 0, 10, 10), outlined("c", 4, 0, 10, 10)]
+    (found,) = merged(drawn)
+    # Two of three cover x from 2 to 12.
+    assert (found["bbox"], found["area"]) == ([2, 0, 10, 10], 100)
+    assert shapely.Polygon(np.reshape(found["segmentation"][0], (-1, 2))).area == 100
+    (found,) = merged(drawn, quorum=3)
+    assert (found["bbox"], found["area"]) == ([4, 0, 6, 10], 60)
+    # One who drew a box has no outline, and is no drawer of it.
+    (found,) = merged([*drawn[:2], {"annotator": "c", "bbox": [4, 0, 10, 10]}])
+    assert (found["bbox"], found["area"], found["votes"]) == ([0, 0, 12, 10], 120, 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 3))
+def test_regions_and_spans_are_those_of_pixels_that_are_counted(seed, n, least):
+    rng = np.random.default_rng(seed)
+    pixels = rng.random((n, 12, 9)) < 0.6
+    expected = pixels.sum(0) >= min(least, n)
+    regions = [
+        shapely.union_all([shapely.box(x, y, x + 1, y + 1) for y, x in np.argwhere(each)])
+        for each in pixels
+    ]
+    region = covered_region(regions, min(least, n))
+    centres = shapely.points(*(np.mgrid[:9, :12].reshape(2, -1) + 0.5))
+    inside = shapely.contains(region, centres).reshape(9, 12).T
+    assert (inside == expected).all()
+    assert region.area == pytest.approx(expected.sum())
+    spans = [spans_of_runs(_runs(each)) for each in pixels]
+    covered = np.zeros(expected.size, bool)
+    for start, stop in covered_spans(spans, min(least, n)).tolist():
+        covered[start:stop] = True
+    assert (expected == covered.reshape(9, 12).T).all()
+    parts = [each for part in shapely.get_parts(region)
+             if part.geom_type == "Polygon" for each in without_holes(part)]  # fmt: skip
+    assert not any(part.interiors for part in parts)
+    assert shapely.union_all(parts).symmetric_difference(region).area == pytest.approx(0)
+
+
+def decoded(rle):
+    """Return the pixels of a mask; pycocotools warns of numpy 2."""
+    height, width = rle["size"]
+    counts = rle["counts"]
+    runs = decode_counts(counts if isinstance(counts, bytes) else counts.encode())
+    filled = np.repeat(np.arange(len(runs)) % 2, runs).astype(bool)
+    return np.append(filled, np.zeros(height * width - len(filled), bool)).reshape(width, -1).T
+
+
+def _runs(pixels):
+    return decode_counts(mask.encode(np.asfortranarray(pixels.astype(np.uint8)))["counts"])
+
+
+def test_masks_are_voted_pixel_by_pixel_also_beside_polygons():
+    pixels = np.zeros((3, SIZE, SIZE), np.uint8)
+    for each, left in zip(pixels, (5, 7, 10), strict=True):
+        each[4:14, left : left + 12] = 1
+    drawn = []
+    for who, each in zip("abc", pixels, strict=True):
+        rle = mask.encode(np.asfortranarray(each))
+        x, y, width, height = mask.toBbox(rle).tolist()
+        rle["counts"] = rle["counts"].decode()
+        drawn.append({"annotator": who, "bbox": [x, y, width, height], "segmentation": rle})
+    (found,) = merged(drawn)
+    assert (decoded(found["segmentation"]) == (pixels.sum(0) >= 2)).all()
+    assert found["bbox"] == [7, 4, 12, 10]
+    (found,) = merged([outlined("a", 5, 4, 12, 10), *drawn[1:]])
+    assert (decoded(found["segmentation"]) == (pixels.sum(0) >= 2)).all()
+
+
+def voted(annotations):
+    """Return the pixels that at least half of the masks have, straight from the definition."""
+    return np.mean([decoded(each) for each in annotations], axis=0) >= 0.5
+
+
+@pytest.mark.skipif(not LVIS.exists(), reason="the data is not here")
+def test_pixel_votes_of_two_annotators_are_those_of_crowd_kit():
+    content = json.loads(LVIS.read_text())
+    sizes = {each["id"]: (each["height"], each["width"]) for each in content["images"]}
+    rles = {}
+    for each in content["annotations"]:
+        parts = mask.frPyObjects(each["segmentation"], *sizes[each["image_id"]])
+        rle = mask.merge(parts)
+        rles[each["id"]] = rle
+        each["segmentation"] = {"size": rle["size"], "counts": rle["counts"].decode()}
+    data = bboxqa.read_coco(content)
+    found = coco_document(bboxqa.consensus(data))["annotations"]
+    several = [each for each in found if len(each["members"]) == 2 and each["votes"] == 2][:250]
+    assert len(several) == 250
+    for each in several:
+        expected = voted([rles[member] for member in each["members"]])
+        assert (decoded(each["segmentation"]) == expected).all()
+    pandas = pytest.importorskip("pandas")
+    crowdkit = pytest.importorskip("crowdkit.aggregation")
+    rows = [
+        (each["id"], who, decoded(rles[member]).astype(bool))
+        for each in several
+        for who, member in zip(each["drawn_by"], each["members"], strict=True)
+    ]
+    frame = pandas.DataFrame(rows, columns=["task", "worker", "segmentation"])
+    expected = crowdkit.SegmentationMajorityVote().fit_predict(frame)
+    for each in several:
+        assert (decoded(each["segmentation"]) == expected[each["id"]]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(*(st.integers(5, 20) for _ in range(4)), st.integers(0, 359)),
+        min_size=1, max_size=5,
+    ),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_the_median_box_does_not_depend_on_how_sides_and_angles_are_named(rows, random):
+    boxes = np.array(rows, float)
+    boxes[:, 2] += 3
+    found = median_rotated_box(boxes)
+    turns = np.array([random.choice([0, 90, 180, 270]) for _ in rows])
+    renamed = turned_to(boxes, (boxes[:, 4] + turns) % 360)
+    random.shuffle(order := [*range(len(rows))])
+    again = median_rotated_box(renamed[order])
+    assert corner_moves(found[None], again[None])[0] < 1e-5
+
+
+def test_rotated_boxes_have_the_median_centre_sides_and_angle():
+    def turned(who, angle, width=12.0):
+        box = np.array([[20.0, 20.0, width, 6.0, angle]])
+        from bboxqa.model.shapes.rotated_boxes import bounds, corners
+
+        left, top, right, bottom = bounds(box)[0]
+        ring = corners(box)[0].ravel().tolist()
+        return {"annotator": who, "bbox": [left, top, right - left, bottom - top],
+                "segmentation": [ring]}  # fmt: skip
+
+    drawn = [turned("a", 28), turned("b", 30, 14), turned("c", 211)]
+    (found,) = merged(drawn)
+    assert found["attributes"] == {"rotation": pytest.approx(30)}
+    assert found["area"] == pytest.approx(72)
+    assert len(found["segmentation"][0]) == 8
+    assert merged(drawn, similarity="obb")[0]["segmentation"] == found["segmentation"]
+
+
+JOINTS = ["nose", "left_eye", "right_eye"]
+POSE = {"id": 1, "name": "person", "keypoints": JOINTS, "skeleton": [[1, 2]]}
+
+
+def posed(who, *points):
+    flat = [side for point in points for side in point]
+    return {"annotator": who, "bbox": [5, 5, 20, 20], "keypoints": flat}
+
+
+def test_key_points_are_medians_and_a_mirrored_pose_is_turned_back():
+    drawn = [
+        posed("a", (10, 10, 2), (8, 8, 2), (14, 8, 2)),
+        posed("b", (11, 10, 2), (9, 8, 1), (15, 8, 0)),
+        # Left and right are exchanged.
+        posed("c", (12, 10, 2), (13, 8, 1), (7, 8, 2)),
+    ]
+    (found,) = merged(drawn, categories=[POSE])
+    assert found["keypoints"] == [11, 10, 2, 8, 8, 2, 13.5, 8, 2]
+    assert found["num_keypoints"] == 3
+    # Of two annotators, one is enough for a joint.
+    (found,) = merged(drawn[:2], people="ab", categories=[POSE])
+    assert found["keypoints"] == [10.5, 10, 2, 8.5, 8, 2, 14, 8, 2]
+    (found,) = merged(drawn[:2], people="ab", categories=[POSE], quorum=2)
+    assert found["keypoints"][6:] == [0, 0, 0]
+
+
+def test_poses_without_sides_stay_as_they_are():
+    xy, seen = np.zeros((2, 1, 2)), np.full((2, 1), 2)
+    assert unmirrored(xy, seen, [])[0] is xy
+
+
+def test_outlines_reach_other_formats_and_masks_need_lossy_where_there_are_none(tmp_path):
+    drawn = [outlined(who, 5, 5, 10, 10) for who in "abc"]
+    for each in drawn:
+        each["segmentation"] = [[5, 5, 15, 5, 15, 15, 10, 18, 5, 15]]
+        each["bbox"] = [5, 5, 10, 13]
+    content = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": SIZE, "height": SIZE}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": n, "image_id": 1, "category_id": 1} | each for n, each in enumerate(drawn)
+        ],
+    }
+    (tmp_path / "in.json").write_text(json.dumps(content))
+    found = run("consensus", "in.json", "-o", "labels", "--to", "yolo-segment", cwd=tmp_path)
+    assert found.returncode == 0
+    found = run("consensus", "in.json", "-o", "boxes", "--to", "yolo", "--force", cwd=tmp_path)
+    assert (found.returncode, "holds no polygon" in found.stderr) == (2, True)
+    more = ["--to", "yolo", "--force", "--lossy"]
+    assert run("consensus", "in.json", "-o", "boxes", *more, cwd=tmp_path).returncode == 0
