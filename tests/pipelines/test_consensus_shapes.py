@@ -1,6 +1,7 @@
 """Outlines, masks, rotated boxes and key points of a consensus."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -46,21 +47,38 @@ def box_ring(x, y, width, height):
     return [x, y, x + width, y, x + width, y + height, x, y + height]
 
 
-def outlined(who, *box):
-    return {"annotator": who, "bbox": [*box], "segmentation": [box_ring(*box)]}
+def outlined(who, x, y, width, height):
+    """Return an annotation whose outline is a box with a tip of 2 px below."""
+    ring = [x, y, x + width, y, x + width, y + height, x + 5, y + height + 2, x, y + height]
+    return {"annotator": who, "bbox": [x, y, width, height + 2], "segmentation": [ring]}
+
+
+def test_outlines_that_are_boxes_are_boxes():
+    drawn = [
+        {"annotator": who, "bbox": [x, 0, 10, 9], "segmentation": [box_ring(x, 0, 10, 9)]}
+        for who, x in (("a", 0), ("b", 2), ("c", 3))
+    ]
+    (found,) = merged(drawn)
+    assert (found["bbox"], "segmentation" in found) == ([2, 0, 10, 9], False)
 
 
 def test_the_outline_is_the_region_that_the_quorum_of_its_drawers_covers():
     drawn = [outlined("a", 0, 0, 10, 10), outlined("b", 2, 0, 10, 10), outlined("c", 4, 0, 10, 10)]
     (found,) = merged(drawn)
-    # Two of three cover x from 2 to 12.
-    assert (found["bbox"], found["area"]) == ([2, 0, 10, 10], 100)
-    assert shapely.Polygon(np.reshape(found["segmentation"][0], (-1, 2))).area == 100
+    # Two of three cover x from 2 to 12, and above the tips in the middle.
+    regions = [shapely.Polygon(np.reshape(each["segmentation"][0], (-1, 2))) for each in drawn]
+    pairs = [a & b for a, b in combinations(regions, 2)]
+    expected = shapely.union_all(pairs)
+    region = shapely.Polygon(np.reshape(found["segmentation"][0], (-1, 2)))
+    assert region.symmetric_difference(expected).area == pytest.approx(0, abs=1e-5)
+    assert found["area"] == pytest.approx(expected.area)
+    assert found["bbox"][:3] == [2, 0, 10]
     (found,) = merged(drawn, quorum=3)
-    assert (found["bbox"], found["area"]) == ([4, 0, 6, 10], 60)
+    assert found["area"] == pytest.approx(shapely.intersection_all(regions).area)
     # One who drew a box has no outline, and is no drawer of it.
     (found,) = merged([*drawn[:2], {"annotator": "c", "bbox": [4, 0, 10, 10]}])
-    assert (found["bbox"], found["area"], found["votes"]) == ([0, 0, 12, 10], 120, 3)
+    assert found["area"] == pytest.approx(shapely.union_all(regions[:2]).area)
+    assert (found["bbox"], found["votes"]) == ([0, 0, 12, 12], 3)
 
 
 @settings(max_examples=40, deadline=None)
@@ -115,7 +133,8 @@ def test_masks_are_voted_pixel_by_pixel_also_beside_polygons():
     (found,) = merged(drawn)
     assert (decoded(found["segmentation"]) == (pixels.sum(0) >= 2)).all()
     assert found["bbox"] == [7, 4, 12, 10]
-    (found,) = merged([outlined("a", 5, 4, 12, 10), *drawn[1:]])
+    ring = [box_ring(5, 4, 12, 10)]
+    (found,) = merged([{**drawn[0], "segmentation": ring}, *drawn[1:]])
     assert (decoded(found["segmentation"]) == (pixels.sum(0) >= 2)).all()
 
 

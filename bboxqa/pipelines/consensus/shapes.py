@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.kernels.polygons import is_intricate, n_crossings
+from bboxqa.geometry.kernels.polygons import is_box, is_intricate, n_crossings, polygon_outlines
 from bboxqa.geometry.kernels.rasters import masks
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import ConsensusObjects
@@ -55,7 +55,10 @@ def fused_shapes(
     sides and angle, key points the median of each joint.
     """
     rows = np.flatnonzero((of >= 0) & np.append(objects.is_kept, False)[of])
-    rows = rows[_has_shape(data.annotations)[rows]]
+    # Outlines that are boxes count beside others, but are no more than boxes alone.
+    shaped = np.zeros(len(objects), np.bool_)
+    shaped[of[rows[_has_shape(data.annotations.take(rows))]]] = True
+    rows = rows[shaped[of[rows]]]
     if not len(rows):
         return Fused((), objects.bbox)
     rows = rows[np.lexsort((data.annotations.annotator[rows], of[rows]))]
@@ -74,8 +77,9 @@ def fused_shapes(
 def _has_shape(of: Annotations) -> Any:
     """Return which annotations are more than an upright box, (N,) bool."""
     found = np.zeros(len(of), np.bool_)
-    if of.segmentation is not None:
-        found |= of.segmentation.kind != SegmentationKind.NONE
+    if of.segmentation is not None and of.segmentation.kind.any():
+        outlines = of.segmentation.packed()
+        found |= (outlines.kind != SegmentationKind.NONE) & ~is_box(polygon_outlines(outlines))
     if of.rotated_box is not None:
         found |= of.rotated_box[:, 4] != 0
     if of.keypoints is not None:
