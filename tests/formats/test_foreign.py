@@ -165,6 +165,17 @@ FILES = [
         '{"source-ref": "a"}\n{"source-ref": "b"}\n',
         "is a table with the columns source-ref; expected columns of images and boxes",
     ),
+    (
+        "a.json",
+        '{"annotation_date": "", "height": 5, "objects": [{"label": "a", "polygon": [[0, 0]]}]}',
+        "is JSON of Mapillary Vistas; expected",
+    ),
+    (
+        "a.json",
+        '{"annotation": {"filename": "1.jpg", "imsize": [5]}}',
+        "is JSON of ADE20K; expected",
+    ),
+    ("a.json", '[{"img_paths": "1.jpg", "joint_self": [[1, 2, 1]]}]', "is JSON of MPII; expected"),
     ("a.npy", b"\x93NUMPY\1\0v\0{", "is a file of NumPy arrays; expected COCO JSON"),
     ("a.pt", packed("archive/data.pkl", b"\x80\2."), "is a file of PyTorch; expected COCO JSON"),
     ("a.pkl", b"\x80\4\x95\0.", "is pickled Python objects, which could run any code; expected"),
