@@ -96,7 +96,7 @@ def measure(
     unit, annotator, value, cluster, n_options : str
         Columns of a frame, as for `ratings_from_frame`: with ``cluster="image"``, intervals draw
         images.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+    level : {"nominal", "ordinal", "interval", "ratio", "masi", "jaccard"} or callable
         Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         Agreement of unequal values, for the coefficients that have weights.

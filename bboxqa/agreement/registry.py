@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from bboxqa.agreement.alpha.levels import Distance, alpha
+from bboxqa.agreement.alpha.levels import Distance, SetDistance, alpha
 from bboxqa.agreement.consistency import cronbach
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.kappa.chance import Expectation, chance_corrected, conger_kappa
@@ -55,6 +55,13 @@ class CoefficientInputs:
         return self.ratings.data
 
     @property
+    def numbers(self) -> FloatArray | None:
+        """The values as numbers, for alpha: codes where they are sets of labels."""
+        if isinstance(self.level, SetDistance):
+            return np.arange(self.data.n_values, dtype=np.float64)
+        return self.ratings.numbers
+
+    @property
     def n_annotators(self) -> int:
         """The number of annotators; of anonymous ratings, the most of any unit."""
         return len(self.ratings.annotator_names) or int(self.data.annotator.max(initial=-1)) + 1
@@ -90,7 +97,7 @@ class CoefficientInputs:
 
 
 def _alpha(inputs: CoefficientInputs) -> Estimator:
-    return alpha(inputs.counts, inputs.level, inputs.ratings.numbers)
+    return alpha(inputs.counts, inputs.level, inputs.numbers)
 
 
 def _cohen(inputs: CoefficientInputs, *, by_shared: bool) -> Estimator:

@@ -47,7 +47,8 @@ _OPTIONS = options(
         "several times.", to="coefficients", multiple=True,
         shell_complete=completed("bboxqa.agreement.registry:names")),
     choice_option(
-        "--level", ("nominal", "ordinal", "interval", "ratio"), "Level of measurement, for alpha",
+        "--level", ("nominal", "ordinal", "interval", "ratio", "masi", "jaccard"),
+        "Level of measurement, for alpha; masi and jaccard compare sets of labels",
         "nominal", group=COMPARE,
     ),
     choice_option(

@@ -1,8 +1,10 @@
 """Coding labels: equal labels get the same code, in numerical or alphabetical order."""
 
 import math
+from ast import literal_eval
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import in_natural_order
 
+# Longer texts are no sets of labels.
+_LONGEST_SET = 10_000
 # An integer with fewer digits is finite as a float.
 _DIGITS = 300
 
@@ -82,10 +86,41 @@ class Coder:
         return np.concatenate(self._parts), list(self._seen)
 
 
+def set_of(label: str) -> frozenset[str] | None:
+    """Return the labels of a set that is written as a list or a set; None for any other text.
+
+    Label Studio writes several choices as an object with one list.
+
+    Examples
+    --------
+    >>> set_of("[6, 5, 6]") == set_of("{5, 6.0}") == {"5", "6"}
+    True
+    >>> sorted(set_of("['a', 'b']")), sorted(set_of('{"choices": ["a"]}')), set_of("a, b")
+    (['a', 'b'], ['a'], None)
+    """
+    if label[:1] not in ("[", "{") or len(label) > _LONGEST_SET:
+        return None
+    try:
+        value = literal_eval(label)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    is_set = isinstance(value, list | set) and all(isinstance(e, str | int | float) for e in value)
+    return frozenset(label_of(each) or "" for each in value) if is_set else None
+
+
+def _written(labels: Iterable[str]) -> str:
+    """Return a set of labels as the text of a list, which is the same for equal sets."""
+    named = in_natural_order({*labels})
+    return f"[{', '.join(each if number_of(each) is not None else repr(each) for each in named)}]"
+
+
 def label_of(value: Any) -> str | None:
     """Return a value as text; None for None, NaN, NaT and ``pandas.NA``.
 
-    Whole numbers have no decimal point, so that 1 and 1.0 are one label.
+    Whole numbers have no decimal point, so that 1 and 1.0 are one label. A list or a set of labels
+    is one label, whatever their order.
 
     Examples
     --------
@@ -96,13 +131,14 @@ def label_of(value: Any) -> str | None:
         return str(value)
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+    is_nan = isinstance(value, float) and math.isnan(value)
+    if value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}:
         return None
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list | set | frozenset):
+        return _written(label_of(each) or "" for each in value)
     if isinstance(value, float):
-        if math.isnan(value):
-            return None
         return str(int(value)) if value.is_integer() else repr(value)
     return str(value)
 
@@ -130,6 +166,8 @@ def column_of(values: Any, name: str) -> LabelColumn:
         cells = cells.tolist()
     coder = Coder()
     try:
+        if any(isinstance(each, list | set) for each in cells):
+            cells = [label_of(each) if isinstance(each, list | set) else each for each in cells]
         coder.add(cells)
     except TypeError:
         raise DatasetError(_not_labels(cells, name)) from None
@@ -149,7 +187,8 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
     """Return codes in numerical or alphabetical order.
 
     Equal numbers get one code, named by the shortest of their labels: a table in which one
-    annotator left out a cell often has 1.0 in that column and 1 in the others. With `names`, labels
+    annotator left out a cell often has 1.0 in that column and 1 in the others. Where all are
+    lists, they are sets: equal ones get one code, whatever their order. With `names`, labels
     are names of units or annotators, which stay distinct if written differently: 7 is not 007. With
     `natural`, numbers in texts are compared as numbers: p2 comes before p10.
 
@@ -161,6 +200,9 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
     """
     places = [place for place in _occurring(column) if column.labels[place] is not None]
     labels = [label for place in places if (label := column.labels[place]) is not None]
+    if not names:
+        sets = [*takewhile(lambda found: found is not None, map(set_of, labels))]
+        labels = labels if len(sets) < len(labels) else [_written(each or ()) for each in sets]
     numbers = _numbers(labels)
     keys: Sequence[Any] = labels if numbers is None else numbers
     if names and numbers is not None:

@@ -180,7 +180,7 @@ HEAD = "unit,annotator,value\n"
         (b"\x1f\x8b", {}, "is compressed"),
         ("[1]", {"name": "t.json"}, "line 1: is not a JSON object"),
         ('{"unit": 1}\n[2]\n', {}, "line 2: is not a JSON object"),
-        ('{"unit": 1, "annotator": 2, "value": [3]}', {}, "line 1: value is a list"),
+        ('{"unit": 1, "annotator": 2, "value": {"a": 3}}', {}, "line 1: value is an object"),
         ("unit,annotator,value,n\na,x,1,2\na,y,1,3\n", {"n_options": "n"},
          "line 3: n of unit 'a' is '3'; expected '2', as in line 2"),
         ("unit,annotator,value,n\na,x,1,two\n", {"n_options": "n"},

@@ -1,6 +1,6 @@
 """Krippendorff's alpha with distances between values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -32,11 +32,73 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
+from bboxqa.model.labels import set_of
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 Distance = Callable[[FloatArray, FloatArray], FloatArray]
 """(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
+
+SET_LEVELS = ("masi", "jaccard")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetDistance:
+    """A distance of sets of labels, by the codes of K sets."""
+
+    name: str
+    between: FloatArray
+    """(K, K) float64."""
+
+    def __call__(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return the distances of (N,) and (N,) codes."""
+        found: FloatArray = self.between[left.astype(np.int64), right.astype(np.int64)]
+        return found
+
+
+def set_distance(name: str, values: Sequence[str]) -> SetDistance:
+    """Return a distance of sets of labels, as `bboxqa.model.labels.set_of` reads them.
+
+    Jaccard's is the share of the labels of both that one of them lacks. MASI [1]_ is
+    1 − share in common · m, where m is 1 for equal sets, 2/3 where one holds the other, 1/3 where
+    they overlap, and 0 else. Two empty sets are equal. Raises ConfigError if no value is a set.
+
+    References
+    ----------
+    .. [1] R. Passonneau (2006), Measuring agreement on set-valued items (MASI) for semantic and
+           pragmatic annotation, LREC, pp. 831-836.
+
+    Examples
+    --------
+    >>> set_distance("masi", ["[1, 2]", "[1, 2, 3, 4]", "[5]"]).between[0].round(4).tolist()
+    [0.0, 0.6667, 1.0]
+    """
+    from scipy.sparse import csr_array
+
+    sets = [set_of(each) for each in values]
+    if not any(sets):
+        raise ConfigError(f"level {name}: no value is a list of labels, such as [1, 2]")
+    if len(sets) > MOST_VALUES:
+        raise ConfigError(
+            f"level {name}: {len(sets):,} different sets are too many, since each is compared with "
+            f"each (at most {MOST_VALUES:,})"
+        )
+    held = [
+        frozenset({value}) if each is None else each
+        for each, value in zip(sets, values, strict=True)
+    ]
+    known = {label: place for place, label in enumerate(sorted(frozenset().union(*held)))}
+    row = np.repeat(np.arange(len(held)), [len(each) for each in held])
+    column = np.array([known[label] for each in held for label in each], np.int64)
+    of_set = csr_array((np.ones(len(row)), (row, column)), (len(held), max(len(known), 1)))
+    both, size = (of_set @ of_set.T).toarray(), of_set.sum(axis=1)
+    either = size[:, None] + size - both
+    share = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    if name == "masi":
+        is_part = both == np.minimum(size[:, None], size)
+        share *= np.where(both == either, 1, np.where(is_part, 2 / 3, 1 / 3))
+    return SetDistance(name, 1 - share)
+
 
 # Differences of larger numbers may overflow.
 _LARGE = 1e307

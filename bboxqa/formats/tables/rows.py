@@ -105,7 +105,8 @@ class TableFile:
             ragged += chunk.ragged
             for coder, place, cells in zip(coders, places, chunk.columns, strict=True):
                 try:
-                    coder.add(cells)
+                    # A list is a set of labels.
+                    coder.add([label_of(e) if isinstance(e, list) else e for e in cells])
                 except TypeError:
                     raise DatasetError(self._nested(place)) from None
         if ragged:
@@ -118,8 +119,8 @@ class TableFile:
 
     def _nested(self, place: int) -> list[str]:
         cells = chain.from_iterable(chunk.columns[0] for chunk in self.chunks([place]))
-        rows = [row for row, cell in enumerate(cells) if isinstance(cell, dict | list)]
-        expected = f"{self.header[place]} is a list or an object; expected a text or a number"
+        rows = [row for row, cell in enumerate(cells) if isinstance(cell, dict)]
+        expected = f"{self.header[place]} is an object; expected a text or a number"
         return [f"{where}: {expected}" for where in self.places(np.array(rows))]
 
 

@@ -151,7 +151,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     ----------
     ratings : Ratings
         No annotator may appear twice in a unit.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+    level : {"nominal", "ordinal", "interval", "ratio", "masi", "jaccard"} or callable
         Level of measurement, or a distance of two arrays of values.
 
     Raises
@@ -169,7 +169,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     inputs = checked_inputs(ratings, level)
     if inputs.repeated:
         raise ConfigError("an annotator answered a unit several times; keep one of the answers")
-    counts, numbers = inputs.counts, ratings.numbers
+    counts, level, numbers = inputs.counts, inputs.level, inputs.numbers
     return Contributions(
         alpha=coefficient_of("krippendorff_alpha")(inputs).value,
         without_units=alpha_without_units(counts, level, numbers),

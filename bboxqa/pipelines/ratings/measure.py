@@ -6,7 +6,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.levels import Distance
+from bboxqa.agreement.alpha.levels import SET_LEVELS, Distance, SetDistance, set_distance
 from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.kappa.chance import fleiss_per_value
 from bboxqa.agreement.registry import (
@@ -30,7 +30,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, names_in_words, unknown_name
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence import alpha_without_annotators, alpha_without_values
-from bboxqa.model.labels import number_of
+from bboxqa.model.labels import number_of, set_of
 from bboxqa.model.ratings import Estimate, Ratings, TaskEstimates
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.model.units import Cell
@@ -109,7 +109,7 @@ def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, fl
     if unknown or inputs.n_annotators < 3:
         return {}
     without = alpha_without_annotators(
-        inputs.data, inputs.n_annotators, inputs.level, inputs.ratings.numbers
+        inputs.data, inputs.n_annotators, inputs.level, inputs.numbers
     )
     return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
 
@@ -122,7 +122,7 @@ def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[s
     most = _MOST_SHOWN if inputs.level == "nominal" else _MOST_NUMBERS
     if "krippendorff_alpha" in names and 2 < inputs.data.n_values <= most:
         columns["alpha_without"] = alpha_without_values(
-            inputs.counts, inputs.level, inputs.ratings.numbers
+            inputs.counts, inputs.level, inputs.numbers
         ).tolist()
     if "fleiss_kappa" in names:
         found = fleiss_per_value(inputs.counts)
@@ -163,13 +163,15 @@ def checked_inputs(
             f"ratings is of type {type(ratings).__name__}; expected what read_ratings, "
             f"ratings_from_columns or ratings_from_table (annotators × units) returns{one}"
         )
+    if isinstance(level, str) and level in SET_LEVELS:
+        level = set_distance(level, ratings.value_names)
     inputs = CoefficientInputs(ratings, level, weights)
     asked = "distance function" if callable(level) else ""
     if isinstance(level, str) and level != "nominal":
         asked = f"level {level}"
     elif isinstance(weights, str) and weights != "identity":
         asked = asked or f"weights {weights}"
-    if asked and ratings.numbers is None and ratings.value_names:
+    if asked and inputs.numbers is None and ratings.value_names:
         text = next(name for name in ratings.value_names if number_of(name) is None)
         in_words = repr(text) if len(text) < _LONG else names_in_words([text])[0]
         raise ConfigError(
@@ -245,6 +247,13 @@ def notes_of(
     """Yield notes on coefficients, of which `estimators` are computed and `estimates` reported."""
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
+    if isinstance(inputs.level, SetDistance):
+        yield f"krippendorff_alpha is of sets of labels, by their {inputs.level.name} distance"
+    elif inputs.level == "nominal" and any(map(set_of, inputs.ratings.value_names)):
+        yield (
+            "values are sets of labels, which agree where they are equal, in any order; "
+            "--level masi or jaccard counts what they have in common"
+        )
     if isinstance(inputs.weights, str) and inputs.weights != "identity":
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
     unordered = [name for name in estimates if coefficient(name).averages_weights]
