@@ -132,7 +132,8 @@ def found(case: tuple[int, int, str]) -> Found:
     seed, n, words = case
     errors = words.split()
     data = bboxqa.read_coco(document(seed, n, errors), segmentation=False)
-    lines = bboxqa.agree(data, bootstrap=1000).story().lines
+    result = bboxqa.agree(data, bootstrap=1000)
+    lines = result.diagnoser.story(result).lines
     erring = {f"p{n - place}": error for place, error in enumerate(reversed(errors))}
     allowed = {*erring, "p1"} if "copy" in errors else {*erring}
     n_named = n_explained = 0

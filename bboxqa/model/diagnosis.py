@@ -1,6 +1,6 @@
 """What lowers agreement: sentences, warnings, tables, and what to review first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -23,24 +23,6 @@ CHANGE_UNITS = {"drift": "from one session to the next", "fatigue": "with each h
 """What the changes of an annotator over time are measured by."""
 
 
-# The gain of a kind of disagreement below which it needs no new guideline.
-_LEAST_GAIN = 0.01
-
-
-def costliest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the kind of disagreement that costs most, of rows of the decomposition.
-
-    It is empty where settling any kind would gain less than 0.01.
-    """
-    gains = {
-        row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)
-        for row in rows
-        if row["kind"] != ALL_AGREE
-    }
-    kind = max(gains, key=gains.__getitem__, default="")
-    return kind if gains.get(kind, 0.0) >= _LEAST_GAIN else ""
-
-
 class Line(NamedTuple):
     """A sentence of a story, with whom it is about."""
 
@@ -49,6 +31,8 @@ class Line(NamedTuple):
     """The annotators that it is about, not all that it names."""
     see: str = ""
     """The words that name the file or tables with more, such as "offsets.csv"; "" without."""
+    cause: str = ""
+    """The kind of disagreement that it explains; "" without."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -61,8 +45,8 @@ class Story:
     """At most ten sentences, the most useful first, with the annotators that they are about."""
     warnings: tuple[str, ...]
     """Facts that may make the figures of agreement misleading, each with its figure."""
-    costliest: str
-    """The kind of disagreement that costs most; "" if none costs 0.01 of alpha or F1."""
+    advice: str
+    """What to do about the kind of disagreement that costs most; "" if none costs 0.01."""
 
     @property
     def story(self) -> tuple[str, ...]:

@@ -172,6 +172,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
             {"annotators": list(line.annotators), "see": line.see} for line in diagnosis.lines
         ],
         "warnings": list(diagnosis.warnings),
+        "advice": diagnosis.advice,
         "annotators": _annotators(tables),
         "confusions": [_confusion(row) for row in tables["confusions"].records()],
         "decomposition": [_kind(row) for row in tables["decomposition"].records()],

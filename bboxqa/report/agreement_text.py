@@ -15,7 +15,6 @@ from bboxqa.report.agreement_summary import figures_at
 from bboxqa.report.numbers import estimate_text, percent
 from bboxqa.report.pages.verdict import (
     CHANCE,
-    advice_on,
     headline,
     is_by_chance,
     shown_figures,
@@ -224,8 +223,7 @@ def _next_steps(
     if story is None and (why := result.diagnoser.why_slow) and result.n_images:
         yield f"Who and what lowers agreement: --details ({one_line(why)})"
     is_chance = is_by_chance(figures_at(result.thresholds[0]))
-    kind = "" if story is None or is_chance else story.costliest
-    advice = advice_on(kind, result.settings.similarity)
+    advice = "" if story is None or is_chance else story.advice
     steps = [*[advice] * bool(advice), *[f"add {', '.join(add)}"] * bool(add)]
     if steps:
         yield f"Next: {'; '.join(steps)}"

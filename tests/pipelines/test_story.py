@@ -335,6 +335,21 @@ def test_what_two_with_copied_boxes_do_otherwise_is_told():
         changed = other if number % 4 == 0 else each["category_id"]
         own.append(each | {"annotator": "p04", "id": 10_000 + number, "category_id": changed})
     data = bboxqa.read_coco(made | {"annotations": own})
-    line = sentence(bboxqa.agree(data, bootstrap=400).story(), "p01 and p04 copied boxes")
+    line = sentence(bboxqa.agree(data, bootstrap=400).diagnose(), "p01 and p04 copied boxes")
     share = f"{100 * -(-len(copied) // 4) / len(copied):.0f} %"
     assert f"p01 drew {n_more} more and p04 drew 0 more; {share} have unequal" in line
+
+
+@pytest.mark.parametrize(
+    ("errors", "advice"),
+    [
+        ({"p03": "miss=0.3"}, "agree with p03 on what has to be drawn"),
+        ({"*": "miss=0.2"}, "agree on what has to be drawn"),
+        ({"p03": "confuse=0.3"}, "clarify categories with p03"),
+        ({"*": "confuse=0.3"}, "clarify categories with examples"),
+        ({"*": ""}, ""),
+    ],
+)
+def test_the_costliest_kind_has_advice_with_whom_it_is(errors, advice):
+    data = bboxqa.read_coco(bboxqa.simulate(images=40, annotators=4, errors=errors).document())
+    assert bboxqa.agree(data, bootstrap=400).diagnose().advice == advice

@@ -91,7 +91,8 @@ def worst_annotator(
         is_far = f1.value[place] < min(_STRANGE, np.nanmedian(pairs) / 2)
         is_far &= table["miss_rate"][place] > _STRANGE_MISSES
         kind = "stranger" if is_far else "worst"
-        yield Finding(kind, (name,), f1.at(place), float(of.share[place]), values), without
+        cause = Kind.MISSED if is_far else None
+        yield Finding(kind, (name,), f1.at(place), float(of.share[place]), values, cause), without
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:

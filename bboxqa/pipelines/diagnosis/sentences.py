@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.text import joined
-from bboxqa.diagnostics.decomposition import Kind
+from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
@@ -139,6 +139,15 @@ TEMPLATES = {
 }
 
 
+# By kind of disagreement: what to do about it, and with whom if it is that of one annotator.
+ADVICE = {
+    "missed by some": "agree{who} on what has to be drawn",
+    "class conflict": "clarify categories{who}",
+    "badly placed": "settle{who} how close boxes have to be",
+    "split or merged": "decide{who} whether groups and parts are one object",
+    "drawn twice by one": "agree{who} that an object is drawn once",
+}
+
 _NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
@@ -209,7 +218,8 @@ class Finding:
         text = said(self.kind, **{"who": joined(self.who), "size": self.size, **self.values})
         see = f"{self.table}.csv" if self.n_more else ""
         more = f"; {self.n_more} more: {see}" if see else ""
-        return Line(f"{text}{self.gain}{more}", self.who, see)
+        cause = "" if self.cause is None else KINDS[self.cause]
+        return Line(f"{text}{self.gain}{more}", self.who, see, cause)
 
 
 class Subset(NamedTuple):

@@ -18,14 +18,14 @@ from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story, costliest
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.matched_units import matched_units, too_crowded
-from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
+from bboxqa.pipelines.diagnosis.sentences import ADVICE, Diagnosed, Finding, said
 from bboxqa.pipelines.diagnosis.significance import (
     LEAST_DRAWS,
     LEAST_IMAGES,
@@ -38,6 +38,8 @@ _MOST = 9
 _MORE = "the tables of --details"
 # What explains this share of disagreements of a kind is told instead of the kind.
 _MOSTLY = 0.5
+# The gain of a kind of disagreement below which it needs no new guideline.
+_LEAST_GAIN = 0.01
 # A higher F1 that is not above chance comes from objects in the same places of all images.
 _BY_CHANCE = 0.5
 # The diagnostics that the story uses, and those that it uses where annotators may be named; only
@@ -346,19 +348,33 @@ def _diagnosed(
     return Diagnosed(part, matched, tables)
 
 
+def _advice(of: Diagnosed, lines: Sequence[Line]) -> str:
+    """Return what to do about the kind that costs most, and with whom; "" if none costs much."""
+    table = of.tables["decomposition"]
+    gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
+    kind = str(table["kind"][gain.argmax()])
+    if gain.max() < _LEAST_GAIN or kind not in ADVICE:
+        return ""
+    groups = {line.annotators for line in lines if line.cause == kind}
+    (who,) = groups if len(groups) == 1 else ((),)
+    with_whom = f" with {who[0]}" if len(who) == 1 else ""
+    if kind == KINDS[Kind.CLASS_CONFLICT]:
+        with_whom = with_whom or " with examples"
+    return ADVICE[kind].format(who=with_whom)
+
+
 def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) -> dict[str, Any]:
     named = _in_words(of)
-    raw = dict(zip(named.names, of.names, strict=True))
+    raw, lines = dict(zip(named.names, of.names, strict=True)), story_of(named)
     return {
         "threshold_label": of.part.threshold_label,
         "lines": tuple(
-            line._replace(annotators=tuple(raw[name] for name in line.annotators))
-            for line in story_of(named)
+            line._replace(annotators=tuple(raw[name] for name in line.annotators)) for line in lines
         ),
         "warnings": (
             *result.headlines,
             *images.data.cautions,
             *warnings_of(named),
         ),
-        "costliest": costliest(of.tables["decomposition"].records()),
+        "advice": _advice(named, lines),
     }

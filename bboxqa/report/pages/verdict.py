@@ -6,7 +6,7 @@ from math import nan
 from typing import Any
 
 from bboxqa.core.text import count, joined, names_in_words, one_line
-from bboxqa.model.diagnosis import ALL_AGREE, Line, costliest
+from bboxqa.model.diagnosis import ALL_AGREE, Line
 from bboxqa.model.results import Figure
 from bboxqa.report.numbers import number, percent
 
@@ -39,15 +39,6 @@ CHANCE = 0.05
 _PREVALENT = 0.75
 _ONE_CATEGORY = "not measured with one category"
 _PLACES = {"IoU": "overlap (IoU)", "OKS": "similarity of key points (OKS)"}
-ADVICE = {
-    "missed by some": "agree on what has to be drawn",
-    "class conflict": "clarify categories with examples",
-    "badly placed": "show with examples how close boxes have to be",
-    "split or merged": "decide whether groups and parts are one object",
-    "drawn twice by one": "delete second annotations of one object",
-}
-"""What to do about the kind of disagreement that costs most."""
-_ADVICE_OF_JOINTS = "show with examples where joints are, and which side is left"
 _LITTLE = (
     "Little is left to gain, less than 0.01 for each kind of disagreement: have the objects below "
     "checked, if each one counts."
@@ -114,10 +105,10 @@ def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verd
 
     `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
     """
-    part, similarity = summary["thresholds"][0], settings["similarity"]
+    part = summary["thresholds"][0]
     status, title, *more = headline(summary["thresholds"], settings)
     sentences = (*more, *_reference(part))
-    advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis, similarity)
+    advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis)
     return Verdict(status, title, sentences, advice)
 
 
@@ -258,19 +249,16 @@ def story_lines(diagnosis: Record) -> list[Line]:
     ]
 
 
-def _next_step(diagnosis: Record | None, similarity: str) -> str:
+def _next_step(diagnosis: Record | None) -> str:
     """Return advice on the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
     rows = diagnosis["decomposition"]
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
-    advice = advice_on(costliest(rows), similarity)
-    return f"{advice.capitalize()}, and have the objects below corrected." if advice else _LITTLE
-
-
-def advice_on(kind: str, similarity: str) -> str:
-    """Return what to do about a kind of disagreement, "" for none."""
-    if similarity == "keypoints" and kind == "badly placed":
-        return _ADVICE_OF_JOINTS
-    return ADVICE.get(kind, "")
+    advice = diagnosis["advice"]
+    return (
+        f"{advice[0].upper()}{advice[1:]}, and have the objects below corrected."
+        if advice
+        else _LITTLE
+    )
