@@ -211,10 +211,12 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     wrong |= given <= 0
     doubtful = _doubtful_areas(document, bare)
     doubtful[joined.row] = True
+    # An area of 1 is a placeholder, as 0 is, if it is that of all.
+    is_set = wrong & ((given != 1) | (given[~np.isnan(given)] != 1).any())
     if is_constant and (bare & ~wrong).sum() < _ENOUGH:
         # No other annotation shows that areas are those of boxes.
-        doubtful |= smaller
-    doubtful |= _scaled(document.image, np.where(wrong & ~of_boxes, given / expected, 0))
+        doubtful |= smaller & is_set
+    doubtful |= _scaled(document.image, np.where(is_set & ~of_boxes, given / expected, 0))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"

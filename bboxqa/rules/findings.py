@@ -12,8 +12,8 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.document import Origin, OwnPlace
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
-from bboxqa.model.findings import Finding, FoundBox, Severity
-from bboxqa.rules.base.rule import Defect, Found, Rule
+from bboxqa.model.findings import Finding, FoundBox
+from bboxqa.rules.base.rule import Defect, Found, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import ring_rows
 
@@ -41,7 +41,7 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
         wanted = len(hits) if limit == 0 else min(len(hits), limit - described[rule.code])
         described[rule.code] += wanted
         for found in map(hits.describe, range(wanted)):
-            findings.append(_finding(rule, hits.severity, found, document.name))
+            findings.append(_finding(rule, hits, found, document.name))
             offsets.append(found.offset)
     if document.reading.origin is not None:
         return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))
@@ -57,17 +57,17 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
     ]
 
 
-def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) -> Finding:
+def _finding(rule: Rule, hits: Hits, found: Defect, file: str) -> Finding:
     return Finding(
         code=rule.code,
-        severity=severity or rule.severity,
+        severity=hits.severity or rule.severity,
         message=found.message,
         file=file,
         pointer=found.pointer,
         ids=found.ids,
         found=found.found,
         expected=found.expected,
-        fix=rule.fix if found.edits else None,
+        fix=(hits.fix or rule.fix) if found.edits else None,
         edits=found.edits,
         count=found.count,
         examples=found.examples,

@@ -98,7 +98,7 @@ def _asked(
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     found, _ = without_consequences(document, apply(document, settings))
     for rule, hits in found:
-        if rule.fix in wanted:
+        if (hits.fix or rule.fix) in wanted:
             for place in range(len(hits)):
                 for edit in hits.edits_of(place):
                     yield rule.code, edit

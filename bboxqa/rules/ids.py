@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
+from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
@@ -138,6 +140,7 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
         found = document.once(_link, key)
         exact = (found.kind == Kind.INT) & found.whole
         odd = (found.kind != Kind.MISSING) & ~exact
+        odd &= (key != "image_id") | (document.once(_named_images) < 0)
         large = (found.kind == Kind.INT) & ~found.whole
         yield from _odd_ids(document, ("annotations", key), odd, large, found.ids, found.fixable)
 
@@ -206,7 +209,11 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
     """I004: annotations that refer to an image or a category that is not listed."""
     for key in _references(document):
         found = document.once(_link, key)
-        rows = np.flatnonzero(document.annotations.named(key) & (found.target < 0))
+        missing = document.annotations.named(key) & (found.target < 0)
+        if key == "image_id":
+            yield from _by_names(document)
+            missing &= document.once(_named_images) < 0
+        rows = np.flatnonzero(missing)
         if not document.complete(found.name) or not len(rows):
             continue
         name, expected = found.name, f"the id of one of the {found.name}"
@@ -226,6 +233,35 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
         )
         edits, at = None if is_most else partial(record_edit, "annotations"), f"annotations/{key}"
         yield Rows(rows, says, at, expected, edits=edits, summary=summed, key=key, few=1)
+
+
+def _named_images(document: Document) -> IndexArray:
+    """Return the image whose file_name or a part of it each image_id is, (N,); -1 for none."""
+    columns, known = document.annotations, dict[int, int]()
+    result = np.full(len(columns), -1)
+    rows = np.flatnonzero((columns.kind["image_id"] == Kind.TEXT) & (document.image < 0))
+    for row, name in enumerate(document.images.texts("file_name") if len(rows) else ()):
+        path = PurePosixPath(name)
+        for each in {*map(id_number, (name, path.name, path.stem))} - {0}:
+            known[each] = -1 if each in known else row
+    result[rows] = [known.get(each, -1) for each in columns.image_id[rows].tolist()]
+    return result
+
+
+def _by_names(document: Document) -> Checked:
+    """Yield the annotations whose image_id is the name of an image."""
+    of = document.once(_named_images)
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        own = document.images.get(int(of[row]), "id")
+        return record_edit("annotations", row, "image_id", value=own) if type(own) is int else ()
+
+    says, of_many = (
+        "image_id is {value}, the name of an image",
+        "image_id of {share} is the name of an image",
+    )
+    yield Rows(of >= 0, says, "annotations/image_id", "its id", edits=edits, summary=of_many,
+               key="image_id", few=1, fix="safe")  # fmt: skip
 
 
 def _first_number(found: _Link) -> tuple[int, int] | None:
@@ -339,8 +375,9 @@ RULES: tuple[Rule, ...] = (
         "I004 error: annotation refers to a missing record",
         breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
-            The unsafe fix removes the annotation, unless more than half of all refer to missing
-            records, or ids that count from 0 and from 1 explain all of them.""",
+            Where the image_id is the name of an image, the fix writes its id. The unsafe fix
+            removes other annotations, unless more than half of all refer to missing records, or ids
+            that count from 0 and from 1 explain all of them.""",
         bad={"annotations": [{}, {}, {"image_id": 9}]},
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,

@@ -13,7 +13,7 @@ from bboxqa.core.arrays import BoolArray
 from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.model.findings import Edit
+from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
 from bboxqa.rules.base.rule import Defect, rule
@@ -145,6 +145,11 @@ def _other_size(
 
     where = differs & (swapped == are_swapped)
     yield Rows(where, says, "images", found=lambda row: size[row].tolist(), edits=edits)
+    if not are_swapped:
+        stored = np.array([each.stored for each in disk.contents]).reshape(-1, 2)
+        turned = (size == disk.shown).all(1) & (stored != disk.shown).any(1)
+        what = "size is that after the EXIF orientation, which not all tools apply"
+        yield Rows(turned, what, "images", "an image without it", severity=Severity.INFO)
 
 
 def _fits(document: Document) -> BoolArray:
@@ -314,7 +319,8 @@ RULES = (
         breaks="Boxes are misplaced, and masks differ in size from the image.",
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
             unsafe fix writes the size of the file if all annotations of the image fit into it;
-            first make sure that they were drawn on it.""",
+            first make sure that they were drawn on it. If they differ only without the orientation,
+            it is an info finding: tools that ignore it turn the image under its boxes.""",
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
         check=partial(_other_size, are_swapped=False),

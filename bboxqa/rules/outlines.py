@@ -260,11 +260,12 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     visible = row_max(np.abs(edges[cut] - visible_bounds(document, cut)))
     wrong = np.setdiff1d(wrong, cut[visible <= settings.bounds_px])
     far = np.any(beyond > settings.overshoot_px, axis=1)
+    is_doubtful = document.once(lie_elsewhere)
 
     def edits(row: int) -> tuple[Edit, ...]:
         box = rounded_values(from_corners(bounds[[row]])[0])
         # An outline beyond the image has to be clipped first, as its bounds are no better.
-        is_kept = far[row] or document.once(doubtful_boxes)[row]
+        is_kept = is_doubtful or far[row] or document.once(doubtful_boxes)[row]
         if is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings):
             return ()
         return record_edit("annotations", row, "bbox", value=box)
@@ -281,7 +282,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
         says,
         "annotations/bbox",
         edits=edits,
-        severity=Severity.ERROR if document.once(lie_elsewhere) else None,
+        severity=Severity.ERROR if is_doubtful else None,
         total=int(compared.sum()),
         few=_FEW,
     )
@@ -391,9 +392,9 @@ RULES = (
         "P007 warning: box is not the bounds of its outline",
         breaks="A detector learns another object than a segmenter does.",
         explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
-            outline, and of its part inside the image. It is an error if most boxes have an IoU
-            below 0.5 with the bounds. The unsafe fix writes the bounds of the outline; check first
-            which is right.""",
+            outline, and of its part inside the image. The unsafe fix writes the bounds of the
+            outline; check first which is right. It is an error, without a fix, if most boxes have
+            an IoU below 0.5 with the bounds, as boxes or outlines are then all in doubt.""",
         bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
         good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
         check=_not_bounds,

@@ -62,8 +62,9 @@ def page_lines(rule: Rule) -> Iterator[str]:
 
 
 def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
+    others = re.findall(r"\b[Ii]t is an? (error|warning|info)\b", rule.explanation)
     return (
-        ("Severity", rule.severity.value),
+        ("Severity", " or ".join(dict.fromkeys([rule.severity.value, *others]))),
         ("Looks at", _SCOPES.get(rule.scope, "each file")),
         ("Fix", _FIXES[rule.fix]),
     )

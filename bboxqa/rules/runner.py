@@ -204,7 +204,7 @@ def _single(rule: Rule, hits: Hits, share: str) -> Hits:
             examples=tuple(each.pointer for each in shown),
         )
 
-    return Hits(hits.rows[:1], describe, hits.severity, hits.name)
+    return Hits(hits.rows[:1], describe, hits.severity, hits.name, fix=hits.fix)
 
 
 def file_report(document: Document) -> FileReport:

@@ -12,8 +12,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import first_few
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
-from bboxqa.formats.raw_values import FARTHEST
-from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
+from bboxqa.formats.raw_values import FARTHEST, form_of
+from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit, value_at
@@ -235,7 +235,16 @@ def _number(value: Any) -> float:
 
 
 def _plain(number: float) -> int | float:
-    return int(number) if number.is_integer() else number
+    return int(number) if number == int(number) else number
+
+
+def _numbers(value: Any) -> Any:
+    """Return text that is a number as one, in lists as well; None if anything is no number."""
+    if isinstance(value, list):
+        found = [*map(_numbers, value)]
+        return None if None in found else found
+    number = _number(value)
+    return _plain(number) if abs(number) <= MAX_COORDINATE else None
 
 
 def _sound_box(box: Sequence[float]) -> list[int | float] | None:
@@ -262,13 +271,20 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(wrong, at="annotations/bbox", expected=f"{what}, as most boxes here have")
         return
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    texts: dict[int, list[int | float]] = {}
+    for row in np.flatnonzero(wrong & (columns.kind["bbox"] == Kind.LIST)).tolist():
         written = value_at(document, "annotations", row, "bbox")
-        box = _sound_box(list(map(_number, written))) if isinstance(written, list) else None
-        box = box or _outline_box(document, row)
+        if box := _sound_box([*map(_number, written)]):
+            texts[row] = box
+    wrong[[*texts]] = False
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        box = texts.get(row) or _outline_box(document, row)
         return () if box is None else record_edit("annotations", row, "bbox", value=box)
 
-    yield Rows(wrong, at="annotations/bbox", expected=_FOUR, edits=edits)
+    rows, at = np.array([*texts], np.int64), "annotations/bbox"
+    yield Rows(rows, at=at, expected=_FOUR, edits=edits, fix="safe")
+    yield Rows(wrong, at=at, expected=_FOUR, edits=edits)
 
 
 def _outline(document: Document, _settings: ValidateSettings) -> Checked:
@@ -278,7 +294,13 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     n_outlined, at = np.count_nonzero(objects & ~none & ~other), "annotations/segmentation"
     are_most = 2 * n_outlined > len(form)
     others = f"{_OUTLINE}, as {'most' if are_most else f'{n_outlined:,}'} annotations here have"
-    yield Rows(other, at=at, expected=_OUTLINE)
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        rings = _numbers(value_at(document, "annotations", row, "segmentation"))
+        is_sound = isinstance(rings, list) and form_of(rings) == Form.RINGS
+        return record_edit("annotations", row, "segmentation", value=rings) if is_sound else ()
+
+    yield Rows(other, at=at, expected=_OUTLINE, edits=edits)
     if n_outlined:
         yield Rows(none, at=at, expected=others, severity=None if are_most else Severity.INFO)
 
@@ -297,7 +319,9 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
         areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
     def number(row: int) -> int | float | None:
-        return None if np.isnan(areas[row]) else _plain(float(areas[row]))
+        written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan
+        area = written if written > 0 else float(areas[row])
+        return _plain(area) if math.isfinite(area) else None
 
     edits = _writing("area", kind == Kind.MISSING, number)
     for where in (absent, wrong):
@@ -311,8 +335,8 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
     for key in ("width", "height"):
 
         def edits(row: int, key: str = key) -> tuple[Edit, ...]:
-            number = whole_number(value_at(document, "images", row, key))
-            is_side = number is not None and number >= 1
+            number = _numbers(value_at(document, "images", row, key))
+            is_side = type(number) is int and number >= 1
             return record_edit("images", row, key, value=number) if is_side else ()
 
         sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
@@ -476,8 +500,8 @@ RULES: tuple[Rule, ...] = (
         "S006 error: bbox is not a list of the expected numbers",
         breaks="COCOeval stops at null, at an object and at a list of another length.",
         explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
-            numbers that most boxes have (O009). The unsafe fix converts text to numbers, or else
-            writes the bounds of a valid outline; it changes no file of rotated boxes.""",
+            numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
+            unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
         bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
         good=_one({"bbox": [10.0, 10, 2e1, 30]}),
         check=_box,
@@ -487,8 +511,8 @@ RULES: tuple[Rule, ...] = (
     rule(
         "S007 error: width or height of an image is not a size",
         breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
-        explanation="""The width or the height is not a whole number above 0. The fix writes "640"
-            and 640.0 as 640. For other sizes, M003 reads the image files given by `--images`.""",
+        explanation="""The width or height is not a whole number above 0. The fix writes "640",
+            "640.0" and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,
@@ -520,8 +544,10 @@ RULES: tuple[Rule, ...] = (
         breaks="pycocotools stops at it when masks are evaluated.",
         explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
             neither, or is missing while other annotations have one; it is an info finding if at
-            most half of them do. Draw the outline, or train on boxes only.""",
-        bad=_one({"segmentation": 7}),
+            most half of them do. The fix writes numbers that are text as numbers. Draw a missing
+            outline, or train on boxes only.""",
+        fix="safe",
+        bad=_one({"segmentation": [[*map(str, _RING[0])]]}),
         good=_one({"segmentation": _RING}),
         check=_outline,
         requires=("S012",),

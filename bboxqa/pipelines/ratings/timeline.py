@@ -23,7 +23,11 @@ from bboxqa.pipelines.ratings.measure import (
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"
 STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
-POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
+ON_CRONBACH = (
+    "cronbach_alpha has points in time as items here, and annotators as cases",
+    CRONBACH_WARNING,
+)
+"""Notes on a coefficient that says nothing about agreement, so that text leaves it out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +155,7 @@ def _measure_tier(
     n_recordings = ratings.data.n_groups
     if resampling["bootstrap"] and n_recordings > 1:
         notes += missing_intervals(estimated)
-    notes += [POINTS, CRONBACH_WARNING]
+    notes += ON_CRONBACH
     coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
     named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
     return TierAgreement(named, labels)

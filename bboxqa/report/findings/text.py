@@ -80,7 +80,7 @@ def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
 def _others(found: Sequence[Group], infos: Sequence[Group], paint: Paint) -> Iterator[str]:
     """Yield a line for each rule, the last line for all rules that do not fit."""
     if found:
-        yield ""
+        yield from ("", "Further rules, which --verbose lists:")
     yield from (_title(group, paint) for group in found[:_TITLES])
     if rest := found[_TITLES:]:
         cut = ", …" if len(rest) > _CODES else ""
@@ -91,8 +91,7 @@ def _others(found: Sequence[Group], infos: Sequence[Group], paint: Paint) -> Ite
 
 def _numbers(found: Sequence[Group]) -> str:
     return ", ".join(
-        group.rule.code + (f" ({group.n_records:,})" if group.n_records > 1 else "")
-        for group in found
+        group.rule.code + (f" ({group.total:,})" if group.total > 1 else "") for group in found
     )
 
 

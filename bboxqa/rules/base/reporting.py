@@ -10,7 +10,16 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT, MANY, Defect, Hits, LazyEdits, described_hits, numbers_of
+from bboxqa.rules.base.rule import (
+    ABSENT,
+    MANY,
+    Defect,
+    Fix,
+    Hits,
+    LazyEdits,
+    described_hits,
+    numbers_of,
+)
 from bboxqa.rules.facts.document import Document
 
 Place = tuple[str, int, *tuple[str | int, ...]]
@@ -84,6 +93,7 @@ class Rows:
     total: int = 0
     few: int = MANY
     apart: bool = False
+    fix: Fix | None = None
     """As in `Hits`."""
 
     def bound(self, document: Document) -> Iterator[Hits]:
@@ -104,6 +114,7 @@ class Rows:
             self.few if self.says else 1,
             edits and (lambda place: edits(int(which[place]))),
             apart=self.apart,
+            fix=self.fix,
         )
 
     def _describe(self, document: Document, at: int) -> Defect:

@@ -122,6 +122,8 @@ class Hits:
     apart: bool = False
     """Whether each record is reported separately, however many there are, as each has its own
     cause."""
+    fix: Fix | None = None
+    """Replaces that of the rule."""
 
     def edits_of(self, place: int) -> Iterable[Edit]:
         """Return the edits that fix the record at an index into `rows`."""

@@ -9,6 +9,8 @@ from support.validation import document_of, report_of
 
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
+from bboxqa.rules.pages import page_lines
+from bboxqa.rules.registry import RULES
 
 LAYOUT_CODES = {"B005", "B006", "B007"}
 SYMPTOMS = {"B001", "B002", "B003", "B004", "B008", "B009", "B010", "B011", "B012", "P007", "Q002"}
@@ -146,3 +148,6 @@ def test_boxes_elsewhere_than_their_outlines_have_no_other_layout():
     assert LAYOUT_CODES.isdisjoint(report.counts)
     (found,) = [finding for finding in report.findings if finding.code == "P007"]
     assert found.severity == "error"
+    # Nobody knows which of them are wrong, as the page of the rule says.
+    assert found.fix is None
+    assert "Severity  warning or error" in [*page_lines(RULES["P007"])]

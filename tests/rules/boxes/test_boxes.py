@@ -284,3 +284,13 @@ def test_the_decimals_of_yolo_make_no_box_small(tmp_path, width, is_small):
     with reading(image_size=(15, 10)):
         found = {each.code for each in validate(tmp_path).findings}
     assert ("B008" in found) == is_small
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_area_for_all_is_a_placeholder(value):
+    drawn = [{"bbox": [10, 10, 20 + n, 30], "area": value} for n in range(12)]
+    (found,) = findings({"annotations": drawn}, code="B011")
+    assert [each.value for each in found.edits] == [30 * (20 + n) for n in range(12)]
+    # Among other areas, 1 may be a share or a unit.
+    drawn += [{"bbox": [10, 10, 50, 30 + n], "area": 2} for n in range(12)]
+    assert bool([*findings({"annotations": drawn}, code="B011")[0].edits]) == (value == 0)

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.validation import codes, document_of, findings
+from support.validation import codes, document_of, findings, report_of
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -166,3 +166,21 @@ def test_references_to_an_empty_list_are_of_one_cause(name, key):
     )
     (found,) = findings({name: [], "annotations": [{}]}, code="I004")
     assert found.message.startswith(f"{key} is 1, but {name} is empty; ")
+
+
+@pytest.mark.parametrize("form", ["day/{}.jpg", "{}.jpg", "{}"])
+def test_image_ids_that_are_names_of_images_are_said_once(form):
+    images = [{"id": 5 + n, "file_name": f"day/im{n}.jpg"} for n in range(4)]
+    annotations = [
+        {"image_id": form.format(f"im{n}"), "bbox": [10 + n, 10, 20, 30]} for n in range(4)
+    ]
+    content = {"images": images, "annotations": annotations}
+    (found,) = report_of(content, select=("S003", "I004")).findings
+    assert found.message == (
+        "image_id of 4 of 4 annotations is the name of an image; expected its id"
+    )
+    assert (found.code, found.fix) == ("I004", "safe")
+    assert [each.value for each in found.edits] == [5, 6, 7, 8]
+    # A name of two images, or of none, is only an id that is no number.
+    images[1]["file_name"] = "night/im0.jpg"
+    assert report_of(content, select=("S003",)).counts == {"S003": 1 if "/" in form else 2}

@@ -156,6 +156,9 @@ def test_the_size_before_the_exif_orientation(tmp_path):
     assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
     mend = mended(images("a.jpg"), tmp_path, "M004")[0]
     assert (mend["width"], mend["height"]) == (40, 60)
+    (upright,) = found_in(images("a.jpg", width=40, height=60), tmp_path, "M003")
+    assert upright.message.startswith("size is that after the EXIF orientation")
+    assert (upright.severity, upright.edits) == ("info", ())
 
 
 @pytest.mark.parametrize(

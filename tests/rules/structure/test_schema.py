@@ -192,7 +192,22 @@ def test_among_rotated_boxes_as_many_numbers_are_expected(box, said):
 def test_a_box_of_texts_becomes_numbers():
     found = only(annotations({}, {"bbox": ["10", 10.5, "2e1", "30.0"]}, {}), "S006")
     assert found.edits == (Edit("/annotations/1/bbox", "replace", [10, 10.5, 20, 30]),)
-    assert found.fix == "unsafe"
+    assert found.fix == "safe"
+    other = only(annotations({}, {"bbox": None, "segmentation": SQUARE}, {}), "S006")
+    assert other.fix == "unsafe"
+
+
+def test_numbers_that_are_text_are_fixed_and_stay_what_they_are():
+    texts = {"area": "305.0000", "bbox": ["1.50", "10", "20.0", "30"]}
+    texts["segmentation"] = [["10.0", "10", 30, "10", "30", "40.5"]]
+    content = {"images": [{"width": "100.0"}], **annotations(texts)}
+    fixed = json.loads(fix(document_of(content), ValidateSettings(), unsafe=False).text)
+    (found,) = fixed["annotations"]
+    assert (found["area"], found["bbox"]) == (305, [1.5, 10, 20, 30])
+    assert found["segmentation"] == [[10, 10, 30, 10, 30, 40.5]]
+    assert fixed["images"][0]["width"] == 100
+    for odd in ("1_0", "10,5", "nan", "1e400", "", True, None):
+        assert not only(annotations({}, {"area": odd, "bbox": [9, 9, 0, 9]}), "S011").edits
 
 
 def test_a_box_is_taken_from_its_outline():
