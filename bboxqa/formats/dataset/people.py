@@ -152,22 +152,29 @@ def _by_key(
 ) -> list[Attribution]:
     """Return one attribution for each annotator key that occurs, in the order of the keys.
 
+    Where no key names people in all files, but each file has one, these together are the last.
     Raises DatasetError for a key that names several people, and nobody in some of the files.
     """
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    several = [[key] * len(files) for key in keys]
+    own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
+    is_common = any(all(_names_in(file, key) for file in files) for key in keys)
+    is_mixed = not is_common and all(own)
     result = []
-    for key in keys:
-        authors = [file.columns.authors[key] for file in files]
+    for of_files in (*several, *([own] if is_mixed else [])):
+        key = of_files[0] if len({*of_files}) == 1 else ""
+        pairs = [*zip(files, of_files, strict=True)]
+        authors = [file.columns.authors[each] for file, each in pairs]
         names = tuple(sorted({name for author in authors for name in author.names}))
         if not names:
             continue
-        lacking = [file for file in files if not _names_in(file, key)]
+        lacking = [file for file, each in pairs if not _names_in(file, each)]
         if lacking and not chosen:
-            if len({*names} - {UNNAMED}) > 1:
+            if len({*names} - {UNNAMED}) > 1 and not is_mixed:
                 problem = (
-                    f"{listed_files(lacking)}: names nobody, while {way_by_key(files, key)} names "
-                    f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
-                    "to name annotators, or each to be by one"
+                    f"{listed_files(lacking)}: names nobody, while {way_by_key(files, of_files)} "
+                    f"names {first_few(names, _SHOWN, one_line)} in the other files; expected all "
+                    "files to name annotators, or each to be by one"
                 )
                 raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
@@ -179,21 +186,23 @@ def _by_key(
         # The lists of what is translated have people, also where another key is chosen.
         asked: list[_Asked] = [
             [None] * len(file.images)
-            if file.named_by and key != ANNOTATOR_KEYS[0]
+            if file.named_by and each != ANNOTATOR_KEYS[0]
             else _asked_in(file.images)
-            for file in files
+            for file, each in pairs
         ]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - {*names}))
-        result.append(Attribution(way_by_key(files, key), codes, asked, names, key=key))
+        result.append(Attribution(way_by_key(files, of_files), codes, asked, names, key=key))
     return result
 
 
-def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
-    """Return how files name annotators by a key on annotations."""
-    by_key = f"the key {key!r} on annotations"
+def way_by_key(files: Sequence[AnnotationFile], keys: Sequence[str]) -> str:
+    """Return how files name annotators, each by a key on annotations."""
     # Users have never seen the keys of translated formats.
-    words = [(file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files]
+    words = [
+        (file.named_by if key == ANNOTATOR_KEYS[0] else "") or f"the key {key!r} on annotations"
+        for file, key in zip(files, keys, strict=True)
+    ]
     return " and ".join(dict.fromkeys(words))
 
 

@@ -6,6 +6,7 @@ import pytest
 from support.cli import run
 
 import bboxqa
+from bboxqa.core.errors import DatasetError
 
 
 def coco(path, categories, images, annotator=None, first=1):
@@ -97,3 +98,20 @@ def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
     notes, _, names = merged(tmp_path, path)
     assert notes == ["kept: 'cells', above all other categories; to leave it out: --map cells="]
     assert names == {0: "cells", 1: "red cell"}
+
+
+def test_people_named_by_other_keys_in_each_file_are_all_named(tmp_path):
+    ann = coco(tmp_path / "ann.json", {1: "cat"}, ["a.jpg"], "ann")
+    bob = coco(tmp_path / "bob.json", {1: "cat"}, ["a.jpg"], "bob", first=4)
+    bob.write_text(bob.read_text().replace('"annotator"', '"rater_id"'))
+    notes, drawn, _ = merged(tmp_path, ann, bob)
+    assert drawn == [("a.jpg", "cat", "ann"), ("a.jpg", "cat", "bob")]
+    assert not any("nobody" in note for note in notes)
+    # A file that names nobody is refused beside others that name several.
+    nobody = coco(tmp_path / "c.json", {1: "cat"}, ["a.jpg"], first=8)
+    with pytest.raises(DatasetError, match=r"c\.json: names nobody, while the key"):
+        merged(
+            tmp_path,
+            *(coco(tmp_path / f"{n}.json", {1: "cat"}, ["a.jpg"], n) for n in "xy"),
+            nobody,
+        )
