@@ -11,6 +11,7 @@ from bboxqa.cli.options import (
     READING,
     Command,
     agree_settings,
+    completed,
     files_argument,
     option,
     options,
@@ -20,6 +21,7 @@ from bboxqa.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from bboxqa.model.consensus import ConsensusResult
     from bboxqa.pipelines.convert import Target
 
 
@@ -44,7 +46,14 @@ if TYPE_CHECKING:
 )
 @path_option("--out", "The file or folder to write; dropped.csv is written beside it.",
              required=True)  # fmt: skip
-@options("to")
+@options("send_back")
+@option(
+    "--to",
+    metavar="FORMAT",
+    shell_complete=completed("bboxqa.formats.writers:names"),
+    help="Format of the files of --send-back, such as cvat, label-studio or csv; without it, "
+    "format of the output, as in `bboxqa convert`; default coco.",
+)
 @option("--lossy", is_flag=True, help="Leave out what the format of --to cannot hold.")
 @options("force", "pseudonyms")
 def consensus(
@@ -54,6 +63,7 @@ def consensus(
     quorum: float | None,
     iou: float,
     out: Path,
+    send_back: Path | None,
     to: str | None,
     lossy: bool,
     force: bool,
@@ -65,6 +75,8 @@ def consensus(
     \b
       bboxqa consensus export.json -o merged.json
       bboxqa consensus ann.json bob.json cid.json -o labels/ --to yolo
+      bboxqa consensus export.json -o merged.json --send-back review/ --to cvat
+                                                what a person should decide
 
     One annotation for each object that enough annotators drew: the median of each edge, and the
     most frequent category. COCO (default) has who drew it, their ids, the votes of how many asked,
@@ -78,36 +90,56 @@ def consensus(
 
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.formats.sources import paths_in
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
+    from bboxqa.pipelines.consensus.review import send_objects
     from bboxqa.pipelines.consensus.written import check_targets, write_consensus
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
+    from bboxqa.pipelines.send_back import check_send_back
     from bboxqa.report.consensus import text_lines
 
     choices, settings = reading_of(None, given), agree_settings(None, given)
     source = source_of(paths, named)
-    target = Target(out, to or "coco", lossy, force)
+    if send_back is not None and to is None:
+        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
+    target = Target(out, to if send_back is None and to else "coco", lossy, force)
     check_targets(target, source)
+    if send_back is not None:
+        check_send_back(send_back, str(to), [*paths_in(source)], force=force)
     if pseudonyms is not None:
-        check_key(pseudonyms, [out])
+        check_key(pseudonyms, [each for each in (out, send_back) if each is not None])
     with tracking() as progress:
         reading = replace(AS_COMPARED, pseudonyms=pseudonyms, choices=choices, progress=progress)
         result, ids = consensus_of_files(
             source, settings, reading, quorum=quorum, iou_threshold=iou
         )
         written, notes = write_consensus(result, ids, target)
+        if send_back is not None:
+            notes += send_objects(result, ids, send_back, str(to))
+            written.append(send_back)
     for line in text_lines(result):
         click.echo(line)
     click.echo(f"Written: {', '.join(map(str, written))}")
-    click.echo(f"Next: {_next(paths, named, target)}")
+    click.echo(f"Next: {_next(result, (paths, named), target, send_back)}")
     show_notes((*result.notes, *notes))
     return 0
 
 
-def _next(paths: tuple[Path, ...], named: tuple[str, ...], target: "Target") -> str:
-    """Return what to type next."""
-    out = shlex.quote(str(target.path))
+def _next(
+    result: "ConsensusResult",
+    given: tuple[tuple[Path, ...], tuple[str, ...]],
+    target: "Target",
+    sent: Path | None,
+) -> str:
+    """Return what to type next: send objects back, accept them, or score the annotators."""
+    (paths, named), out = given, shlex.quote(str(target.path))
     if target.to != "coco":
         return f"bboxqa validate {out}"
-    read = [*map(str, paths), *(each for pair in named for each in ("--annotator", pair))]
-    return f"bboxqa agree {shlex.join(read)} --reference {out}"
+    if sent is not None:
+        folder = shlex.quote(str(sent))
+        return f"when they are done: bboxqa accept {out} {folder} -o NEW.json"
+    read = shlex.join([*map(str, paths), *(e for pair in named for e in ("--annotator", pair))])
+    if len(result.found.to_review):
+        return f"bboxqa consensus {read} -o {out} --send-back review/ --to cvat --force"
+    return f"bboxqa agree {read} --reference {out}"

@@ -39,3 +39,5 @@ class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The annotation as the sent file says it: its category and geometry, and its id if the format
     has ids. None if the annotator drew nothing.
     """
+    proposed: bool = False
+    """Whether the original file lacks the annotation, which is added if the reviewer keeps it."""

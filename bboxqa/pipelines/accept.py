@@ -306,6 +306,8 @@ class _Original:
             return real
         # Where files name nobody, or there are pseudonyms, ids and boxes tell.
         votes = Counter(self._authors(sent))
+        if not votes and sent and all(each.proposed for each in sent):
+            return self._who.names[0]
         best = [name for name, number in votes.items() if number == max(votes.values())]
         return best[0] if len(best) == 1 else None
 
@@ -482,6 +484,8 @@ def _of_image(
     left = [*own.rows.get((author, image), ())]
     tally["sent"] += len(objects)
     for place, each in enumerate(objects):
+        if each.proposed:
+            continue
         new = work.annotations[places.index(place)] if place in places else None
         row = own.row_of(each, author, each.bbox if new is None else new["bbox"])
         if row in left:
@@ -490,7 +494,11 @@ def _of_image(
         if row is not None:
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
-    extra = [one for place, one in zip(places, work.annotations, strict=True) if place < 0]
+    extra = [
+        one
+        for place, one in zip(places, work.annotations, strict=True)
+        if place < 0 or objects[place].proposed
+    ]
     there = recognised([own.said[row] for row in left], extra, by_id=False)
     tally["there"] += sum(place >= 0 for place in there)
     for added in (each for place, each in zip(there, extra, strict=True) if place < 0):

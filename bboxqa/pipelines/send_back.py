@@ -71,16 +71,34 @@ def check_send_back(
 def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to: str) -> list[str]:
     """Write a file for each annotator with the objects to look at again, and lists of them.
 
-    Images are in the order of their best objects. Return notes on what was sent, and on what the
-    format could not hold.
+    Return notes on what was sent, and on what the format could not hold.
     """
     document, items = diagnosis.review_document, diagnosis.to_review
+    losses = send(document, items, result.settings, result.reading, folder, to)
+    number = Counter(each.object.annotator for each in items)
+    many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
+    n_objects = count(len(diagnosis.review), "object")
+    return [f"{n_objects} to look at again in {folder}, some by several ({many})", *losses]
+
+
+def send(
+    document: Mapping[str, Any],
+    items: Sequence[ReviewItem],
+    settings: AgreeSettings,
+    reading: Choices,
+    folder: Path,
+    to: str,
+) -> list[str]:
+    """Write a file for each annotator with the objects of a COCO document, and lists of them.
+
+    Images are in the order of their best objects. The settings and the choices are those with which
+    the file is read that takes over the review. Return notes on what the format could not hold.
+    """
     sides = ((image["file_name"], image.get("width"), image.get("height"))
              for image in document["images"])  # fmt: skip
     sizes = {name: (width, height) for name, width, height in sides if name and width and height}
-    choices = completed(result.reading, choices_of({"image_size": sizes or None}))
-    number = Counter(each.object.annotator for each in items)
-    people, to_format = in_natural_order(number), writer(to)
+    choices = completed(reading, choices_of({"image_size": sizes or None}))
+    people, to_format = in_natural_order({each.object.annotator for each in items}), writer(to)
     end = "" if to_format.layout == "folder" else to_format.suffixes[0]
     # No file is called like the lists.
     paths = {name: parts[0] for name, parts in people_paths(people).items() if name}
@@ -100,8 +118,8 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
             listed = SentList(
                 to=to,
                 files=names,
-                settings=AgreeSettings(**{name: getattr(result.settings, name) for name in _READ}),
-                rotated=result.reading.rotated,
+                settings=AgreeSettings(**{name: getattr(settings, name) for name in _READ}),
+                rotated=reading.rotated,
                 objects=objects,
             )
             texts = json_text(msgspec.to_builtins(listed)), "".join(_rows(objects))
@@ -109,9 +127,7 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
                 (scratch / name).write_text(text, "utf-8")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    many = first_few([f"{name} {number[name]:,}" for name in people], 5)
-    n_objects = count(len(diagnosis.review), "object")
-    return [f"{n_objects} to look at again in {folder}, some by several ({many})", *losses]
+    return [*losses]
 
 
 def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str) -> Record:

@@ -56,7 +56,7 @@ def test_the_merged_file_says_who_drew_what_and_dropped_csv_the_rest(tmp_path):
         "2 annotations in them, 1 outvoted",
         "Worth a look: 2 objects: 2 near the quorum",
         "Written: merged.json, dropped.csv",
-        "Next: bboxqa agree export.json --reference merged.json",
+        "Next: bboxqa consensus export.json -o merged.json --send-back review/ --to cvat --force",
     ]
     merged = json.loads((tmp_path / "merged.json").read_text())
     assert merged["images"] == [{"id": 7, "file_name": "a.jpg", "width": 100, "height": 100}]

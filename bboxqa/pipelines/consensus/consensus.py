@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import run_starts
+from bboxqa.core.arrays import IndexArray, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.choices import given
@@ -189,16 +189,20 @@ def consensus_of_files(
 
 
 @gc_paused()
-def coco_document(result: ConsensusResult, ids: Ids | None = None) -> dict[str, Any]:
+def coco_document(
+    result: ConsensusResult, ids: Ids | None = None, *, also: Sequence[int] = ()
+) -> dict[str, Any]:
     """Return the kept objects as a COCO document; ids are those of the files, if these are given.
 
-    Annotations have the keys votes, asked, drawn_by (the annotators) and members (their ids, one
-    for each), spread (how far the left, top, right and bottom edges are apart, in pixels) and tie.
+    With dropped objects in `also`, these come last. Annotations have the keys votes, asked,
+    drawn_by (the annotators) and members (their ids, one for each), spread (how far the left, top,
+    right and bottom edges are apart, in pixels) and tie.
     """
     data, ids = result.data, ids or Ids()
     images = _numbers(ids.images, data.image_names)
     categories = _numbers(ids.categories, data.category_names)
     sizes = data.image_size.tolist()
+    objects = written_objects(result, also)
     return {
         "images": [
             {"id": number, "file_name": name}
@@ -206,8 +210,15 @@ def coco_document(result: ConsensusResult, ids: Ids | None = None) -> dict[str, 
             for number, name, (width, height) in zip(images, data.image_names, sizes, strict=True)
         ],
         "categories": [_category(data, place, number) for place, number in enumerate(categories)],
-        "annotations": [*_annotations(result, images, categories)],
+        "annotations": [*_annotations(result, objects, images, categories)],
     }
+
+
+def written_objects(result: ConsensusResult, also: Sequence[int] = ()) -> IndexArray:
+    """Return the objects of the annotations of `coco_document`: the kept ones, then some others."""
+    is_kept = result.found.is_kept
+    others = [place for place in also if not is_kept[place]]
+    return np.append(np.flatnonzero(is_kept), np.array(others, np.int64))
 
 
 def _category(data: Dataset, place: int, number: int) -> dict[str, Any]:
@@ -222,9 +233,12 @@ def _category(data: Dataset, place: int, number: int) -> dict[str, Any]:
 
 
 def _annotations(
-    result: ConsensusResult, images: Sequence[int], categories: Sequence[int]
+    result: ConsensusResult,
+    objects: IndexArray,
+    images: Sequence[int],
+    categories: Sequence[int],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the kept objects as annotations."""
+    """Yield objects as annotations."""
     found, of = result.found, result.data.annotations
     names = result.data.annotator_names
     drawn = np.flatnonzero(result.of >= 0)
@@ -233,11 +247,9 @@ def _annotations(
     members = of.own_id[drawn].tolist() if of.own_id is not None else of.id[drawn].tolist()
     people = of.annotator[drawn].tolist()
     # Sums and means of edges have digits that are noise.
-    kept = np.flatnonzero(found.is_kept)
-    columns = (kept, found.image[kept], found.category[kept], found.bbox[kept].round(6),
-               found.votes[kept], found.asked[kept], found.spread[kept].round(2),
-               found.is_tie[kept])  # fmt: skip
-    rows = zip(*(column.tolist() for column in columns), strict=True)
+    every = (found.image, found.category, found.bbox.round(6), found.votes, found.asked,
+             found.spread.round(2), found.is_tie)  # fmt: skip
+    rows = zip(objects.tolist(), *(column[objects].tolist() for column in every), strict=True)
     for number, row in enumerate(rows, 1):
         place, image, category, bbox, votes, asked, spread, tie = row
         own = slice(bounds[place], bounds[place + 1])
