@@ -75,9 +75,8 @@ def notes_of(
         yield from few_images_note(int(is_shared.sum()))
     if result.existence.chance >= _HIGH_CHANCE:
         yield (
-            f"annotations of different images match as well (F1 by chance is "
-            f"{result.existence.chance:.2f}), since objects are in the same places in all images: "
-            "F1 would be about as high if annotators did not look at them"
+            f"F1 by chance is {result.existence.chance:.2f}, since objects are in the same places "
+            "in all images: F1 would be about as high if annotators did not look at them"
         )
     if part.paired is not None:
         yield (
