@@ -247,6 +247,8 @@ def _how_to_accept(
 ) -> str:
     """Return what to type when the objects that were sent back are done."""
     from bboxqa.formats.registry import format_of
+    from bboxqa.model.choices import as_options
+    from bboxqa.report.pages.reproduce import option_words
 
     (paths, named), first, original, more = given, "", "ORIGINAL", ""
     if key is not None:
@@ -258,8 +260,11 @@ def _how_to_accept(
         measured = [*paths, *(each for pair in named for each in ("--annotator", pair))]
         original = "original.json"
         # Files that name nobody are those of their annotators here, as they were measured.
-        files = "" if named or "file" not in result.attribution else " --attribution files"
-        first = f"bboxqa convert {shlex.join(map(str, measured))} {original} --to coco{files}; "
+        files = "" if named or "per annotator" not in result.attribution else " --attribution files"
+        options = as_options(result.reading).items()
+        said = shlex.join(word for option in options for word in option_words(*option))
+        words = shlex.join(map(str, measured))
+        first = f"bboxqa convert {words} {original} --to coco{files}{said and ' '}{said}; "
     place = shlex.quote(str(folder))
     return f"when they are done: {first}bboxqa accept {original} {place} -o NEW.json{more}"
 

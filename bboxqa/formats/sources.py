@@ -295,7 +295,7 @@ def listed(
         return _of_format(matching_parts_of(path, pattern, choices), choices), []
     if problem := folder_problem(path):
         raise DatasetError([problem])
-    if choices.mask and formats_of(path, choices)[0].name == "masks":
+    if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
     walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
     ends = suffixes()

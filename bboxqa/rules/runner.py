@@ -209,9 +209,10 @@ def _single(rule: Rule, hits: Hits, share: str) -> Hits:
 
 def file_report(document: Document) -> FileReport:
     """Return the name, the exporter and the numbers of records of a file."""
-    kind, beside = kind_of(document), Path(document.name).with_suffix("")
+    kind = kind_of(document)
     unread = ""
     if "segments_info" in kind.required and document.disk is None:
+        beside = Path(document.name).with_suffix("")
         folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
         unread = f"its PNG files are not read without --images {folder}"
     return FileReport(

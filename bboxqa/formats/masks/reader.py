@@ -73,10 +73,11 @@ def translate(path: Path, into: Collector) -> None:
 
 def _masks_in(path: Path, members: Sequence[Member]) -> list[Member]:
     """Return the files of masks: pictures without loss, outside of folders of pictures."""
-    outside = [
-        each for each in members if not any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
+    found = [
+        each
+        for each in members
+        if is_mask_name(each.name) and not any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
     ]
-    found = [each for each in outside if is_mask_name(each.name)]
     if not found:
         problem = f"{path}: has no masks in PNG or TIFF, outside of folders such as images"
         raise DatasetError([problem], "JPEG changes the values of masks: export them as PNG.")
@@ -145,7 +146,7 @@ class _MaskRecords:
     def __init__(self, images: FileImages, into: Collector, names: _Names) -> None:
         self._mode, _, value = (into.wanted.choices.mask or "").partition(":")
         self._value = int(value) if value else None
-        self._seen: set[int] = set()
+        self._seen: dict[str, set[int]] = {}
         self._images, self._into = images, into
         self._names = names if self._mode == "classes" else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
@@ -161,7 +162,7 @@ class _MaskRecords:
             values = values_in(data, self._masks.pictures, in_colours=self._names.are_colours)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             if is_one:
-                runs = self._of_value(runs, name, is_bit=values.dtype == np.bool_)
+                runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
             key = runs.piece if self._mode == "classes" else runs.value
             self._objects.take(len(np.unique(key)), len(data))
         except MaskProblemError as error:
@@ -183,21 +184,22 @@ class _MaskRecords:
             self._add(image["id"], runs, rows, (mask, number), name)
             n_bytes = 0
 
-    def _of_value(self, runs: Runs, name: str, *, is_bit: bool) -> Runs:
+    def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
         """Return the runs of the object of a file; refuses a second value, unless one is given."""
-        if self._value is None:
-            self._seen |= {255} if is_bit and len(runs.value) else {*np.unique(runs.value).tolist()}
-            if len(self._seen) > 1:
-                shown = first_few(sorted(self._seen), _SHOWN, str)
-                advice = (
-                    f"If one is that of objects: --mask {self._mode}:{min(self._seen)}\n"
-                    "If each is an object: --mask instances; if each is a class: --mask classes"
-                )
-                problem = f"{name}: the files up to this one have the values {shown}, and 0"
-                raise DatasetError([f"{problem}; expected 0 and one other"], advice)
-            return runs
-        kept = runs.value == self._value
-        return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
+        if self._value is not None and not is_bit:
+            kept = runs.value == self._value
+            return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
+        seen = self._seen.setdefault(member.folder, set())
+        seen |= {255} if is_bit and len(runs.value) else {*np.unique(runs.value).tolist()}
+        if len(seen) > 1:
+            shown = first_few(sorted(seen), _SHOWN, str)
+            problem = f"{member.shown}: its folder has the values {shown} so far, besides 0"
+            advice = (
+                f"If one is that of objects: --mask {self._mode}:{min(seen)}\n"
+                "If each is an object: --mask instances; if each is a class: --mask classes"
+            )
+            raise DatasetError([f"{problem}; expected one"], advice)
+        return runs
 
     def _add(
         self, image: int, runs: Runs, rows: IndexArray, found: tuple[RowMask, int], name: str

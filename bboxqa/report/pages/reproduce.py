@@ -51,7 +51,7 @@ def command(
     if reference is not None and all(source["role"] != "reference" for source in inputs):
         words += ["--reference", reference]
     given = {**manifest.get("reading", {}), **changed}
-    words += [word for name, value in given.items() for word in _words(name, value)]
+    words += [word for name, value in given.items() for word in option_words(name, value)]
     return join(["bboxqa", "agree", *words, *target])
 
 
@@ -65,7 +65,7 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
 
 
-def _words(name: str, value: Any) -> Iterator[str]:
+def option_words(name: str, value: Any) -> Iterator[str]:
     """Yield an option with its value, repeated for several values."""
     option = _option(name)
     if isinstance(value, bool):

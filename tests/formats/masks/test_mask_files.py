@@ -184,6 +184,7 @@ def test_two_people_with_a_file_an_image_are_compared_as_masks(tmp_path):
 
 def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
     two_people(tmp_path)
+    assert run("validate", ".", "--mask", "binary", cwd=tmp_path / "ann").returncode == 0
     for folder in (tmp_path, tmp_path / "ann"):
         outcome = run("validate", folder)
         assert outcome.returncode == 2
@@ -198,7 +199,7 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     save(tmp_path / "ann/a.png", square(value=1))
     assert len(read(tmp_path, "binary").annotations) == 1
     save(tmp_path / "ann/b.png", square(value=2))
-    problem = "b.png: the files up to this one have the values 1, 2, and 0"
+    problem = "b.png: its folder has the values 1, 2 so far, besides 0; expected one"
     with pytest.raises(DatasetError, match=problem) as refused:
         read(tmp_path, "binary")
     assert "--mask binary:1" in refused.value.advice
@@ -206,6 +207,9 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
     save(tmp_path / "ann/b.png", square())
     assert len(read(tmp_path, "binary").annotations) == 2
+    assert len(read(tmp_path, "binary:255").annotations) == 2
+    save(tmp_path / "bob/a.png", square(value=1))
+    assert len(read(tmp_path, "binary").annotations) == 3
 
 
 def test_folders_of_images_with_a_file_an_object(tmp_path):
