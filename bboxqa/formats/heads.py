@@ -275,7 +275,8 @@ def begins(kind: str, head: bytes) -> bool:
     return _is_like(kind, plain) and not (kind == "Label Studio" and _is_around_tasks(plain))
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[\[{]|[\]}]')
+# A string that does not end takes the rest, rather than a search from each of its quotes.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"(\s*:)?|\Z)|[\[{]|[\]}]', re.DOTALL)
 _OF_TASKS = {
     b'"annotations"', b'"completions"', b'"predictions"', b'"result"', b'"annotation_id"',
     b'"lead_time"',
@@ -314,7 +315,7 @@ def json_kind_of(head: bytes) -> str | None:
     return "Label Studio inside" if is_around else found
 
 
-_NEXT_LINE = re.compile(rb"\n(?=\s*\{)")
+_NEXT_LINE = re.compile(rb"\n(?=[ \t\r]*\{)")
 
 
 def is_lines(head: bytes) -> bool:

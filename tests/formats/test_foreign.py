@@ -9,6 +9,7 @@ from support.cli import run
 
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.heads import as_list, begins
 from bboxqa.formats.sources import list_files
 
 
@@ -255,3 +256,9 @@ def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_pat
     path.write_text("".join(f"{json.dumps({'id': n, **task})}\n" for n in range(2)))
     found = [(each.code, each.spot.line) for each in validate(path, select=["T001"]).findings]
     assert found == [("T001", 1), ("T001", 2)]
+
+
+def test_a_long_string_that_does_not_end_takes_no_time():
+    task = b'{"a": [{"annotations": [], "result": [], "from_name": 1, "x": "'
+    assert not begins("Label Studio", task + b'\\"' * 32_000)
+    assert as_list(b'{"a": 1}\n{"b": 1}' + b"\n" * 1_000_000).count(b",") == 1

@@ -1,7 +1,7 @@
 """Parts of a data set, such as train and val, by image or by group of images."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from posixpath import dirname
 
@@ -30,16 +30,13 @@ class Parts:
 
     def __post_init__(self) -> None:
         """Raise ConfigError if the shares are no shares of a whole, or a name is no plain one."""
-        names = [name for name, _ in self.shares]
-        shown = ",".join(f"{name}={share:g}" for name, share in self.shares)
-        expected = "expected such as train=0.8,val=0.2, which sum up to 1"
-        are_shares = all(share > 0 for _, share in self.shares)
-        total = sum(share for _, share in self.shares)
-        are_plain = all(name.replace("-", "").replace("_", "").isalnum() for name in names)
-        if len({*names}) < max(len(names), 2) or not (are_shares and are_plain):
-            raise ConfigError(f"parts are {shown}; {expected}")
-        if abs(total - 1) > _NEAR:
-            raise ConfigError(f"parts sum up to {total:g} ({shown}); {expected}")
+        parts = [name.replace("-", "").replace("_", "").isalnum() for name, _ in self.shares]
+        is_whole = abs(sum(share for _, share in self.shares) - 1) <= _NEAR
+        are_shares = all(share > 0 for _, share in self.shares) and is_whole
+        if len(dict(self.shares)) < max(len(parts), 2) or not (are_shares and all(parts)):
+            shown = ",".join(f"{name}={share:g}" for name, share in self.shares)
+            expected = "shares that sum up to 1, such as train=0.8,val=0.2"
+            raise ConfigError(f"parts are {shown}; expected {expected}")
 
     def check(self, to_format: Writer) -> None:
         """Refuse parts without train and val for a format that names both to training."""
@@ -92,12 +89,11 @@ class Parts:
 
 def in_parts(to_format: Writer, of_images: dict[int, str]) -> Writer:
     """Return a writer of a folder with a file or folder for each part."""
-    files: Callable[[Content, Options], Iterator[Written]] = to_format.files
 
     def parted(content: Content, options: Options) -> Iterator[Written]:
         for part in dict.fromkeys(of_images.values()):
             taken = _taken(content, {each for each, own in of_images.items() if own == part})
-            for each in files(taken, options):
+            for each in to_format.files(taken, options):
                 parts = (part, *each.parts) if each.parts else (f"{part}{to_format.suffixes[0]}",)
                 yield Written(parts, each.data)
 

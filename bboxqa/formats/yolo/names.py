@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from os.path import exists
 from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from bboxqa.formats.member import Member
 if TYPE_CHECKING:
     from yaml import Node
 
-_MOST_CLASSES = 100_000
+_MOST_CLASSES, _MOST_PARTS = 100_000, 100
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 
@@ -112,7 +113,9 @@ def names_of_yaml(text: str) -> ClassNames:
     for key in ("train", "val"):
         named = values.get(key)
         listed = named.value if named is not None and named.id == "sequence" else [named]
-        found.parts[key] = [(_text(each), each.start_mark.line + 1) for each in listed if each]
+        found.parts[key] = [
+            (_text(each), each.start_mark.line + 1) for each in listed[:_MOST_PARTS] if each
+        ]
     shape = values.get("kpt_shape")
     if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
         numbers = [_number(each) for _, each in _numbered(shape)]
@@ -147,7 +150,8 @@ def missing_parts(
 def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
     plain = normpath(path.replace("\\", "/"))
     folder = Path(member.shown).parent
-    if member.is_file and any((folder / each / plain).exists() for each in (root, "")):
+    # `Path.exists` raises an error for a name that is too long.
+    if member.is_file and any(exists(folder / each / plain) for each in (root, "")):  # noqa: PTH110
         return True
     parts = [each for each in plain.split("/") if each not in ("..", ".", "")]
     is_absolute = plain.startswith("/") or plain[1:2] == ":"

@@ -299,6 +299,7 @@ def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
         ("path: /content\ntrain: /content/a/images\nval: data.yaml", [3]),
         ("train: labels\nval: C:\\\\sets\\\\x", [3]),
         ("train:\nval: images/*", []),
+        (f"train: {'x' * 999}\nval: [a, {{}}, 7]", [2, 3, 3]),
     ],
 )
 def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
