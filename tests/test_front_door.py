@@ -190,6 +190,8 @@ def test_errors_name_arguments_of_python(tmp_path):
     assert "annotator_key= if it is none of" in str(caught.value)
     assert '{"NAME": "1.json", "NAME": "2.json"}' in str(caught.value)
     assert "--annotator" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"^iou_threshold is 1\.5; expected above 0"):
+        bboxqa.consensus(SIMULATED, iou_threshold=1.5)
     # The command names its options still.
     assert "--annotator-key if it is none of" in run("agree", path).stderr
     assert pickle.loads(pickle.dumps(bboxqa.agree)) is bboxqa.agree  # noqa: S301

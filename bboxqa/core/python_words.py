@@ -22,19 +22,15 @@ _VALUES = {
     "unit": "m?s\\b", "weights": "linear|quadratic", "interval": "bca", "by": "category",
     **dict.fromkeys((
         "iou", "score", "rotated", "ground-truth", "min-f1", "annotator", "value", "cluster",
-        "n-options", "no-checks", "force", "lossy", "split", "side-by-side",
+        "n-options", "no-checks", "force", "lossy", "split", "side-by-side", "out",
     ), "(?!)"),
 }  # fmt: skip
 _NAMES = {
     "iou": "iou_threshold", "map": "category_map", "from": "from_format", "no-checks": "checks",
 }  # fmt: skip
 _FLAGS = {
-    "no-checks": "False",
-    "force": "True",
-    "lossy": "True",
-    "split": "True",
-    "side-by-side": "True",
-}
+    "no-checks": "False", **dict.fromkeys(("force", "lossy", "split", "side-by-side"), "True"),
+}  # fmt: skip
 _OF_READING = (
     "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from",
 )  # fmt: skip
@@ -106,7 +102,9 @@ def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **more)
         except BboxqaError as error:
-            error.change_texts(in_python)
+            named = getattr(error, "setting", "")
+            start = _NAMES.get(named, named)
+            error.change_texts(lambda text: start + in_python(text.removeprefix(named)))
             raise
 
     return call

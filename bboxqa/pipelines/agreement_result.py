@@ -61,7 +61,7 @@ class AgreementResult(MeasuredAgreement):
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""
         return summary(self)
 
-    def save(self, folder: AnyPath, *, force: bool = False) -> list[Path]:
+    def save(self, out: AnyPath, *, force: bool = False) -> list[Path]:
         """Write the files of ``bboxqa agree --details --out`` to a folder, and return their paths.
 
         `bboxqa report`, `bboxqa cite` and `bboxqa compare` read the folder. Raises OutputError for
@@ -70,7 +70,7 @@ class AgreementResult(MeasuredAgreement):
         from bboxqa.core.python_words import in_python_words
         from bboxqa.report.result_files import check_folder, write_folder
 
-        target = Path(folder)
+        target = Path(out)
         in_python_words(check_folder)(target, force=force)
         found, kept = self._diagnosis, [Path(each.name) for each in self.sources]
         return write_folder(
@@ -86,20 +86,11 @@ class AgreementResult(MeasuredAgreement):
         split: bool = False,
         force: bool = False,
     ) -> tuple[str, ...]:
-        """Write the page of ``bboxqa agree --report``, and return notes on its images.
+        """Write the page of ``bboxqa agree --report`` to a file, and return notes on its images.
 
-        Parameters
-        ----------
-        path : path
-            The file, or with `split` the folder.
-        images : path or sequence of paths
-            Folders of the images, which are shown behind the boxes.
-        top : int, optional
-            How many of the worst images are shown.
-        split : bool
-            Whether to write a folder with a page for each image.
-        force : bool
-            Whether to replace what is no page of bboxqa.
+        `images` are folders of the images, of which the `top` worst are shown. With `split`, `path`
+        is a folder with a page for each image. Raises OutputError for what is no page of bboxqa,
+        unless `force`.
         """
         from bboxqa.core.files import refuse_replacing
         from bboxqa.core.python_words import in_python_words
