@@ -48,9 +48,9 @@ def test_files_of_people_are_read_as_the_command_does(tmp_path):
     files = [tmp_path / "ann.json", tmp_path / "bob.json"]
     shown = json.loads(run("agree", *files, "--format", "json").stdout)
     for source in (files, tmp_path, {"ann": files[0], "bob": files[1]}):
-        found = bboxqa.agree(source)
-        assert found.n_annotators == 2
-        assert found.existence.f1 == shown["thresholds"][0]["existence"]["f1"]
+        for found in (bboxqa.agree(source), bboxqa.agree(bboxqa.read(source))):
+            assert found.n_annotators == 2
+            assert found.existence.f1 == shown["thresholds"][0]["existence"]["f1"]
 
 
 def test_the_other_functions_take_paths_or_data(tmp_path):
