@@ -1,15 +1,15 @@
 """Audit: labels of one annotator against a model, or against themselves."""
 
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, compact, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
 from bboxqa.diagnostics.audit import (
     KINDS,
@@ -27,13 +27,13 @@ from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import head_of
-from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.audit import WORTH, AuditResult
+from bboxqa.model.consensus import LINK
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.reference import (
     apart,
     as_one,
@@ -44,23 +44,21 @@ from bboxqa.pipelines.reference import (
 )
 
 _NAMED = 3
-# Boxes of one object, for the consensus of several annotators.
-_SAME = 0.5
 # Figures of reasons are rounded to 0.001, and not larger than 100.
 _MOST = 100_001
 
 
-def audit(labels: Files | Dataset, predictions: AnyPath | Dataset | None = None) -> AuditResult:
+def audit(labels: Data | Dataset, predictions: Data | Dataset | None = None) -> AuditResult:
     """Return labels to look at again, the most suspicious first.
 
     Parameters
     ----------
-    labels : path, sequence of paths, or Dataset
-        The labels of one annotator, in any format that is read.
-    predictions : path or Dataset, optional
-        COCO results, or annotations with a score, in any format; annotations of several annotators
-        count as votes, and those of one without scores as a model that is always sure. Without
-        predictions, geometry alone is looked at, which shows less.
+    labels : Dataset, or what `read` takes
+        The labels of one annotator.
+    predictions : Dataset, or what `read` takes, optional
+        A file of COCO results, or annotations with a score, in any format; annotations of several
+        annotators count as votes, and those of one without scores as a model that is always sure.
+        Without predictions, geometry alone is looked at, which shows less.
 
     Returns
     -------
@@ -83,38 +81,36 @@ def audit(labels: Files | Dataset, predictions: AnyPath | Dataset | None = None)
     >>> drawn = [box | {"image": "a.jpg", "category": "car"}, box | {"image": "b.jpg"}]
     >>> votes = [box | {"image": image, "annotator": who} for image in ("a.jpg", "b.jpg")
     ...          for who in ("ann", "bob")]
-    >>> labels = bboxqa.read_coco(drawn, min_annotators=1)
-    >>> bboxqa.audit(labels, bboxqa.read_coco(votes)).suspects.records()[0]["reason"]
+    >>> bboxqa.audit(drawn, votes).suspects.records()[0]["reason"]
     'another category has score 1.00, its own 0.00'
     """
-    settings, reading = AgreeSettings(), replace(AS_COMPARED, choices=given())
-    if isinstance(labels, Dataset) or isinstance(predictions, Dataset):
-        team = labels if isinstance(labels, Dataset) else _read_labels(labels, settings, reading)
-        model = predictions
-        if not isinstance(model, Dataset | None):
-            model = _read_model(model, settings, reading)
-        return audit_with(team, model, settings)
-    return audit_files(labels, predictions, settings, reading)
+    return audit_files(labels, predictions, AgreeSettings(), replace(AS_COMPARED, choices=given()))
 
 
 def audit_files(
-    labels: Files, predictions: AnyPath | None, settings: AgreeSettings, reading: Reading
+    labels: Data | Dataset,
+    predictions: Data | Dataset | None,
+    settings: AgreeSettings,
+    reading: Reading,
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
-    if predictions is None:
-        return audit_with(_read_labels(labels, settings, reading), None, settings)
-    path = Path(predictions)
-    if not _is_list(path, reading):
-        team = _read_labels(labels, settings, reading)
-        return audit_with(team, _read_model(path, settings, reading), settings)
-    # The ids of results are those of the labels.
-    model = Predictions(path, 0.0)
-    data = _read_labels(labels, settings, replace(reading, predictions=model))
-    team, own = apart(data, model.annotator)
-    sources = tuple(each for each in data.sources if each.role == "predictions")
-    rest = tuple(each for each in data.sources if each.role != "predictions")
-    own = replace(own, sources=sources, notes=())
-    return audit_with(replace(team, sources=rest), own, settings)
+    one = replace(reading, min_annotators=1, by_files="none", scores=True)
+    path = Path(predictions) if isinstance(predictions, str | PathLike) else None
+    if path is not None and not isinstance(labels, Dataset) and _is_list(path, reading):
+        # The ids of results are those of the labels.
+        model = Predictions(path, 0.0)
+        data = read_for(labels, settings, replace(one, predictions=model))
+        team, own = apart(data, model.annotator)
+        parts = [tuple(each for each in data.sources if (each.role == "predictions") is of_model)
+                 for of_model in (False, True)]  # fmt: skip
+        own = replace(own, sources=parts[1], notes=())
+        return audit_with(replace(team, sources=parts[0]), own, settings)
+    if not isinstance(labels, Dataset):
+        labels = read_for(labels, settings, one)
+    if not isinstance(predictions, Dataset | None):
+        scored = replace(reading, scores=True, score=0.0)
+        predictions = read_other(predictions, settings, scored)
+    return audit_with(labels, predictions, settings)
 
 
 def _is_list(path: Path, reading: Reading) -> bool:
@@ -123,15 +119,6 @@ def _is_list(path: Path, reading: Reading) -> bool:
         return path.is_file()
     is_coco = format_of(path, reading.choices) is COCO
     return is_coco and head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-
-
-def _read_labels(labels: Files, settings: AgreeSettings, reading: Reading) -> Dataset:
-    one = replace(reading, min_annotators=1, by_files="none", scores=True)
-    return read_for(labels, settings, one)
-
-
-def _read_model(path: AnyPath, settings: AgreeSettings, reading: Reading) -> Dataset:
-    return read_other(Path(path), settings, replace(reading, scores=True, score=0.0))
 
 
 def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
@@ -202,45 +189,28 @@ def _consensus(data: Dataset) -> _Predicted:
 
     Each object has a row for each category that somebody gave; the first one stands for the object.
     """
-    of = data.annotations
-    pairs, _ = candidate_pairs(data, "bbox", _SAME)
-    unit = match(of, pairs, "greedy", _SAME).unit
-    n, n_categories = int(unit.max(initial=-1)) + 1, len(data.category_names)
-    order = np.argsort(unit, kind="stable")
-    first = order[run_starts(unit[order])]
-    asked = np.maximum(data.assigned.sum(1), 1)[of.image[first]]
-    keys, place = compact(unit * n_categories + of.category, n * n_categories)
-    rows, votes = keys // n_categories, np.bincount(place, minlength=len(keys))
-    # The category with most votes comes first.
-    by_votes = np.lexsort((keys, -votes, rows))
-    keys, rows, votes = keys[by_votes], rows[by_votes], votes[by_votes]
-    leads = np.zeros(len(rows), np.bool_)
-    leads[run_starts(rows)] = True
-    drawn = np.bincount(unit, minlength=n)
-    annotations = replace(
-        of.take(first[rows]),
+    votes = votes_of(data).data
+    found = consensus_of(votes, LINK, quorum=1)
+    objects, n = found.objects, len(data.category_names)
+    keys, n_votes = np.unique(found.of * n + votes.annotations.category, return_counts=True)
+    rows, category = np.divmod(keys, n)
+    leads = category == objects.category[rows]
+    annotations = Annotations(
+        id=np.arange(len(rows)),
+        image=objects.image[rows],
         annotator=np.zeros(len(rows), np.int32),
-        category=(keys % n_categories).astype(np.int32),
-        bbox=_medians(of.bbox, unit, n)[rows],
+        category=category.astype(np.int32),
+        bbox=objects.bbox[rows],
+        iscrowd=np.zeros(len(rows), np.bool_),
     )
     one = replace(
-        data, annotations=annotations, annotator_names=("consensus",),
-        assigned=np.ones((len(data.image_names), 1), np.bool_), unlisted=None, repeats=None,
+        data, annotations=annotations, annotator_names=("consensus",), unlisted=None, repeats=None,
+        assigned=np.ones((len(data.image_names), 1), np.bool_),
     )  # fmt: skip
-    score = np.where(leads, drawn[rows] / asked[rows], 0.0)
+    share = n_votes / objects.asked[rows]
+    score = np.where(leads, objects.votes[rows] / objects.asked[rows], 0.0)
     people = count(len(data.annotator_names), "annotator")
-    return _Predicted(one, score, votes / asked[rows], votes=True, basis=f"the votes of {people}")
-
-
-def _medians(bbox: FloatArray, unit: IndexArray, n: int) -> FloatArray:
-    """Return the median of each side of the boxes of each unit."""
-    size = np.bincount(unit, minlength=n)
-    start = np.cumsum(size) - size
-    result = np.empty((n, 4))
-    for side in range(4):
-        values = bbox[np.lexsort((bbox[:, side], unit)), side]
-        result[:, side] = (values[start + (size - 1) // 2] + values[start + size // 2]) / 2
-    return result
+    return _Predicted(one, score, share, votes=True, basis=f"the votes of {people}")
 
 
 class _Sides(NamedTuple):

@@ -38,7 +38,7 @@ from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import Data, read_for
 
 _MOST_NAMED = 3
 
@@ -414,8 +414,8 @@ def read_reference(
     return read_other(Path(reference), settings, reading)
 
 
-def read_other(path: Path, settings: AgreeSettings, reading: Reading) -> Dataset:
-    """Return the data set of a file or folder to compare annotators with."""
+def read_other(source: Data, settings: AgreeSettings, reading: Reading) -> Dataset:
+    """Return a data set to compare annotators with."""
     # These settings apply to the files of the annotators only.
     own = msgspec.structs.replace(
         settings,
@@ -428,6 +428,6 @@ def read_other(path: Path, settings: AgreeSettings, reading: Reading) -> Dataset
         tracks=False,
     )
     unnamed = replace(reading, predictions=None, truth=None, min_annotators=1, by_files="any")
-    found = read_for(path, own, unnamed)
+    found = read_for(source, own, unnamed)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
     return replace(found, category_names=names)
