@@ -142,11 +142,13 @@ class Truth:
 
 
 def average_precision(hits: Array, n: int) -> float:
+    """Return the sum of the precision at each hit, by the number of errors."""
     precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
     return float((precision * hits).sum() / n) if n else float("nan")
 
 
 def written(folder: Path, case: Case) -> list[Path]:
+    """Write the labels and the predictions, and return their paths."""
     paths = []
     for name in ("labels", "predictions"):
         paths.append(folder / f"{name}.json")
@@ -174,6 +176,7 @@ class Pair(NamedTuple):
 
 
 def pairs(case: Case) -> list[Pair]:
+    """Return the labels and the predictions of each image."""
     names = {each["id"]: each["file_name"] for each in case.labels["images"]}
     results = case.predictions
     if not isinstance(results, list):
@@ -208,15 +211,18 @@ def objectlab(case: Case) -> dict[str, list[Place]]:
     classes = sorted(each["id"] for each in case.labels["categories"])
     labels, predictions, kept = [], [], []
     for pair in pairs(case):
-        edges = [np.array([[x, y, x + w, y + h] for x, y, w, h in (each["bbox"] for each in some)],
-                          float).reshape(-1, 4) for some in (pair.labels, pair.predictions)]  # fmt: skip
+        edges, model = ([[x, y, x + w, y + h] for x, y, w, h in (each["bbox"] for each in some)]
+                        for some in (pair.labels, pair.predictions))  # fmt: skip
         number = np.array([classes.index(each["category_id"]) for each in pair.labels], int)
-        labels.append({"bboxes": edges[0], "labels": number})
-        rows = [np.array([[*edge, each["score"]] for edge, each in zip(edges[1], pair.predictions,
-                strict=True) if each["category_id"] == name]).reshape(-1, 5) for name in classes]  # fmt: skip
+        labels.append({"bboxes": np.array(edges, float).reshape(-1, 4), "labels": number})
         order = [place for name in classes for place, each in enumerate(pair.predictions)
                  if each["category_id"] == name]  # fmt: skip
-        predictions.append(np.array(rows + [None], object)[:-1])
+        rows = np.empty(len(classes), object)
+        for place, name in enumerate(classes):
+            both = zip(model, pair.predictions, strict=True)
+            own = [[*edge, one["score"]] for edge, one in both if one["category_id"] == name]
+            rows[place] = np.array(own, float).reshape(-1, 5)
+        predictions.append(rows)
         kept.append([pair.predictions[place] for place in order])
     found: dict[str, list[Place]] = {kind: [] for kind in (MISSING, PLACE, CLASS)}
     given = {"labels": labels, "predictions": predictions}
@@ -267,6 +273,7 @@ def hotcoco_errors(case: Case) -> dict[str, list[Place]]:
 
 
 def kitti(folder: Path) -> list[Case]:
+    """Return the labels of KITTI, a detector, and objects that half of several people saw."""
     labels, predictions, truth = (
         json.loads((folder / f"kitti_{name}.json").read_text("utf-8"))
         for name in ("labels", "predictions", "truth")
@@ -356,6 +363,7 @@ def bootstrap(cases: list[Case], one: Judged, other: Judged, draws: int) -> tupl
 
 
 def line(name: str, judged_: Judged, of: str = "") -> None:
+    """Print a row of a table."""
     hits = judged_.hits
     reached = average_precision(hits, int(hits.sum())) if hits.any() else float("nan")
     print(f"| {name} | {of} | {average_precision(hits, judged_.n):.3f} | {reached:.3f} | "
@@ -363,9 +371,9 @@ def line(name: str, judged_: Judged, of: str = "") -> None:
 
 
 def head(title: str) -> None:
-    print(
-        f"\n{title}\n\n| list | kind | AP over all errors | over those in the list | P@100 | errors |"
-    )
+    """Print the head of a table."""
+    print(f"\n{title}\n")
+    print("| list | kind | AP over all errors | over those in the list | P@100 | errors |")
     print("| --- | --- | --- | --- | --- | --- |")
 
 
@@ -391,12 +399,14 @@ def detector(cases: list[Case], title: str, draws: int) -> None:
                 if any(each.get(kind) for each in own):
                     line(name, judged(cases, [each[kind] for each in own], (kind,), kind), kind)
     if draws:
-        for what, ends in zip(("AP", "P@100"), bootstrap(
-                cases, best, judged(cases, plain, (MISSING,), "all"), draws), strict=True):  # fmt: skip
+        other = judged(cases, plain, (MISSING,), "all")
+        found = bootstrap(cases, best, other, draws)
+        for what, ends in zip(("AP", "P@100"), found, strict=True):
             print(f"\nDifference of {what} to the plain score: [{ends[0]:.3f}, {ends[1]:.3f}]")
 
 
 def peer_lists(cases: list[Case]) -> dict[str, list[dict[str, list[Place]]]]:
+    """Return the lists of other tools, of each case by kind."""
     found = {}
     for name, of in (
         ("ObjectLab (cleanlab)", objectlab),
@@ -457,8 +467,8 @@ def planted(truth: Record, seed: int, quality: tuple[float, float, float]) -> Ca
                     (("width", w), ("height", h)))  # fmt: skip
             if of is labels:
                 number += 1
-                labels.append({"id": number, "image_id": image["id"], "category_id": model["category_id"],
-                               "bbox": [x, y, w, h]})  # fmt: skip
+                plain = {"image_id": image["id"], "category_id": model["category_id"]}
+                labels.append(plain | {"id": number, "bbox": [x, y, w, h]})
             else:
                 results.append(
                     (image["id"], model["category_id"], np.array([x, y, w, h]), rng.beta(2, 4))

@@ -31,7 +31,7 @@ _OPTIONS = options(
     *READING, "config",
     option_of("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
-    "out", "force", "raw_csv",
+    "out", "send_back", "to", "force", "raw_csv",
 )  # fmt: skip
 
 
@@ -47,6 +47,8 @@ def audit(
     config: str | None,
     top: int | None,
     out: Path | None,
+    send_back: Path | None,
+    to: str | None,
     force: bool,
     raw_csv: bool,
     quiet: bool,
@@ -66,7 +68,7 @@ def audit(
     \b
     Exit code 0: audited. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show, tracking
+    from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.pipelines.audit import audit_files
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.report.result_files import check_folder
@@ -81,11 +83,17 @@ def audit(
     settings = agree_settings(config, given)
     if out is not None:
         check_folder(out, force=force)
+    if (send_back is None) != (to is None):
+        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
+    if send_back is not None:
+        from bboxqa.pipelines.send_back import check_send_back
+
+        check_send_back(send_back, str(to), (*paths, predictions), force=force)
     with tracking() as progress:
         reading = replace(AS_COMPARED, digest=bool(out), choices=choices, progress=progress)
         result = audit_files(paths, predictions, settings, reading)
     if top is not None:
-        result = replace(result, suspects=result.suspects.head(top))
+        result = result.head(top)
     written = []
     if out is not None:
         from bboxqa.formats.sources import files_read
@@ -94,8 +102,19 @@ def audit(
         kept = files_read([*paths, predictions, config])
         write_audit(result, out, raw_csv=raw_csv, kept=kept)
         written.append(out)
-    more = {"next_step": _next_step(paths, predictions, out)} if output_format == "text" else {}
+    notes: list[str] = []
+    next_step = _next_step(paths, predictions, out)
+    if send_back is not None:
+        from bboxqa.pipelines.audit_review import review_of
+        from bboxqa.pipelines.send_back import send
+
+        document, items = review_of(result)
+        notes = send(document, items, result.settings, result.reading, send_back, str(to))
+        written.append(send_back)
+        next_step = _how_to_accept(paths, send_back)
+    more = {"next_step": next_step} if output_format == "text" else {}
     show(AUDIT_VIEWS, result, output_format, written, quiet=quiet, **more)
+    show_notes(notes)
     return 0
 
 
@@ -107,3 +126,14 @@ def _next_step(paths: tuple[Path, ...], predictions: Path | None, out: Path | No
     given += ["--predictions", str(predictions)]
     more = "--out audit/" if out is None else "--send-back review/ --to cvat"
     return f"{shlex.join(given)} {more}"
+
+
+def _how_to_accept(paths: tuple[Path, ...], folder: Path) -> str:
+    """Return what to type when the places that were sent back are done."""
+    from bboxqa.formats.registry import format_of
+
+    original, first = str(paths[0]), ""
+    if len(paths) > 1 or not paths[0].is_file() or format_of(paths[0]).name != "coco":
+        original = "original.json"
+        first = f"bboxqa convert {shlex.join(map(str, paths))} {original} --to coco; "
+    return f"{first}{shlex.join(['bboxqa', 'accept', original, str(folder), '-o', 'NEW.json'])}"

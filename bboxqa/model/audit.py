@@ -1,7 +1,8 @@
 """The result of an audit: places to look at, the most suspicious first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeSettings
@@ -19,6 +20,8 @@ class AuditResult:
     """A row for each place, the most suspicious first: rank, kind, image, label (its id),
     prediction (its position in the file, from 0), x, y, width and height of what to look at,
     category, suggested (by the model), score (from 0 to 1) and reason."""
+    rows: IndexArray
+    """(S,) int64. The annotation of `labels` of each place; -1 for none."""
     kinds: Table
     """A row for each kind: n_worth_a_look, with a score of 0.5 or more; n, of all; and expected,
     how many of the first are errors at most, NaN where unknown."""
@@ -35,6 +38,10 @@ class AuditResult:
     version: str
     notes: tuple[str, ...] = ()
     reading: Choices = NO_CHOICES
+
+    def head(self, n: int) -> "AuditResult":
+        """Return the result with its `n` most suspicious places only."""
+        return replace(self, suspects=self.suspects.head(n), rows=self.rows[:n])
 
     def __repr__(self) -> str:
         worth = int(self.kinds["n_worth_a_look"].sum())

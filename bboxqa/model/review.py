@@ -18,6 +18,9 @@ class ReviewItem:
     """The annotation among those of the document; -1 if the annotator drew nothing."""
     place: int
     """The image among those of the document."""
+    suggested: int = -1
+    """The annotation among those of the document that a model suggests for what is missing; it is
+    accepted if it is not deleted. -1 for none."""
 
 
 class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -322,8 +322,10 @@ def _result(
         "n": n_worth[images].astype(np.int64),
         "total": total[images],
     }
+    rows = found.label if sides is None else np.append(sides.row, -1)[found.label]
     return AuditResult(
-        suspects=_table(labels, found, both, sides),
+        suspects=_table(labels, found, both, sides, rows),
+        rows=rows,
         kinds=Table({**kinds, "n_worth_a_look": number[0], "n": number[1], "expected": expected}),
         images=Table(of_images),
         labels=labels,
@@ -337,10 +339,11 @@ def _result(
     )
 
 
-def _table(labels: Dataset, found: Suspects, both: Dataset, sides: _Sides | None) -> Table:
+def _table(
+    labels: Dataset, found: Suspects, both: Dataset, sides: _Sides | None, row: IndexArray
+) -> Table:
     """Return the table of suspects."""
     n = len(found)
-    row = found.label if sides is None else np.append(sides.row, -1)[found.label]
     place = np.full(n, -1) if sides is None else np.append(sides.place, -1)[found.prediction]
     code, ids = np.full(n, -1, np.int32), np.flatnonzero(row >= 0)
     code[ids] = np.arange(len(ids))

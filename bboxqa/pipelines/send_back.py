@@ -140,7 +140,12 @@ def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str)
     return {
         "images": [images[place] | asked | {"gain": total} for place, total in gain.items()],
         "categories": document["categories"],
-        "annotations": [annotations[i.row] | {"annotator": person} for i in items if i.row >= 0],
+        "annotations": [
+            annotations[row] | {"annotator": person}
+            for each in items
+            for row in (each.row, each.suggested)
+            if row >= 0
+        ],
     }
 
 
@@ -155,8 +160,9 @@ def _write(part: Record, target: Path, to: str, choices: Choices) -> list[str]:
         found = convert_with(source, sent, settings, choices)
         # Formats of folders have one for each annotator.
         shutil.move(next(out.iterdir()) if out.is_dir() else out, target)
-    # The lists have gains and reasons.
-    lost = (each for each in found.losses if not each.what.endswith(("'gain'", "'reason'")))
+    # The lists have gains, which are the scores of an audit, and reasons.
+    listed = ("'gain'", "'reason'", "'score'")
+    lost = (each for each in found.losses if not each.what.endswith(listed))
     return [f"{each.what} {each.how}: {each.why}" for each in lost]
 
 

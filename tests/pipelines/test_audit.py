@@ -315,3 +315,25 @@ def test_command(files, tmp_path):
     assert len(shown["suspects"]) == 6
     assert "--predictions RESULTS" in run("audit", labels).stdout
     assert run("audit").returncode == 2
+
+
+@pytest.mark.parametrize("to", ["cvat", "label-studio", "coco"])
+def test_sent_back_and_accepted(files, tmp_path, to):
+    """Labels that stay as they are change nothing; what a model suggests is added if it is kept."""
+    labels, model = files
+    review, new = tmp_path / "review", tmp_path / "new.json"
+    command = ["audit", labels, "--predictions", model, "--send-back", review, "--to", to]
+    found = run(*command)
+    assert found.returncode == 0
+    assert f"bboxqa accept {labels} {review} -o NEW.json" in found.stdout
+    sent = (review / "sent.csv").read_text("utf-8").splitlines()
+    assert [row.split(": ")[0].rpartition(",")[2].strip('"') for row in sent[1:]] == [
+        "spurious", "class", "twice", "place", "missing",
+    ]  # fmt: skip
+    assert run("accept", labels, review, "-o", new).returncode == 0
+    before, after = (json.loads(each.read_text("utf-8"))["annotations"] for each in (labels, new))
+    assert after[: len(before)] == before
+    (added,) = after[len(before) :]
+    assert (added["image_id"], added["category_id"], added["bbox"]) == (1, 1, LOST)
+    assert run(*command).returncode == 2
+    assert run("audit", labels, "--send-back", review).returncode == 2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.memory import gc_paused
@@ -40,6 +40,17 @@ class SourceRecord(NamedTuple):
 
     annotation: Record
     image: Record
+
+
+class Queued(NamedTuple):
+    """The part of a `ReviewQueue` that a document needs."""
+
+    annotations: IndexArray
+    """(R,) int64. In the order of the data."""
+    reasons: tuple[str, ...]
+    gains: FloatArray
+    gain_of_image: FloatArray
+    """(I,) float64."""
 
 
 @gc_paused()
@@ -102,7 +113,7 @@ def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> Sourc
     return next((record for file, record in found if is_own(file, record)), found[0][1])
 
 
-def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
+def review_document(data: Dataset, queue: ReviewQueue | Queued) -> dict[str, Any]:
     """Return a COCO document of the annotations to review and their images.
 
     Records keep all keys of the files. Added are "reason", "gain" (how much agreement would gain if
