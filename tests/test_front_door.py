@@ -176,7 +176,10 @@ def test_a_result_without_figures_says_so(tmp_path):
         each["category_id"] = document["categories"][0]["id"]
     found = bboxqa.agree(document, bootstrap=0)
     found.save(folder)
-    assert "There is no Krippendorff's alpha (" in run("cite", folder).stdout
+    text = run("cite", folder).stdout
+    assert "There is no Krippendorff's alpha (" in text
+    # With one category, all have the same.
+    assert "had the same category" not in text
     assert run("cite", tmp_path / "none").returncode == 2
 
 

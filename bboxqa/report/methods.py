@@ -142,13 +142,12 @@ def _figures(part: Mapping[str, Any], measure: str) -> Iterator[str]:
     yield f"{' and '.join(found)}."
     if part["alpha"] is None:
         yield f"There is no Krippendorff's alpha ({part['alpha_reason']})."
-    if named["share"] is not None:
+    if place["n_pairs"]:
+        near, pairs = _with_interval(place["mean_iou"], place), count(place["n_pairs"], "pair")
+        yield f"The mean {measure} of {pairs} of matched annotations was {near}."
+    if named["share"] is not None and part["largest_category"]["share"] != 1:
         same = _with_interval(named["share"], {"interval": named["share_interval"]})
-        near = _with_interval(place["mean_iou"], place)
-        yield (
-            f"A share of {same} of {count(place['n_pairs'], 'matched pair')} of annotations had "
-            f"the same category; their mean {measure} was {near}."
-        )
+        yield f"A share of {same} of these pairs had the same category."
 
 
 def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
@@ -160,6 +159,8 @@ def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterato
         f"Two annotations could match from {threshold} (similarity {summary['similarity']}) on"
         f"{first}."
     )
+    if summary["similarity"] == "keypoints":
+        yield f"Sigmas of key points were {settings.get('sigmas') or 'those of COCO'}."
     if summary["n_crowd"]:
         yield f"Annotations of crowds ({summary['n_crowd']:,}) were left out."
     if settings.get("category_map"):
