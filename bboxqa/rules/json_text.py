@@ -158,6 +158,8 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
     expected = "an object with images, annotations and categories"
     if reading.is_results and not len(document.annotations):
         what, expected = "an empty list", f"results with image_id and score, or {expected}"
+    elif is_list:
+        expected += "; or rows of a table: --columns image=NAME,x=NAME,…"
     message = f"top level is {what}; expected {expected}"
     yield Defect(message, expected=expected)
 

@@ -24,6 +24,11 @@ from bboxqa.formats.tables.rows import (
 )
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
+# The keys of results of COCO, or of a list of its annotations alone, which are no table.
+_OF_RESULTS = {
+    "id", "image_id", "category_id", "bbox", "segmentation", "keypoints", "num_keypoints", "area",
+    "iscrowd", "score",
+}  # fmt: skip
 _BETWEEN = re.compile(r"[\s,]*")
 
 
@@ -54,8 +59,7 @@ def header_of(head: bytes) -> list[str]:
     first = next((line for line in lines if line.strip()), "")
     if first.lstrip().startswith("["):
         found = list(dict.fromkeys(name for row in _first_rows("\n".join(lines)) for name in row))
-        # A list with COCO's keys is one of results without a score, or of annotations.
-        return [] if {"image_id", "category_id"} <= {*found} else found
+        return [] if {"image_id", "category_id"} <= {*found} <= _OF_RESULTS else found
     if first.lstrip().startswith("{"):
         return list(dict.fromkeys(name for line in lines for name in _keys(line)))
     try:

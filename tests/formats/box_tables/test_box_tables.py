@@ -314,6 +314,13 @@ def test_a_row_of_a_list_is_found_at_its_line(tmp_path):
     assert found == [("T001", 4)]
 
 
+def test_a_list_with_keys_of_coco_is_a_table_where_it_names_people(tmp_path):
+    path = tmp_path / "a.json"
+    rows = [{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4], "annotator": "ann"}]
+    path.write_text(json.dumps(rows))
+    assert format_of(path).name == "table"
+
+
 @pytest.mark.parametrize(
     "text", ['[{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}]', "[]", "[7]", '[{"a": ']
 )
