@@ -221,3 +221,23 @@ def test_errors_name_arguments_of_python(tmp_path):
 )  # fmt: skip
 def test_options_become_arguments(text, expected):
     assert in_python(text) == expected
+
+
+def test_help_shows_first_what_most_people_need():
+    first, also = run("--help").stdout.split("\nCommands:\n")[1].split("\nAlso:\n")
+    names = [re.findall(r"^  (\w+)  ", part, re.MULTILINE) for part in (first, also)]
+    assert names == [
+        [
+            "validate",
+            "agree",
+            "audit",
+            "consensus",
+            "compare",
+            "convert",
+            "draw",
+            "report",
+            "batch",
+            "plan",
+        ],
+        ["accept", "cite", "stats", "segments", "simulate", "example", "explain"],
+    ]
