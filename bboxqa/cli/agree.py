@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from bboxqa.report.pages.page_file import PageTarget
 
 
+TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
+"""The formats of tools that objects can be sent back to; naming them loads no writer."""
+
+
 @click.command(cls=Command)
 @files_argument()
 @options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
@@ -149,11 +153,9 @@ def _tool_of(source: Any) -> str:
     """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
     from bboxqa.formats.registry import format_of, short_name
     from bboxqa.formats.sources import paths_in
-    from bboxqa.formats.writers import names
 
     found = {short_name(format_of(Path(each))) for each in paths_in(source)}
-    tools = found & {*names()} - {"coco", "csv", "parquet"}
-    return min(tools) if len(found) == 1 and tools else "cvat"
+    return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
 
 
 def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:

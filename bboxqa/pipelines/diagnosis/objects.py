@@ -88,6 +88,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
     weight = np.inf
+    unknown = ", unknown who is right" if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_NAMED].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []
@@ -108,7 +109,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             yield _of_caller(of, who[0], both, weight)
         else:
             values = {"first": both[0], "second": both[1], "n": n, "gain": more}
-            values["above_all"] = above_all(who)
+            values["above_all"] = above_all(who) or unknown
             # Without the table, nobody may be named.
             shares = {name: _explained(of, name, both) for name in of.names if named}
             values["explained"] = shares
