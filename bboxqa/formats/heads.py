@@ -108,9 +108,15 @@ _SIGNATURES = tuple(
          "JSON of CreateML", _EXPORT),
         ("CVAT backup", _JSON, rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
          "JSON of a CVAT backup", "In CVAT, export the task or job as CVAT for images 1.1."),
-        ("Labelbox", _JSON,
-         rb'(?:\[\s*)?\{(?:\s*"data_row"\s*:\s*\{|(?=.*"Labeled Data"\s*:).*"Label"\s*:)',
-         "JSON of Labelbox", "Convert it to COCO JSON first."),
+        ("Labelbox", _JSON, rb'(?:\[\s*)?\{\s*"data_row"\s*:\s*\{', "JSON of Labelbox", _MEASURED),
+        ("Labelbox v1", _JSON, rb'(?:\[\s*)?\{(?=.*"Labeled Data"\s*:).*"Label"\s*:',
+         "JSON of Labelbox's first export", "Export it again as NDJSON (export v2)."),
+        (
+            "SageMaker", _JSON, (rb'\{(?:(?=.*"source-ref"\s*:)(?=.*"groundtruth/)'
+            rb'|\s*"answers"\s*:\s*\[.*"answerContent"\s*:)'
+            rb'|\[\s*\{(?=.*"annotationData"\s*:).*"dataObject"\s*:'),
+            "JSON of SageMaker Ground Truth", _MEASURED,
+        ),
         (
             # An image embedded before the shapes may be larger than the examined beginning.
             "LabelMe", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"shapes"\s*:\s*\[)'

@@ -44,6 +44,7 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
+_SERVICES = ("sagemaker", "labelbox", "zooniverse")
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -155,11 +156,12 @@ def _format(
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
     folder = "box_tables" if name == "table" else name.replace("-", "_")
+    place = f"services.reader:{name}" if name in _SERVICES else f"{folder}.reader:translate"
     return translated_format(
         name,
         suffixes,
         recognises,
-        f"bboxqa.formats.{folder}.reader:translate",
+        f"bboxqa.formats.{place}",
         recognises_folder=recognises_folder,
         folders_in_parts=None if folders is None else folders.folders_in_parts,
     )
@@ -175,6 +177,19 @@ def _text(
     return _format(name, ends, partial(_recognises, kind, ends), recognises_folder)
 
 
+def _is_sagemaker(folder: Path) -> bool:
+    """Return whether a folder has the answers of workers, as Ground Truth arranges them."""
+    inside = (folder / each for each in ("", "worker-response", "annotations/worker-response"))
+    homes = [each for each in inside if (each / "iteration-1").is_dir()]
+    homes += [folder] if folder.name.startswith("iteration-") else []
+    first = next((file for home in homes for file in home.rglob("*.json")), None)
+    return first is not None and begins("SageMaker", head_of(first))
+
+
+def _is_zooniverse(path: Path) -> bool:
+    return head_of(path).removeprefix(b"\xef\xbb\xbf").startswith(b"classification_id,user_name,")
+
+
 _BUILT_IN = (
     COCO,
     COCO_ARCHIVE,
@@ -186,6 +201,9 @@ _BUILT_IN = (
     _text("via", "VIA", (".json", ".csv")),
     _text("darwin", "Darwin", recognises_folder=_is_darwin),
     _text("datumaro", "Datumaro", recognises_folder=_is_datumaro),
+    _text("sagemaker", "SageMaker", (".manifest", ".json", ".jsonl"), _is_sagemaker),
+    _text("labelbox", "Labelbox", (".ndjson", ".json", ".jsonl")),
+    _format("zooniverse", (".csv",), _is_zooniverse),
     _format("table", TABLES, _is_table),
     _format("voc", (), partial(_recognises, "VOC", ".xml"), folders=_VOC),
     _format("labelme", (), partial(_recognises, "LabelMe", ".json"), folders=_LABELME),
@@ -206,7 +224,8 @@ _TITLES = {
     "coco": "COCO JSON", "coco-archive": "COCO JSON", "label-studio": "Label Studio",
     "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
     "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
-    "labelme": "LabelMe",
+    "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth", "labelbox": "Labelbox",
+    "zooniverse": "Zooniverse",
 }  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""

@@ -191,7 +191,7 @@ def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> 
     return (each for each in members if each.name.lower().endswith(suffixes) or not each.name)
 
 
-def members_like(path: Path, kind: str, suffix: str) -> list[Member]:
+def members_like(path: Path, kind: str, suffix: str | tuple[str, ...]) -> list[Member]:
     """Return the files of a source that have a suffix and begin like a kind of text."""
     # In an archive with images, only named files are opened.
     named = members_with(readable_members(path), suffix)

@@ -212,14 +212,12 @@ def test_an_address_of_a_store_is_one(tmp_path, command):
 
 BACKUP = [{"version": 0, "tags": [], "shapes": [{"type": "rectangle"}], "tracks": []}]
 LABELBOX = [{"ID": "c1", "Labeled Data": "https://a.example/a.png", "Label": {"objects": []}}]
-ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
 
 
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
-        ("a.json", json.dumps(LABELBOX), "JSON of Labelbox"),
-        ("a.ndjson", json.dumps(ROW) + "\n" + json.dumps(ROW) + "\n", "JSON of Labelbox"),
+        ("a.json", json.dumps(LABELBOX), "JSON of Labelbox's first export"),
         ("annotations.json", json.dumps(BACKUP), "JSON of a CVAT backup"),
         ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file, text"),
     ],

@@ -1,0 +1,279 @@
+"""Reading exports of labelling services: SageMaker Ground Truth, Labelbox and Zooniverse."""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
+from bboxqa.formats.document import Record, Where
+from bboxqa.formats.heads import HEAD, is_lines
+from bboxqa.formats.member import Member, is_picture
+from bboxqa.formats.opening import decoded
+from bboxqa.formats.source import members_like, members_of, only_file
+from bboxqa.formats.tables.rows import Delimited
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import NOT_JSON, json_of, json_problem
+from bboxqa.formats.translation.untrusted import (
+    ValueProblemError,
+    items,
+    mapping,
+    number_of,
+    numbers_of,
+    plain_text,
+    points_of,
+)
+
+_BOX = ("left", "top", "width", "height")
+_DRAWN = ("boundingBoxes", "polygons")
+_APART = {"line": "polyline", "point": "key point", "mask": "mask", "composite_mask": "mask"}
+_NAMES = ("filename", "file_name", "image_name", "image", "file", "name")
+"""Keys by which projects of Zooniverse name the image of a subject, the best first."""
+_NOTES = (
+    ("unlabelled", "image", "left out: the manifest has no labels of it"),
+    ("other", "answer", "left out: neither boxes nor polygons of the first frame"),
+    ("earlier", "label", "of earlier jobs left out: the last job counts"),
+    ("again", "label", "left out: by someone who had labelled the image before"),
+)
+_LONGEST_CELL = 1 << 26
+_Object = dict[str, Any]
+
+
+class _Images:
+    """Adds images, the people asked about them, and their objects."""
+
+    def __init__(self, into: Collector, shape_of: Callable[[_Object], Record]) -> None:
+        self._into, self._shape_of = into, shape_of
+        self._names: dict[str, str] = {}
+        self._done: set[tuple[int, str]] = set()
+
+    def image(self, key: str, name: str, size: _Object, where: Where) -> Record:
+        """Return the record of an image; a second one of a name is named with its key as well."""
+        image = self._into.image(key, where)
+        if "file_name" not in image:
+            known = self._names.setdefault(name or key, key)
+            image["file_name"] = name or key if known == key else f"{name} ({key})"
+        self._into.size(image, name, [size.get("width"), size.get("height")], where)
+        return image
+
+    def add(
+        self, image: Record, who: str, objects: Iterable[tuple[object, _Object]], where: Where
+    ) -> None:
+        """Add the labels and values of objects of a person, unless that person drew before."""
+        into, label = self._into, one_line(image["file_name"])
+        if who:
+            into.ask(image, who)
+            if (image["id"], who) in self._done:
+                into.tally["again"] += 1
+                problem = f"{one_line(who)} labelled {label} again; the first counts"
+                into.defect("T007", problem, where)
+                return
+            self._done.add((image["id"], who))
+        for number, (name, given) in enumerate(objects, start=1):
+            named = f"{label}, object {number}"
+            try:
+                record = into.boxed(self._shape_of(given))
+            except ValueProblemError as error:
+                into.refuse(named, error, where)
+                continue
+            own = plain_text(given.get("feature_id")) or named
+            record = {**record, "image_id": image["id"], "own_id": own}
+            record |= {"annotator": who} if who else {}
+            into.labelled(record, plain_text(name), where, f"{named}: has no label")
+
+
+def _objects_of(member: Member, into: Collector) -> Iterator[tuple[Where, _Object]]:
+    """Yield the objects of JSON Lines or of a list, or the only one; what is none is a defect."""
+    text = member.text()
+    if not is_lines(text[:HEAD]):
+        found = json_of(member, into)
+        is_list = isinstance(found, list)
+        for place, each in enumerate(found if is_list else [found]):
+            yield Where(member.name, f"/{place}" if is_list else ""), mapping(each)
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        where = Where(member.name, number)
+        try:
+            if line.strip():
+                yield where, mapping(msgspec.json.decode(line))
+        except NOT_JSON as error:
+            into.defect("T001", f"line {number}: {json_problem(line, error)}", where)
+
+
+def _path_of(address: str) -> str:
+    """Return the path in an address, by which an image is named.
+
+    Examples
+    --------
+    >>> _path_of("s3://bucket/day/a.jpg"), _path_of("a b.jpg")
+    ('day/a.jpg', 'a b.jpg')
+    """
+    return urlsplit(address).path.lstrip("/") if "://" in address else address
+
+
+def sagemaker(path: Path, into: Collector) -> None:
+    """Translate answers of workers, as Ground Truth keeps them, or manifests of merged labels."""
+    into.title, into.named_by = "SageMaker Ground Truth", "workerId"
+    into.advice = "Manifests and answers of jobs of bounding boxes or polygons are read."
+    images = _Images(into, _shape_of_ground_truth)
+    types: set[str] = set()
+    for member in members_like(path, "SageMaker", (".manifest", ".json", ".jsonl")):
+        for where, given in _objects_of(member, into):
+            if "answers" in given:
+                name = member.folder or PurePosixPath(member.shown).parent.name
+                _add_answers(images, into, name, given["answers"], where)
+            elif "dataObject" in given:
+                name = _path_of(plain_text(mapping(given["dataObject"]).get("s3Uri")))
+                _add_answers(images, into, name, given.get("annotations"), where)
+            else:
+                types |= _add_line(images, into, given, where)
+    if not into.images:
+        found = f"its labels are of {', '.join(sorted(types))}" if types else "nothing is labelled"
+        raise DatasetError([f"{path}: has no boxes of Ground Truth: {found}"], into.advice)
+    into.count(_NOTES)
+
+
+def _add_answers(
+    images: _Images, into: Collector, name: str, answers: object, where: Where
+) -> None:
+    """Add the answers of workers about one image."""
+    for answer in map(mapping, items(answers)):
+        content = answer.get("answerContent", mapping(answer.get("annotationData")).get("content"))
+        if isinstance(content, str):
+            with suppress(*NOT_JSON):
+                content = msgspec.json.decode(content)
+        # The name of the form element is that of the job's template.
+        forms = map(mapping, mapping(content).values())
+        form = next((each for each in forms if not each.keys().isdisjoint(_DRAWN)), None)
+        if form is None:
+            into.tally["other"] += 1
+            continue
+        image = images.image(name, name, mapping(form.get("inputImageProperties")), where)
+        drawn = [mapping(each) for key in _DRAWN for each in items(form.get(key))]
+        who = plain_text(answer.get("workerId"))
+        images.add(image, who, [(each.get("label"), each) for each in drawn], where)
+
+
+def _add_line(images: _Images, into: Collector, given: _Object, where: Where) -> set[str]:
+    """Add the labels of a line of a manifest; return the types of labels that are not boxes."""
+    end = "-metadata"
+    about = {key.removesuffix(end): mapping(given[key]) for key in given if key.endswith(end)}
+    types = {key: plain_text(each.get("type")) for key, each in about.items()}
+    jobs = [key for key, each in types.items() if each == "groundtruth/object-detection"]
+    if not jobs:
+        into.tally["unlabelled"] += not types
+        return {*types.values()}
+    # Adjustment jobs add their labels behind those that they adjust.
+    into.tally["earlier"] += len(jobs) - 1
+    labels, names = mapping(given.get(jobs[-1])), mapping(about[jobs[-1]].get("class-map"))
+    size = mapping(next(iter(items(labels.get("image_size"))), None))
+    reference = plain_text(given.get("source-ref"))
+    image = images.image(reference, _path_of(reference), size, where)
+    drawn = map(mapping, items(labels.get("annotations")))
+    images.add(image, "", [(names.get(str(each.get("class_id"))), each) for each in drawn], where)
+    return set()
+
+
+def _shape_of_ground_truth(given: _Object) -> Record:
+    if "vertices" in given:
+        return shapes.outlined(points_of(given["vertices"], "vertices", least=3))
+    return {"bbox": numbers_of(given, _BOX)}
+
+
+def labelbox(path: Path, into: Collector) -> None:
+    """Translate an export of Labelbox, with a data row in each line."""
+    into.title, into.named_by = "Labelbox NDJSON", "created_by of labels"
+    into.advice = "Boxes and polygons of images are read."
+    images = _Images(into, _shape_of_labelbox)
+    members = members_like(path, "Labelbox", (".ndjson", ".json", ".jsonl"))
+    for where, given in _objects_of(only_file(path, members, "Labelbox"), into):
+        row = mapping(given.get("data_row"))
+        keys = ("external_id", "global_key", "row_data")
+        names = [_path_of(name) for key in keys if (name := plain_text(row.get(key)))]
+        name = next(filter(is_picture, names), names[0] if names else "")
+        size = mapping(given.get("media_attributes"))
+        image = images.image(plain_text(row.get("id")) or name, name, size, where)
+        for project in map(mapping, mapping(given.get("projects")).values()):
+            for label in map(mapping, items(project.get("labels"))):
+                who = plain_text(mapping(label.get("label_details")).get("created_by"))
+                drawn = map(mapping, items(mapping(label.get("annotations")).get("objects")))
+                images.add(image, who, [(each.get("name"), each) for each in drawn], where)
+    into.count(_NOTES)
+
+
+def _shape_of_labelbox(given: _Object) -> Record:
+    """Return a box or an outline; others are kept apart, also masks, which are at an address."""
+    if "polygon" in given:
+        return shapes.outlined(points_of(given["polygon"], "polygon", least=3))
+    apart = next((each for key, each in _APART.items() if key in given), "")
+    return {"shape": apart} if apart else {"bbox": numbers_of(given.get("bounding_box"), _BOX)}
+
+
+def zooniverse(path: Path, into: Collector) -> None:
+    """Translate the classifications of a project of Zooniverse, which volunteers drew."""
+    into.title, into.named_by = "Zooniverse classifications", "the column 'user_name'"
+    into.advice = "Rectangles in the export of classifications are read."
+    member = only_file(path, [*members_of(path)], "classifications of Zooniverse")
+    table = Delimited(member.shown, decoded(member.shown, member.read()))
+    images = _Images(into, _shape_of_zooniverse)
+    # A cell holds all that a volunteer drew.
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        _add_classifications(images, into, table)
+    finally:
+        csv.field_size_limit(before)
+    into.count(_NOTES)
+
+
+def _add_classifications(images: _Images, into: Collector, table: Delimited) -> None:
+    for part in table.chunks([*range(len(table.header))]):
+        for at, cells in zip(part.at, zip(*part.columns, strict=True), strict=True):
+            where, row = Where("", at), dict(zip(table.header, cells, strict=True))
+            try:
+                _add_classification(images, into, row, where)
+            except NOT_JSON:
+                problem = f"line {at}: metadata, annotations or subject_data is not JSON"
+                into.defect("T001", problem, where)
+
+
+def _add_classification(
+    images: _Images, into: Collector, row: dict[str, str], where: Where
+) -> None:
+    about, tasks, subjects = (
+        msgspec.json.decode(row[key]) for key in ("metadata", "annotations", "subject_data")
+    )
+    subject = mapping(next(iter(mapping(subjects).values()), None))
+    plain = {key.lower().strip("#!/ "): plain_text(value) for key, value in subject.items()}
+    known = (plain[each] for each in _NAMES if plain.get(each))
+    name = next(known, f"subject {row['subject_ids']}")
+    natural = mapping(next(iter(items(mapping(about).get("subject_dimensions"))), None))
+    size = {side: natural.get(f"natural{side.capitalize()}") for side in ("width", "height")}
+    image = images.image(row["subject_ids"], name, size, where)
+    values = (each for task in items(tasks) for each in items(mapping(task).get("value")))
+    drawn = [each for each in map(mapping, values) if {"tool", "toolIndex"} & each.keys()]
+    first = [each for each in drawn if not each.get("frame")]
+    into.tally["other"] += len(drawn) - len(first)
+    said = []
+    for each in first:
+        tool = f"tool {plain_text(each.get('toolIndex', each.get('tool')))}"
+        said.append((plain_text(each.get("tool_label")) or tool, each))
+    images.add(image, row["user_name"], said, where)
+
+
+def _shape_of_zooniverse(given: _Object) -> Record:
+    """Return a rectangle, which newer projects place by its centre; others are kept apart."""
+    if "width" not in given or "height" not in given:
+        return {"shape": "key point" if given.keys() >= {"x", "y"} else "other shape"}
+    corner = ("x_center", "y_center") if "x_center" in given else ("x", "y")
+    x, y, width, height = numbers_of(given, (*corner, "width", "height"))
+    if "x_center" in given:
+        x, y = x - width / 2, y - height / 2
+    angle = number_of(given["angle"], "angle") if given.get("angle") else 0
+    box = [x, y, width, height]
+    return shapes.turned_box(box, angle) if angle else {"bbox": box}
