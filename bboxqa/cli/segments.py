@@ -118,17 +118,9 @@ def _json(tiers: "list[TierAgreement]") -> list[dict[str, Any]]:
 
 
 def _lines(tiers: "list[TierAgreement]") -> "Iterator[str]":
-    from dataclasses import replace
-
     from bboxqa.cli.stats import scale_label
-    from bboxqa.pipelines.ratings.timeline import ON_CRONBACH
+    from bboxqa.pipelines.ratings.timeline import shown_in_text
     from bboxqa.report.stats_views import label_lines, text_lines
 
-    estimates = []
-    for tier in tiers:
-        named = tier.estimates.coefficients.items()
-        coefficients = {name: each for name, each in named if name != "cronbach_alpha"}
-        notes = tuple(each for each in tier.estimates.notes if each not in ON_CRONBACH)
-        estimates.append(replace(tier.estimates, coefficients=coefficients, notes=notes))
-    yield from text_lines(estimates, scale_label)
+    yield from text_lines([shown_in_text(tier.estimates) for tier in tiers], scale_label)
     yield from label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers])

@@ -193,14 +193,12 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         return wrong
 
     suspects = np.flatnonzero(outlined & differ(outline))
-    outline, ring = visible_areas(document, suspects)
+    outline = visible_areas(document, suspects)
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
     wrong = (expected > 0) & differ(expected)
-    wrong[suspects[_explained(document, outline, ring, suspects)]] = False
-    joined = document.once(overlapping_rings)
-    # An area without what rings share is that of a hole, which COCO does not have.
-    wrong[joined.row] |= given[joined.row] < joined.filled - joined.shared / 2
-    expected[joined.row] = joined.filled
+    wrong[suspects[_explained(document, outline, suspects)]] = False
+    joined, filled, _ = document.once(overlapping_rings)
+    expected[joined] = filled
     of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
     # Ten equal areas are a placeholder; others are of outlines that were left out.
@@ -210,7 +208,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         wrong &= ~smaller
     wrong |= given <= 0
     doubtful = _doubtful_areas(document, bare)
-    doubtful[joined.row] = True
+    doubtful[joined] = True
     # An area of 1 is a placeholder, as 0 is, if it is that of all.
     is_set = wrong & ((given != 1) | (given[~np.isnan(given)] != 1).any())
     if is_constant and (bare & ~wrong).sum() < _ENOUGH:
@@ -249,25 +247,21 @@ def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
     return near
 
 
-def _explained(
-    document: Document, outline: FloatArray, ring_area: FloatArray, suspects: IndexArray
-) -> BoolArray:
+def _explained(document: Document, outline: FloatArray, suspects: IndexArray) -> BoolArray:
     """Return which areas are right although the shoelace formula gives another value.
 
     The number of pixels differs from the area of a polygon by up to half its perimeter. Rings may
-    overlap or be holes. For a ring that crosses itself, the formula gives no area.
+    overlap; holes explain nothing, as COCO fills them. For a ring that crosses itself, the formula
+    gives no area.
     """
     rings, given = document.annotations.rings, document.annotations.area[suspects]
-    ring, outline, n = (
-        np.flatnonzero(np.isin(rings.row, suspects)),
-        outline[suspects],
-        len(suspects),
-    )
+    ring, n = np.flatnonzero(np.isin(rings.row, suspects)), len(suspects)
     owner = np.searchsorted(suspects, rings.row[ring])
     slack = sum_by(owner, ring_lengths(rings, ring), n) / 2 + 1
-    largest = np.zeros(n)
-    np.maximum.at(largest, owner, ring_area[ring])
-    lowest = np.where(largest > 0, 2 * largest - outline, outline)
+    joined, filled, _ = document.once(overlapping_rings)
+    lowest = outline.copy()
+    lowest[joined] = np.fmin(filled, outline[joined])
+    lowest, outline = lowest[suspects], outline[suspects]
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
     crossed = np.zeros(n, np.bool_)
     if not explained[owner].all():

@@ -1,7 +1,6 @@
 """D, Q and C010: annotations that are in the file twice, unusual sizes and numbers, and tracks."""
 
 import json
-from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_defect, record_edit, summary
 from bboxqa.rules.base.rule import Defect, hits, rule
 from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.box_overlaps import Overlaps, are_many, first_equal, overlapping
+from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
@@ -31,8 +30,6 @@ _FAR = 6.0
 # A number that a larger share of images has is not unusual.
 _RARE = 0.1
 # Minimum spreads of logarithms, so that small deviations from nearly equal values do not count.
-# Pairs of boxes that are compared at once.
-_PAIRS = 1 << 20
 _MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
 
 
@@ -79,7 +76,9 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
         regions, rows = np.arange(none), document.once(in_equal_boxes)
         regions[rows] = origin.regions_of(rows)
     distinct = first_equal([kind, document.once(outline_numbers)])
-    for left, right in _joined(overlapping(bbox, _drawer(document), distinct, lowest)):
+    found = [*overlapping(bbox, _drawer(document), distinct, lowest)]
+    # All at once, as preparing outlines takes time for each part.
+    for left, right in (map(np.concatenate, zip(*found, strict=True)),) if found else ():
         alike = kind[left] == kind[right]
         kept = left < np.where(alike, same[right], other[right])
         if lowest < threshold:
@@ -91,18 +90,6 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
             alike |= regions[left] == regions[right]
         np.minimum.at(other, right[~alike & kept], left[~alike & kept])
     return _Earlier(*(np.where(each == none, -1, each) for each in (same, other)))
-
-
-def _joined(parts: Iterable[Overlaps]) -> Iterator[Overlaps]:
-    """Yield pairs in parts of about a million, as preparing outlines takes time for each part."""
-    some: list[Overlaps] = []
-    for part in parts:
-        some.append(part)
-        if sum(len(each.left) for each in some) >= _PAIRS:
-            yield Overlaps(*map(np.concatenate, zip(*some, strict=True)))
-            some = []
-    if some:
-        yield Overlaps(*map(np.concatenate, zip(*some, strict=True)))
 
 
 def _drawer(document: Document) -> IndexArray:

@@ -290,23 +290,21 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
 
 def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
     """P010: rings that overlap each other, or lie inside another."""
-    found = document.once(overlapping_rings)
-    far = np.flatnonzero(found.shared > settings.area_tolerance * found.filled + 1)
+    rows, filled, shared = document.once(overlapping_rings)
 
     def says(place: int) -> str:
-        cut_out, is_inside = even_odd_area(document, int(found.row[place]))
-        what, filled, cut = (
-            ("a ring lies inside another", "fills it", "as a hole")
-            if is_inside
-            else ("rings overlap", "joins them", "by the even-odd rule")
-        )
-        return (
-            f"{what}: pycocotools {filled}, {figure(found.filled[place])} px²; {cut}, "
-            f"{figure(cut_out)} px²"
-        )
+        row, area = int(rows[place]), figure(filled[place])
+        cut, own = even_odd_area(document, row), ring_rows(document, row)
+        cut_out = "less" if np.isnan(cut) else f"{figure(cut)} px²"
+        # A ring inside another adds nothing to the largest.
+        if np.isclose(np.abs(document.ring_area[own]).max(), filled[place]):
+            what = "a ring lies inside another: pycocotools fills it"
+            return f"{what}, {area} px²; as a hole, {cut_out}"
+        return f"rings overlap: pycocotools joins them, {area} px²; by the even-odd rule, {cut_out}"
 
-    yield Rows(far, says, "annotations/segmentation", "rings apart", owner=found.row,
-               found=lambda place: float(found.filled[place]))  # fmt: skip
+    far = shared > settings.area_tolerance * filled + 1
+    yield Rows(far, says, "annotations/segmentation", "rings apart", owner=rows,
+               found=lambda place: float(filled[place]))  # fmt: skip
 
 
 def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:

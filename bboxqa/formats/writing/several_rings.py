@@ -1,16 +1,14 @@
 """Outlines of several rings, and masks, for formats that have one ring or a mask for an object."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import count
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.losses import has_other_bounds
-from bboxqa.formats.writing.outlines import Kind, Record, bounds_of, flat_rings, rings_of
+from bboxqa.formats.writing.outlines import Record, bounds_of, flat_rings, rings_of
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.model.shapes.masks import MAX_MASK_PIXELS
 
@@ -26,20 +24,17 @@ def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]
     holds = to_format.holds
     if "holes" in holds or "polygon" not in holds:
         return content, []
-    kinds: tuple[Kind, ...] = ("holes",) if "mask" in holds else ("holes", "mask")
-    images = {each["id"]: each for each in content.images}
-    annotations, number = [], 0
+    are_masks, images = "mask" in holds, {each["id"]: each for each in content.images}
+    kinds, new = ({"holes"} if are_masks else {"holes", "mask"}), dict[int, Record]()
     for each in content.annotations:
-        new = None
         if content.kind_of(each) in kinds:
-            new = (
-                as_mask(each, images[each["image_id"]]) if "mask" in holds else _ring(content, each)
-            )
-        annotations.append(each if new is None else each | new)
-        number += new is not None
-    what = "masks, filled as pycocotools does" if "mask" in holds else "single rings with bridges"
-    outlines = count(number, "outline of several rings", "outlines of several rings")
-    notes = [f"changed: {outlines} or holes became {what} in {to_format.title}"] * (number > 0)
+            image = images[each["image_id"]]
+            if found := as_mask(each, image) if are_masks else _ring(content, each):
+                new[each["id"]] = each | found
+    what, how = ("masks", "filled as by pycocotools") if are_masks else ("rings", "bridged")
+    outlines = count(len(new), "outline of several rings", "outlines of several rings")
+    notes = [f"changed: {outlines} became {what} in {to_format.title}, {how}"] if new else []
+    annotations = [new.get(each["id"], each) for each in content.annotations]
     return replace(content, annotations=annotations), notes
 
 
@@ -63,13 +58,16 @@ def as_mask(annotation: Record, image: Record) -> Record | None:
 
 def _ring(content: Content, annotation: Record) -> Record | None:
     """Return an outline as one ring that passes through all rings; None with too many of them."""
-    is_mask = isinstance(annotation["segmentation"], dict)
-    rings = _of_pixels(content, annotation) if is_mask else _of_polygons(annotation)
-    if not 0 < len(rings) <= _MOST_RINGS:
-        return None
+    import shapely
     from scipy.spatial import cKDTree
+    from shapely.geometry.polygon import orient
 
-    whole = rings.pop()
+    # Outer rings go one way and holes the other, so that their areas add up.
+    polygons = map(orient, _polygons(content, annotation))
+    loops = [each for polygon in polygons for each in shapely.get_rings(polygon).tolist()]
+    if not 0 < len(loops) <= _MOST_RINGS:
+        return None
+    *rings, whole = (shapely.get_coordinates(each)[:-1] for each in loops)
     for ring in reversed(rings):
         # The bridge leads from the nearest points there and back, so that it has no area.
         distance, place = cKDTree(whole).query(ring)
@@ -79,38 +77,23 @@ def _ring(content: Content, annotation: Record) -> Record | None:
     return {"segmentation": [whole.ravel().tolist()]}
 
 
-def _of_polygons(annotation: Record) -> list[FloatArray]:
-    """Return rings that share no area: outer ones clockwise, holes the other way."""
+def _polygons(content: Content, annotation: Record) -> list[Any]:
+    """Return polygons that share no area: of a mask, along the edges of its pixels."""
     import shapely
 
-    whole = shapely.multipolygons(parts := [*map(shapely.polygons, rings_of(annotation))])
+    if isinstance(annotation["segmentation"], dict):
+        from rasterio import Affine
+        from rasterio.features import shapes
+
+        pixels, left, top = content.masks.picture(annotation)
+        moved = {"connectivity": 4, "transform": Affine.translation(left, top)}
+        found = shapes(pixels.astype(np.uint8), mask=pixels, **moved)
+        return [shapely.geometry.shape(each) for each, _ in found]
+    parts = [*map(shapely.polygons, rings_of(annotation))]
+    whole = shapely.multipolygons(parts)
     if not shapely.is_valid(whole):
         if shapely.get_num_coordinates(whole) > _MOST_POINTS:
             return []
         whole = shapely.union_all(shapely.make_valid(parts))
-    polygons = shapely.get_parts(shapely.get_parts(whole))
-    polygons = polygons[shapely.get_dimensions(polygons) == 2]
-    rings = (shapely.get_rings(each) for each in polygons.tolist())
-    return _directed([[shapely.get_coordinates(ring) for ring in each] for each in rings])
-
-
-def _of_pixels(content: Content, annotation: Record) -> list[FloatArray]:
-    """Return the rings along the edges of the pixels of a mask, as `_of_polygons` does."""
-    from rasterio.features import shapes
-
-    pixels, left, top = content.masks.picture(annotation)
-    found = shapes(pixels.astype(np.uint8), mask=pixels, connectivity=4)
-    return _directed(
-        [[np.add(ring, (left, top)) for ring in each["coordinates"]] for each, _ in found]
-    )
-
-
-def _directed(polygons: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
-    """Return the rings of polygons without the closing point; of each, the first is the outer."""
-    directed = []
-    for polygon in polygons:
-        for place, ring in enumerate(polygon):
-            x, y = ring.T
-            is_clockwise = x[:-1] @ y[1:] > x[1:] @ y[:-1]
-            directed.append(ring[:-1] if is_clockwise == (place == 0) else ring[:0:-1])
-    return directed
+    found = shapely.get_parts(shapely.get_parts(whole)).tolist()
+    return [each for each in found if each.geom_type == "Polygon"]

@@ -23,11 +23,7 @@ from bboxqa.pipelines.ratings.measure import (
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"
 STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
-ON_CRONBACH = (
-    "cronbach_alpha has points in time as items here, and annotators as cases",
-    CRONBACH_WARNING,
-)
-"""Notes on a coefficient that says nothing about agreement, so that text leaves it out."""
+_POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,10 +151,17 @@ def _measure_tier(
     n_recordings = ratings.data.n_groups
     if resampling["bootstrap"] and n_recordings > 1:
         notes += missing_intervals(estimated)
-    notes += ON_CRONBACH
+    notes += [_POINTS, CRONBACH_WARNING]
     coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
     named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
     return TierAgreement(named, labels)
+
+
+def shown_in_text(found: TaskEstimates) -> TaskEstimates:
+    """Return estimates without Cronbach's alpha, which says nothing here, and notes on it."""
+    kept = {name: each for name, each in found.coefficients.items() if name != "cronbach_alpha"}
+    notes = tuple(each for each in found.notes if each not in (_POINTS, CRONBACH_WARNING))
+    return replace(found, coefficients=kept, notes=notes)
 
 
 def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,16 +10,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import (
-    ABSENT,
-    MANY,
-    Defect,
-    Fix,
-    Hits,
-    LazyEdits,
-    described_hits,
-    numbers_of,
-)
+from bboxqa.rules.base.rule import ABSENT, MANY, Defect, Hits, LazyEdits, described_hits, numbers_of
 from bboxqa.rules.facts.document import Document
 
 Place = tuple[str, int, *tuple[str | int, ...]]
@@ -93,7 +84,7 @@ class Rows:
     total: int = 0
     few: int = MANY
     apart: bool = False
-    fix: Fix | None = None
+    fix: Literal["safe", "unsafe"] | None = None
     """As in `Hits`."""
 
     def bound(self, document: Document) -> Iterator[Hits]:

@@ -1,9 +1,7 @@
 """Outlines: rings as polygons, their validity and visible parts, and masks read row by row."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import IntEnum
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +21,8 @@ _CHUNK = 1 << 14
 _MAX_THREADS = 4
 # Shapely is inexact for larger coordinates, and no image is that large.
 _MAX_COORDINATE = 1e9
-# Annotations of more rings are traced pixels rather than drawn.
-_MOST_RINGS = 50
+# Cutting out more rings takes long.
+_MOST_RINGS = 1000
 # Smaller areas are rounding errors.
 _DUST = 1e-6
 
@@ -98,53 +96,41 @@ def ring_states(document: "Document") -> ByteArray:
     return state
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
-    """Annotations of several sound rings that share area."""
+def overlapping_rings(document: "Document") -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Return the annotations whose sound rings share area, with two areas in square pixels.
 
-    row: IndexArray
-    """(K,) int64. Ascending."""
-    filled: FloatArray
-    """(K,) float64. The area that the rings cover, as pycocotools fills them."""
-    shared: FloatArray
-    """(K,) float64. The sum of the areas of the rings, less `filled`."""
-
-
-def overlapping_rings(document: "Document") -> Overlaps:
-    """Return the annotations whose rings overlap, or lie in each other."""
+    These are the area that all rings of each cover, and how much less it is than their sum.
+    """
     import shapely
 
-    rings, n = document.annotations.rings, len(document.annotations)
-    n_rings = np.bincount(rings.row, minlength=n)
-    sound = document.has_rings & (n_rings > 1) & (n_rings <= _MOST_RINGS)
-    sound[rings.row[document.once(ring_states) != RingState.SOUND]] = False
-    which = usable(rings, np.flatnonzero(sound[rings.row]))
-    row, owner = np.unique(rings.row[which], return_inverse=True)
-    parts = shapes(rings, which)
-    together = shapely.multipolygons(parts, indices=owner) if len(row) else np.zeros(0, object)
+    rings, none = document.annotations.rings, np.zeros(0)
+    several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
+    several[rings.row[document.once(ring_states) != RingState.SOUND]] = False
+    which = usable(rings, np.flatnonzero(several[rings.row]))
+    if not len(which):
+        return none.astype(np.int64), none, none
+    rows, owner = np.unique(rings.row[which], return_inverse=True)
+    together = shapely.multipolygons(shapes(rings, which), indices=owner)
     # Rings that meet nowhere are valid together, which is fast to check.
-    row = row[~shapely.is_valid(together)]
-    found = [parts[owner_rows] for owner_rows in _of_rows(rings.row[which], row)]
-    filled = np.array([shapely.union_all(each).area for each in found], np.float64)
-    total = np.array([shapely.area(each).sum() for each in found], np.float64)
-    kept = np.flatnonzero(total - filled > _DUST)
-    return Overlaps(row[kept], filled[kept], (total - filled)[kept])
+    meet = ~shapely.is_valid(together)
+    unions = [shapely.union_all(shapely.get_parts(each)) for each in together[meet].tolist()]
+    filled = np.array(shapely.area(unions), np.float64)
+    shared = shapely.area(together[meet]) - filled
+    kept = shared > _DUST
+    return rows[meet][kept], filled[kept], shared[kept]
 
 
-def _of_rows(owner: IndexArray, rows: IndexArray) -> list[slice]:
-    """Return the slices of sorted owners that equal each row."""
-    ends = np.searchsorted(owner, rows), np.searchsorted(owner, rows, "right")
-    return [slice(*each) for each in np.stack(ends, 1).tolist()]
-
-
-def even_odd_area(document: "Document", row: int) -> tuple[float, bool]:
-    """Return the area of rings that cut each other out, and whether one lies inside another."""
+def even_odd_area(document: "Document", row: int) -> float:
+    """Return the area of rings that cut each other out, by the even-odd rule; NaN of many."""
     import shapely
 
     parts = shapes(document.annotations.rings, ring_rows(document, row))
-    inner, outer = shapely.STRtree(parts).query(parts, predicate="within")
-    apart = reduce(shapely.symmetric_difference, parts.tolist())
-    return float(apart.area), bool((inner != outer).any())
+    if len(parts) > _MOST_RINGS:
+        return float("nan")
+    while len(parts) > 1:
+        pairs = np.append(parts, [shapely.Polygon()] * (len(parts) % 2)).reshape(-1, 2)
+        parts = shapely.symmetric_difference(*pairs.T)
+    return float(parts[0].area)
 
 
 def invalid_reason(rings: Rings, ring: int) -> str:
@@ -182,24 +168,23 @@ def flat(shape: Any) -> list[float]:
     return [int(v) if v.is_integer() else v for v in numbers]
 
 
-def visible_areas(document: "Document", suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the areas of outlines and of rings, clipped to the image for the suspects.
+def visible_areas(document: "Document", suspects: IndexArray) -> FloatArray:
+    """Return the areas of outlines, clipped to the image for the suspects.
 
     pycocotools also clips outlines to the image before measuring them. Images whose sizes look
     swapped are left out.
     """
-    outline, ring_area = document.outline_area.copy(), np.abs(document.ring_area)
+    outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
     swapped = np.append(document.once(swapped_images), False)[document.image[suspects]]
     with np.errstate(invalid="ignore"):
         beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
         rings = ring_rows(document, row)
-        parts = (ring_xy(document.annotations.rings, ring) for ring in rings.tolist())
-        ring_area[rings] = [clipped_area(xy, document.size[row]) for xy in parts]
-        if len(rings):
-            outline[row] = ring_area[rings].sum()
-    return outline, ring_area
+        parts = [ring_xy(document.annotations.rings, ring) for ring in rings.tolist()]
+        if parts:
+            outline[row] = sum(clipped_area(xy, document.size[row]) for xy in parts)
+    return outline
 
 
 def visible_bounds(document: "Document", rows: IndexArray) -> FloatArray:
