@@ -18,10 +18,9 @@ Values = NDArray[Any]
 """(H, W) whole numbers, or bool of a file with one bit per pixel."""
 
 _MOST_BYTES = 1 << 28
-_FORMATS = ("PNG", "BMP", "GIF", "PPM")
 _MODES = ("1", "L", "P", "I;16", "I;16B", "I", "RGB", "RGBA", "LA")
+# Pillow scales grey values of two and four bits to 255.
 _STEPS = {2: 85, 4: 17}
-_OPAQUE = 255
 
 
 def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> Values:
@@ -31,69 +30,59 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
     values are colours, ``red << 16 | green << 8 | blue``; else those of a palette are its indices.
     Raises MaskProblemError if the file has no such values.
     """
+    read = _of_tiff if RASTERS.get(data[:4]) == "GTiff" else _of_picture
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            is_tiff = RASTERS.get(data[:4]) == "GTiff"
-            found, palette = (_of_tiff if is_tiff else _of_picture)(data, pictures)
+            found, palette = read(data, pictures)
     except MaskProblemError:
         raise
     # Decoders raise any error for a broken file.
     except Exception as error:  # noqa: BLE001
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
-    if palette is not None and in_colours:
-        found = palette[found]
-    if found.ndim == 3 and (found == found[..., :1]).all():
-        found = found[..., 0]
-    if found.ndim == 3 and not in_colours:
+    if in_colours:
+        return _packed(found if palette is None else palette[found])
+    if found.ndim == 3:
         raise MaskProblemError(
             "has colours; expected one channel, or with --mask classes a labelmap.txt with a line "
             "NAME:RED,GREEN,BLUE for each"
         )
-    return packed(found) if in_colours else found
-
-
-def packed(colours: Values) -> Values:
-    """Return colours, (..., 3), or grey values as one number each.
-
-    Examples
-    --------
-    >>> packed(np.array([[1, 0, 2]])).tolist(), packed(np.array([[1], [2]])).tolist()
-    ([65538], [[65793], [131586]])
-    """
-    if colours.shape[-1:] != (3,) or colours.ndim < 2:
-        return colours.astype(np.uint32) * np.uint32(0x010101)
-    red, green, blue = np.moveaxis(colours.astype(np.uint32), -1, 0)
-    found: Values = red << 16 | green << 8 | blue
     return found
 
 
-def _check(size: tuple[int, int], n_bands: int, n_bytes: int) -> None:
+def _packed(colours: Values) -> Values:
+    """Return colours, (H, W, 3), or grey values, (H, W), as one number each."""
+    if colours.ndim == 2:
+        return colours.astype(np.uint32) * np.uint32(0x010101)
+    found: Values = colours[..., 0].astype(np.uint32) << 16
+    found |= colours[..., 1].astype(np.uint32) << 8
+    return found | colours[..., 2]
+
+
+def _check(pictures: Allowance, size: tuple[int, int], n_bytes: int, data: bytes) -> None:
+    """Refuse an image that would take more than `n_bytes` per pixel allow."""
     width, height = size
-    if width * height > MOST_PIXELS or width * height * n_bands * n_bytes > _MOST_BYTES:
-        raise MaskProblemError(
-            f"has {width:,} × {height:,} pixels of {n_bands * n_bytes} bytes; expected at most "
-            f"{_MOST_BYTES:,} bytes in all: cut it into parts"
-        )
+    if width * height > MOST_PIXELS or width * height * n_bytes > _MOST_BYTES:
+        problem = f"has {width:,} × {height:,} pixels of {n_bytes} bytes"
+        raise MaskProblemError(f"{problem}; expected at most {_MOST_BYTES:,} bytes: cut it")
+    pictures.take(width * height * n_bytes, len(data))
 
 
 def _of_tiff(data: bytes, pictures: Allowance) -> tuple[Values, None]:
     with opened_raster(io.BytesIO(data), "GTiff") as raster:
         if raster is None:
             raise MaskProblemError("cannot be decoded: no TIFF that rasterio reads")
-        if raster.count != 1 or raster.subdatasets:
-            found = len(raster.subdatasets) or raster.count
-            what = "pages" if raster.subdatasets else "bands"
-            raise MaskProblemError(f"has {found} {what}; expected a file for each")
+        pages = len(raster.subdatasets)
+        if raster.count != 1 or pages:
+            some = f"{pages} pages" if pages else f"{raster.count} bands"
+            raise MaskProblemError(f"has {some}; expected a file for each")
         kind = np.dtype(raster.dtypes[0])
-        if kind.kind not in "ui":
-            raise MaskProblemError(f"has values of type {kind}; expected whole numbers")
-        _check((raster.width, raster.height), 1, kind.itemsize)
-        if problem := block_problem(raster):
-            raise MaskProblemError(f"is {problem}")
-        pictures.take(raster.width * raster.height, len(data))
+        if kind.kind not in "ui" or (problem := block_problem(raster)):
+            problem = f"of type {kind}" if kind.kind not in "ui" else problem
+            raise MaskProblemError(f"has values {problem}; expected whole numbers")
+        _check(pictures, (raster.width, raster.height), kind.itemsize, data)
         values: Values = raster.read(1)
-    if kind.kind == "i" and values.min() < 0:
+    if values.min() < 0:
         raise MaskProblemError("has values below 0; expected 0 for the background")
     return values, None
 
@@ -101,8 +90,8 @@ def _of_tiff(data: bytes, pictures: Allowance) -> tuple[Values, None]:
 def _of_picture(data: bytes, pictures: Allowance) -> tuple[Values, Values | None]:
     """Return the values of a picture, (H, W) or (H, W, 3), and its palette, (256, 3)."""
     with opened(io.BytesIO(data)) as picture:
-        mode, bands = picture.mode, picture.getbands()
-        if picture.format not in _FORMATS:
+        mode, n_bands = picture.mode, len(picture.getbands())
+        if picture.format not in ("PNG", "BMP", "GIF", "PPM"):
             loss = ", whose compression changes values" if picture.format == "JPEG" else ""
             raise MaskProblemError(f"is {picture.format}{loss}; expected PNG or TIFF")
         bits, kind = data[24:26] if picture.format == "PNG" else (8, 0)
@@ -110,20 +99,21 @@ def _of_picture(data: bytes, pictures: Allowance) -> tuple[Values, Values | None
             raise MaskProblemError(f"has pixels of the kind {mode}; expected one channel")
         if getattr(picture, "n_frames", 1) > 1:
             raise MaskProblemError("has several frames; expected a file for each")
-        _check(picture.size, len(bands), 4 if mode[0] == "I" else 1)
-        pictures.take(picture.width * picture.height * len(bands), len(data))
-        values = np.asarray(picture)
-        colours = np.zeros((256, 3), np.uint8)
+        # Colours are copied, and put together.
+        _check(pictures, picture.size, 4 if mode[0] == "I" or n_bands > 1 else 1, data)
+        values, palette = np.asarray(picture), None
         if mode == "P":
-            given = np.array(picture.getpalette("RGB"), np.uint8).reshape(-1, 3)
-            colours[: len(given)] = given
-    if bands[-1] == "A":
-        if values[..., -1].min() < _OPAQUE:
+            given = picture.getpalette("RGB")
+            palette = np.array([*given, *[0] * (768 - len(given))], np.uint8).reshape(-1, 3)
+    if mode[-1] == "A":
+        if values[..., -1].min() < 255:
             raise MaskProblemError("has transparent pixels; save it without opacity")
         values = values[..., :-1]
-    # Pillow scales grey values of two and four bits to 255.
-    values = values // _STEPS[bits] if mode == "L" and bits in _STEPS else values
-    return values, colours if mode == "P" else None
+    if values.ndim == 3 and all(
+        (values[..., 0] == values[..., n]).all() for n in (values.shape[2] // 2, -1)
+    ):
+        values = values[..., 0]
+    return values // _STEPS[bits] if mode == "L" and bits in _STEPS else values, palette
 
 
 class Runs(NamedTuple):

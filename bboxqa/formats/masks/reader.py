@@ -16,7 +16,7 @@ from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.label_folders import OF_PICTURES, known_places
 from bboxqa.formats.masks.folders import CONTENT, is_mask_name
-from bboxqa.formats.masks.pixels import Runs, packed, runs_in, values_in
+from bboxqa.formats.masks.pixels import Runs, runs_in, values_in
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import files_in
 from bboxqa.formats.translation.collector import Collector
@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC that are read if both are there.
 _OF_VOC = {"classes": "segmentationclass", "instances": "segmentationobject"}
-_ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3}\s*,\s*\d{1,3})?)\s*(?::.*)?")
+_ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
 _NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
 
@@ -44,25 +44,21 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "masks"
     source = into.wanted.files_of(path)
     mode = (into.wanted.choices.mask or "").partition(":")[0]
-    found = _masks_in(path, source.members)
-    masks = [each for each in found if _OF_VOC.get(mode, "-") in each.folder.lower()] or found
-    if len(masks) < len(found):
-        some = count(len(found) - len(masks), "picture")
-        into.notes.append(f"{some} outside of {one_line(masks[0].folder)} left out")
+    masks, others = _masks_in(path, source.members)
+    own = [each for each in masks if _OF_VOC.get(mode, "-") in each.folder.lower()] or masks
+    if len(own) < len(masks):
+        some = count(len(masks) - len(own), "picture")
+        into.notes.append(f"{some} outside of {one_line(own[0].folder)} left out")
     of_image: dict[str, list[Member]] = {}
-    for each in masks:
+    for each in own:
         of_image.setdefault(_image_of(each, mode), []).append(each)
-    known = {each.name for each in found}
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
-    others = [each for each in source.members if each.name not in known]
     images = FileImages(path, into, labels, others, ())
     _share_pictures(images)
-    kept = {each.name for each in images.files.values()}
-    if (twice := next((each for each in labels if each.name not in kept), None)) is not None:
+    if len(images.files) < len(labels):
+        twice = next(each for each in labels if each not in images.files.values())
         problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
-        raise DatasetError(
-            [problem], "If each is an object in the folder of its image: --mask objects"
-        )
+        raise DatasetError([problem], "Name the folder of one kind of masks.")
     records = _MaskRecords(images, into, _names_in(path, source.members))
     for number, (place, label) in enumerate(images.files.items()):
         for each in of_image[label.name]:
@@ -71,14 +67,13 @@ def translate(path: Path, into: Collector) -> None:
     images.done("masks", _NOTES)
 
 
-def _masks_in(path: Path, members: Sequence[Member]) -> list[Member]:
-    """Return the files of masks: pictures without loss, outside of folders of pictures."""
-    found = [
-        each
-        for each in members
-        if is_mask_name(each.name) and not any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
-    ]
-    if not found:
+def _masks_in(path: Path, members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
+    """Return masks, which are pictures without loss outside of folders of pictures, and others."""
+    found: tuple[list[Member], list[Member]] = [], []
+    for each in members:
+        is_apart = any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
+        found[is_apart or not is_mask_name(each.name)].append(each)
+    if not found[0]:
         problem = f"{path}: has no masks in PNG or TIFF, outside of folders such as images"
         raise DatasetError([problem], "JPEG changes the values of masks: export them as PNG.")
     return found
@@ -108,9 +103,8 @@ def _share_pictures(images: FileImages) -> None:
 
 
 class _Names(NamedTuple):
-    """The names of classes by value, or by colour as one number."""
+    """The names of classes by value, or by colour as one number; empty without a table."""
 
-    file: str = ""
     of: Mapping[int, str] = MappingProxyType({})
     are_colours: bool = False
 
@@ -126,18 +120,20 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
         return _Names()
-    rows = []
+    of: dict[int, str] = {}
+    forms = set()
     for number, line in enumerate(found.text().decode("utf-8", "replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         row = _ROW.fullmatch(line)
-        rows.append((row[1], [*map(int, row[2].split(","))]) if row else ("", []))
-        if len({len(value) for _, value in rows}) > 1 or not row or max(rows[-1][1][:3]) > 1 << 32:
+        numbers = [*map(int, row[2].split(","))] if row else []
+        forms.add(len(numbers))
+        if row and forms in ({1}, {3}):
+            of[sum(n << 8 * place for place, n in enumerate(reversed(numbers)))] = row[1]
+        else:
             problem = f"{found.shown}:{number}: {one_line(line)!r} is no class"
             raise DatasetError([f"{problem}; expected NAME:VALUE, or in all lines NAME:R,G,B"])
-    are_colours = bool(rows) and len(rows[0][1]) > 1
-    of = {packed(np.array([v])).item() if are_colours else v[0]: name for name, v in rows}
-    return _Names(found.shown, of, are_colours)
+    return _Names(of, forms == {3})
 
 
 class _MaskRecords:
@@ -218,7 +214,7 @@ class _MaskRecords:
         names = self._names
         category = into.category(names.name(value) if is_class else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
-        if names.file and value not in names.of:
+        if names.of and value not in names.of:
             into.defect("T020", f"{names.name(value)} has no name in {NAMES}", where, row)
         sizes = runs.sizes(rows)
         if n_small := int((sizes < _SPECKLE).sum()) if is_class or len(sizes) > 1 else 0:
