@@ -26,6 +26,7 @@ from bboxqa.formats.heads import (
     is_shape_head,
     is_via_head,
     json_kind_of,
+    plain_head,
 )
 from bboxqa.formats.label_folders import LabelFolders
 from bboxqa.formats.masks.folders import holds_masks, people_in
@@ -132,9 +133,10 @@ def _has_boxes(path: Path, said: Mapping[str, str]) -> bool:
 
 def _is_rows(head: bytes) -> bool:
     """Return whether JSON is rows of a table, as a list or in lines, and of no tool."""
-    if json_kind_of(head) is not None or begins_with_results(head):
+    plain = plain_head(head)
+    if json_kind_of(plain) is not None or begins_with_results(plain):
         return False
-    return is_lines(head) or LIST.match(head) is not None
+    return is_lines(plain) or LIST.match(plain) is not None
 
 
 _VOC = LabelFolders(".xml", lambda head, _strict: begins("VOC", head))

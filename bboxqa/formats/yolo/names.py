@@ -143,7 +143,8 @@ def missing_parts(
     """
     for key, paths in found.parts.items():
         for path, line in paths:
-            if path and "*" not in path and not _is_there(path, found.root, member, known):
+            is_local = path and "*" not in path and "://" not in path
+            if is_local and not _is_there(path, found.root, member, known):
                 yield f"{key} is {cut(one_line(path))}, which names no file or folder", line
 
 

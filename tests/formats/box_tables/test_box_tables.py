@@ -298,9 +298,11 @@ def test_a_list_of_rows_reads_as_the_same_rows_in_lines(tmp_path):
     ]
     lines, whole = "\n".join(map(json.dumps, rows)), json.dumps(rows, indent=1)
     texts = {"a.jsonl": lines, "b.json": json.dumps(rows), "c.json": whole, "d.json": lines}
+    (tmp_path / "e.json").write_text(whole, "utf-16")
     figures = []
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
+    for name in (*texts, "e.json"):
         result = agree(read_coco(tmp_path / name))
         figures.append((result.existence.f1, str(result), drawn(alone(tmp_path / name))))
     assert all(each == figures[0] for each in figures)
