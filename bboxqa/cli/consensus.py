@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     COMPARE,
     READING,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 )
 @path_option("--out", "The file or folder to write; dropped.csv is written beside it.",
              required=True)  # fmt: skip
-@options("send_back")
+@options("report", "images", "top", "send_back")
 @option(
     "--to",
     metavar="FORMAT",
@@ -63,6 +64,9 @@ def consensus(
     quorum: float | None,
     iou: float,
     out: Path,
+    report: Path | None,
+    images: tuple[Path, ...],
+    top: int | None,
     send_back: Path | None,
     to: str | None,
     lossy: bool,
@@ -92,12 +96,14 @@ def consensus(
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.sources import paths_in
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
+    from bboxqa.pipelines.consensus.page import write_consensus_page
     from bboxqa.pipelines.consensus.review import send_objects
     from bboxqa.pipelines.consensus.written import check_targets, write_consensus
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.pipelines.send_back import check_send_back
     from bboxqa.report.consensus import text_lines
+    from bboxqa.report.pages.page_file import PageTarget
 
     choices, settings = reading_of(None, given), agree_settings(None, given)
     source = source_of(paths, named)
@@ -107,6 +113,12 @@ def consensus(
     check_targets(target, source)
     if send_back is not None:
         check_send_back(send_back, str(to), [*paths_in(source)], force=force)
+    if report is None and (images or top is not None):
+        raise click.UsageError("--images and --top are for --report FILE, which is missing")
+    page = None if report is None else PageTarget(report, images, n_images=top)
+    if page is not None:
+        refuse_inputs([report], [*paths_in(source)], images)
+        page.check(force=force)
     if pseudonyms is not None:
         check_key(pseudonyms, [each for each in (out, send_back) if each is not None])
     with tracking() as progress:
@@ -118,10 +130,14 @@ def consensus(
         if send_back is not None:
             notes += send_objects(result, ids, send_back, str(to))
             written.append(send_back)
+        next_step = _next(result, (paths, named), target, send_back)
+        if page is not None:
+            notes += write_consensus_page(result, page, next_step, progress)
+            written.append(page.page)
     for line in text_lines(result):
         click.echo(line)
     click.echo(f"Written: {', '.join(map(str, written))}")
-    click.echo(f"Next: {_next(result, (paths, named), target, send_back)}")
+    click.echo(f"Next: {next_step}")
     show_notes((*result.notes, *notes))
     return 0
 
@@ -138,7 +154,7 @@ def _next(
         return f"bboxqa validate {out}"
     if sent is not None:
         folder = shlex.quote(str(sent))
-        return f"when they are done: bboxqa accept {out} {folder} -o NEW.json"
+        return f"bboxqa accept {out} {folder} -o NEW.json, when that is done"
     read = shlex.join([*map(str, paths), *(e for pair in named for e in ("--annotator", pair))])
     if len(result.found.to_review):
         return f"bboxqa consensus {read} -o {out} --send-back review/ --to cvat --force"

@@ -36,7 +36,7 @@ _SIDE = 640
 
 
 @dataclass(frozen=True, slots=True)
-class _Images:
+class PageImages:
     """The images of a page: width and height by file name, 0 for unknown.
 
     They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if
@@ -131,7 +131,7 @@ def write_result(
             printed=target.n_images is not None,
         )
 
-    notes = _write(target, _Images(sizes, inputs, "latter"), pages, progress)
+    notes = write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
     kept = 0 if worst is None else len(worst["images"])
     if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
         note = (
@@ -160,11 +160,11 @@ def write_report(
         shown_as: Any = {"top": target.top, "linked": target.split, "above": target.above}
         yield INDEX, findings_page(report, pixels, **shown_as, **made)
 
-    return _write(target, _images_of(report, target), pages, progress)
+    return write_with_pixels(target, _images_of(report, target), pages, progress)
 
 
-def _write(
-    target: PageTarget, images: _Images, pages: _Pages, progress: Progress | None
+def write_with_pixels(
+    target: PageTarget, images: PageImages, pages: _Pages, progress: Progress | None
 ) -> tuple[str, ...]:
     """Write the pages that show some pixels, in a folder or as one file, and return notes."""
     notes: list[str] = []
@@ -208,9 +208,9 @@ def report_page(
     return findings_page(report, pixels, above=above, **_made(report, images, settings, choices))
 
 
-def _images_of(report: FoundReport, target: PageTarget) -> _Images:
+def _images_of(report: FoundReport, target: PageTarget) -> PageImages:
     sizes = pictured_images(report, target.top)
-    return _Images(sizes, [file.name for file in report.files], "former")
+    return PageImages(sizes, [file.name for file in report.files], "former")
 
 
 def _made(

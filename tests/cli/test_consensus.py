@@ -53,7 +53,7 @@ def test_the_merged_file_says_who_drew_what_and_dropped_csv_the_rest(tmp_path):
         ),
         "",
         "1 object kept, 1 dropped: kept with 2 of 3 votes",
-        "2 annotations in them, 1 outvoted",
+        "2 annotations in the kept objects; 1 outvoted",
         "Worth a look: 2 objects: 2 near the quorum",
         "Written: merged.json, dropped.csv",
         "Next: bboxqa consensus export.json -o merged.json --send-back review/ --to cvat --force",
@@ -195,6 +195,26 @@ def test_outputs_and_inputs_are_not_replaced(tmp_path):
     assert (own.returncode, "export.json" in own.stderr) == (2, True)
     one = written(tmp_path, document({"ann": [(1, 1, 5, 5)]}, asked=["ann"]), "--force")
     assert (one.returncode, "annotator" in one.stderr) == (2, True)
+
+
+def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):
+    boxes = {"ann<": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
+    content = document(boxes, asked=["ann<", "bob", "cid"])
+    found = written(tmp_path, content, "--report", "page.html")
+    assert "Written: merged.json, dropped.csv, page.html" in found.stdout
+    page = (tmp_path / "page.html").read_text()
+    assert "1 object kept, 1 dropped" in page
+    assert "Objects kept, by quorum" in page
+    assert "dropped: drawn by 1 of 3, 2 keep an object" in page
+    assert "cat by consensus (annotation merged)" in page
+    assert "ann&lt;" in page
+    assert "ann<" not in page
+    (tmp_path / "page.html").write_text("not a page")
+    (tmp_path / "dropped.csv").unlink()
+    again = written(tmp_path, content, "--report", "page.html", out="other.json")
+    assert (again.returncode, "page.html: is no page of bboxqa" in again.stderr) == (2, True)
+    top = written(tmp_path, content, "--top", "3", out="other.json")
+    assert "--images and --top are for --report FILE" in top.stderr
 
 
 def test_pseudonyms_replace_names(tmp_path):

@@ -72,7 +72,7 @@ TOOLS = {
 
 def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):
     found = sent(tmp_path, "cvat")
-    assert "Next: when they are done: bboxqa accept merged.json review -o NEW.json" in found.stdout
+    assert "Next: bboxqa accept merged.json review -o NEW.json, when that is done" in found.stdout
     assert "4 objects to look at in review; 2 of them were dropped: delete those" in found.stderr
     rows = [*csv.DictReader((tmp_path / "review/sent.csv").read_text().splitlines())]
     assert [(row["image"], row["category"], row["reason"]) for row in rows] == [

@@ -317,12 +317,12 @@ def _shape(matched: MatchedUnits, number: int, row: int) -> dict[str, Any]:
         "object": number,
         "unit": int(matched.units.unit[row]),
         "bbox": of.bbox[row].tolist(),
-        **_rings(of, row),
-        **_points(matched.data, row),
+        **shape_rings(of, row),
+        **shape_points(matched.data, row),
     }
 
 
-def _rings(of: Annotations, row: int) -> dict[str, Any]:
+def shape_rings(of: Annotations, row: int) -> dict[str, Any]:
     """Return the outline of an annotation, if any, as lists of alternating x and y."""
     segmentations, boxes = of.segmentation, of.rotated_box
     if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
@@ -337,7 +337,7 @@ def _rings(of: Annotations, row: int) -> dict[str, Any]:
     return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}
 
 
-def _points(data: Dataset, row: int) -> dict[str, Any]:
+def shape_points(data: Dataset, row: int) -> dict[str, Any]:
     """Return the labelled key points of an annotation, and the lines between them."""
     keypoints = data.annotations.keypoints
     if keypoints is None:

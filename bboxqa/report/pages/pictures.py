@@ -90,6 +90,11 @@ class ShownImages:
         return any(each["record"]["alpha"] is not None for each in self.pictures)
 
     @property
+    def has_f1(self) -> bool:
+        """Whether the images have an F1; those of a consensus have none."""
+        return any("f1" in each["record"] for each in self.pictures)
+
+    @property
     def looked_for(self) -> bool:
         """Whether the pixels of any image were looked for."""
         return any(each["pixels"] or each["note"] for each in self.pictures)
