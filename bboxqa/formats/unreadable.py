@@ -8,6 +8,8 @@ from contextlib import suppress
 from math import isfinite
 from pathlib import Path, PurePath, PurePosixPath
 
+import msgspec
+
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.heads import (
@@ -64,15 +66,31 @@ def is_review_queue(file: Path) -> bool:
     return file.name == REVIEW_QUEUE and is_result(file)
 
 
-def refuse_results(paths: Iterable[Path]) -> None:
+class _Sent(msgspec.Struct):
+    to: str
+    files: dict[str, str]
+
+
+def _sent_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the files that were sent, and of their lists; none if nothing was."""
+    with suppress(OSError, ValueError, msgspec.MsgspecError):
+        if (folder / SENT_LISTS[1]).is_file():
+            listed = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes(), type=_Sent)
+            return (*SENT_LISTS, *listed.files.values())
+    return ()
+
+
+def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
     """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations.
 
-    Raises DatasetError.
+    With `sent_files`, each file for an annotator is refused as well. Raises DatasetError.
     """
     for path in paths:
         folder = path if path.is_dir() else path.parent
-        if (path.is_dir() or path.name in SENT_LISTS) and is_result(folder / SENT_LISTS[0]):
-            problem = f"{path}: holds objects that `bboxqa agree --send-back` sent to be corrected"
+        sent = _sent_names(folder)
+        refused = sent if sent_files else SENT_LISTS
+        if sent and (path.is_dir() or path.name in refused):
+            problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
         if path.name in {*WRITTEN_FILES, "units.csv"} and is_result(path):

@@ -173,8 +173,7 @@ def agree_files(
     )
     # A document or a table has no paths.
     with suppress(TypeError):
-        paths = [*map(Path, paths_in(cast("Files", source)))]
-        refuse_results([*paths, *(each.parent for each in paths if each.is_file())])
+        refuse_results(map(Path, paths_in(cast("Files", source))), sent_files=True)
     data = read_for(source, settings, reading)
     if reading.score != LOWEST_SCORE and all(each.score is None for each in data.sources):
         raise ConfigError(

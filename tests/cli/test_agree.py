@@ -163,6 +163,13 @@ def test_results_and_what_was_sent_back_are_not_measured(command, export, tmp_pa
         done = run(command, path)
         assert done.returncode == 2
         assert done.stderr.endswith(f": bboxqa accept ORIGINAL {sent} -o NEW.json\n")
+    (sent / "new.json").write_bytes(export.read_bytes())
+    for name in ("sent.json", "sent.csv"):
+        (tmp_path / name).write_bytes(export.read_bytes())
+    assert run(command, tmp_path / "sent.json").returncode < 2
+    assert run(command, sent / "new.json").returncode < 2
+    files = [sent / name for name in json.loads((sent / "sent.json").read_text())["files"].values()]
+    assert run(command, *files).returncode == (2 if command == "agree" else 0)
 
 
 def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(export, tmp_path):
