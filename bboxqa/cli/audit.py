@@ -1,12 +1,15 @@
 """`bboxqa audit`: labels of one annotator that a model contradicts."""
 
 import shlex
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
     OUT,
@@ -23,6 +26,10 @@ from bboxqa.cli.options import (
 )
 from bboxqa.report.registry import AUDIT_VIEWS
 
+if TYPE_CHECKING:
+    from bboxqa.core.types import Progress
+    from bboxqa.model.audit import AuditResult
+
 _OPTIONS = options(
     option_of("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
@@ -31,7 +38,11 @@ _OPTIONS = options(
     *READING, "config",
     option_of("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
-    "out", "send_back", "to", "force", "raw_csv",
+    "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
+    option_of("--folds NUMBER", OUT,
+        "Write lists of images to --out instead, to train a model on all but one and predict that "
+        "one: a model repeats the errors of labels that it was trained on.", rare=True,
+        type=click.IntRange(min=2)),
 )  # fmt: skip
 
 
@@ -46,11 +57,7 @@ def audit(
     predictions: Path | None,
     config: str | None,
     top: int | None,
-    out: Path | None,
-    send_back: Path | None,
-    to: str | None,
-    force: bool,
-    raw_csv: bool,
+    folds: int | None,
     quiet: bool,
     output_format: str,
     **given: Any,
@@ -63,7 +70,8 @@ def audit(
 
     An object without a label (missing), a label without an object (spurious), of another category
     (class), badly drawn (place) or repeated (twice), the most suspicious first. A model that was
-    trained on these labels repeats their errors: let it predict images that it was not trained on.
+    trained on these labels repeats their errors: let it predict images that it was not trained on
+    (--folds).
 
     \b
     Exit code 0: audited. 2: could not run. 130: interrupted.
@@ -71,7 +79,6 @@ def audit(
     from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.pipelines.audit import audit_files
     from bboxqa.pipelines.read import AS_COMPARED
-    from bboxqa.report.result_files import check_folder
 
     if not paths:
         raise click.UsageError(
@@ -79,42 +86,99 @@ def audit(
         )
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
+    targets = {name: given.pop(name) for name in _TARGETS}
     choices = reading_of(config, given)
     settings = agree_settings(config, given)
-    if out is not None:
-        check_folder(out, force=force)
-    if (send_back is None) != (to is None):
-        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
-    if send_back is not None:
-        from bboxqa.pipelines.send_back import check_send_back
-
-        check_send_back(send_back, str(to), (*paths, predictions), force=force)
+    inputs = (*paths, *filter(None, (predictions, config)))
+    _check_targets(targets, (*paths, *filter(None, [predictions])))
+    digest = bool(targets["out"] or targets["report"])
     with tracking() as progress:
-        reading = replace(AS_COMPARED, digest=bool(out), choices=choices, progress=progress)
+        reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
+        if folds is not None:
+            return _write_folds(paths, folds, targets["out"], replace(reading, digest=False))
         result = audit_files(paths, predictions, settings, reading)
-    if top is not None:
-        result = result.head(top)
-    written = []
-    if out is not None:
-        from bboxqa.formats.sources import files_read
-        from bboxqa.report.audit import write_audit
-
-        kept = files_read([*paths, predictions, config])
-        write_audit(result, out, raw_csv=raw_csv, kept=kept)
-        written.append(out)
-    notes: list[str] = []
-    next_step = _next_step(paths, predictions, out)
-    if send_back is not None:
-        from bboxqa.pipelines.audit_review import review_of
-        from bboxqa.pipelines.send_back import send
-
-        document, items = review_of(result)
-        notes = send(document, items, result.settings, result.reading, send_back, str(to))
-        written.append(send_back)
-        next_step = _how_to_accept(paths, send_back)
+        result = result if top is None else result.head(top)
+        written, notes = _write_targets(result, targets, inputs, progress)
+    if targets["send_back"] is not None:
+        next_step = _how_to_accept(paths, targets["send_back"])
+    else:
+        next_step = _next_step(paths, predictions, targets["out"])
     more = {"next_step": next_step} if output_format == "text" else {}
     show(AUDIT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
+    return 0
+
+
+_TARGETS = ("report", "images", "split", "out", "send_back", "to", "force", "raw_csv")
+
+
+def _check_targets(targets: Mapping[str, Any], inputs: tuple[Path, ...]) -> None:
+    """Refuse targets that must not be written to, before anything is read."""
+    force, out, report = targets["force"], targets["out"], targets["report"]
+    refuse_inputs([report], inputs, targets["images"])
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
+    if report is None:
+        for name in ("images", "split"):
+            if targets[name]:
+                raise click.UsageError(f"--{name} is for --report FILE, which is missing")
+    else:
+        from bboxqa.report.pages.page_file import PageTarget
+
+        PageTarget(report, targets["images"], targets["split"]).check(force=force)
+    folder, to = targets["send_back"], targets["to"]
+    if (folder is None) != (to is None):
+        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
+    if folder is not None:
+        from bboxqa.pipelines.send_back import check_send_back
+
+        check_send_back(folder, to, inputs, force=force)
+
+
+def _write_targets(
+    result: "AuditResult",
+    targets: Mapping[str, Any],
+    inputs: tuple[Any, ...],
+    progress: "Progress | None",
+) -> tuple[list[Path], list[str]]:
+    """Write the folder, the page and what is sent back, as far as requested; return notes."""
+    written: list[Path] = []
+    notes: list[str] = []
+    if targets["out"] is not None:
+        from bboxqa.formats.sources import files_read
+        from bboxqa.report.audit import write_audit
+
+        write_audit(result, targets["out"], raw_csv=targets["raw_csv"], kept=files_read(inputs))
+        written.append(targets["out"])
+    if targets["report"] is not None:
+        from bboxqa.pipelines.result_pages import write_audit_page
+        from bboxqa.report.pages.page_file import PageTarget
+
+        page = PageTarget(targets["report"], targets["images"], targets["split"])
+        notes += write_audit_page(result, page, shlex.join(["bboxqa", *sys.argv[1:]]), progress)
+        written.append(page.page)
+    if targets["send_back"] is not None:
+        from bboxqa.pipelines.audit_review import review_of
+        from bboxqa.pipelines.send_back import send
+
+        folder = targets["send_back"]
+        document, items = review_of(result)
+        notes += send(document, items, result.settings, result.reading, folder, targets["to"])
+        written.append(folder)
+    return written, notes
+
+
+def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:
+    """Write the lists of images of all folds."""
+    if out is None:
+        raise click.UsageError("--folds goes with --out, such as: --folds 5 --out folds/")
+    from bboxqa.pipelines.audit import write_folds
+
+    for path, n in write_folds(paths, folds, out, reading):
+        click.echo(f"Written: {path}: {n:,} images")
+    click.echo("Next: train on the images of train-1.txt, predict those of test-1.txt, and so on")
     return 0
 
 

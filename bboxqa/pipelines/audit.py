@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.diagnostics.audit import (
@@ -144,6 +145,35 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         sources=(*labels.sources, *model.sources),
         notes=(*labels.headlines, *sides.notes, *consensus.notes, *labels.notes),
     )
+
+
+def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> list[tuple[Path, int]]:
+    """Write lists of the images to train on and to predict, for each fold.
+
+    Images of one folder stay together if there are as many folders as folds, as those are mostly
+    frames of one video or images of one place; otherwise images are dealt out by their names.
+    Return each file with its number of images.
+    """
+    data = read_for(labels, AgreeSettings(), replace(reading, min_annotators=1, by_files="none"))
+    names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
+    groups = [name.rpartition("/")[0] for name in names]
+    if len({*groups}) < folds:
+        groups = names
+    number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
+    written = []
+    try:
+        with filled_folder(folder) as scratch:
+            for fold in range(folds):
+                for part in ("train", "test"):
+                    own = [name for name, group in zip(names, groups, strict=True)
+                           if (number[group] == fold) is (part == "test")]  # fmt: skip
+                    name = f"{part}-{fold + 1}.txt"
+                    text = "".join(f"{each}\n" for each in own)
+                    (scratch / name).write_text(text, "utf-8", "surrogateescape")
+                    written.append((folder / name, len(own)))
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return written
 
 
 def _drawn_by(data: Dataset) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

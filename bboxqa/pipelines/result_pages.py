@@ -13,12 +13,14 @@ from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import Source
+from bboxqa.model.audit import AuditResult
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
 from bboxqa.report.findings.page import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_pages
+from bboxqa.report.pages.audit_page import audit_page, shown_images
 from bboxqa.report.pages.page_file import (
     PIXELS,
     PageTarget,
@@ -161,6 +163,19 @@ def write_report(
         yield INDEX, findings_page(report, pixels, **shown_as, **made)
 
     return write_with_pixels(target, _images_of(report, target), pages, progress)
+
+
+def write_audit_page(
+    result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write the page of an audit, made by a command, and return notes as `write_result` does."""
+
+    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
+        yield INDEX, audit_page(result, pixels, target.top, command, linked=target.split)
+
+    sizes = shown_images(result, target.top)
+    images = PageImages(sizes, [each.name for each in result.sources], "latter")
+    return write_with_pixels(target, images, pages, progress)
 
 
 def write_with_pixels(

@@ -11,13 +11,14 @@ from bboxqa.report.result_files import manifest, write_tables
 from bboxqa.report.tables import table_lines
 
 _NAMED = 3
-_MEANINGS = {
+MEANINGS = {
     "missing": "an object without a label",
     "spurious": "a label without an object",
     "class": "another category",
     "place": "badly drawn",
     "twice": "repeats another label",
 }
+"""What the kinds are, in words."""
 _WORST = 20
 
 
@@ -38,8 +39,8 @@ def text_lines(
     yield f"Look at {places} (score {WORTH} or more), by {result.basis}"
     rows = [["kind", "look", "of", "", ""]]
     for kind, worth, n, expected in result.kinds.rows():
-        right = "" if expected is None else f"at most {expected:.0f} of {worth:,} expected"
-        rows.append([kind, f"{worth:,}", f"{n:,}", _MEANINGS[kind], right])
+        right = "" if expected is None else f"at most {expected:.0f} of {worth:,} are errors"
+        rows.append([kind, f"{worth:,}", f"{n:,}", MEANINGS[kind], right])
     yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
     if quiet:
         return

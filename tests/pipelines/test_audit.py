@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from support.brute import box_iou
 from support.cli import run
 
@@ -337,3 +338,47 @@ def test_sent_back_and_accepted(files, tmp_path, to):
     assert (added["image_id"], added["category_id"], added["bbox"]) == (1, 1, LOST)
     assert run(*command).returncode == 2
     assert run("audit", labels, "--send-back", review).returncode == 2
+
+
+def test_page(files, tmp_path):
+    """Names are escaped, and pixels stand behind the boxes."""
+    labels, model = files
+    content = json.loads(labels.read_text("utf-8"))
+    content["images"][0]["file_name"] = "<b>0.png"
+    content["images"][1]["file_name"] = "1.png"
+    written(labels, content)
+    Image.new("RGB", (400, 400)).save(tmp_path / "1.png")
+    page = tmp_path / "page.html"
+    command = ["audit", labels, "--predictions", model, "--report", page, "--images", tmp_path]
+    assert run(*command).returncode == 0
+    text = page.read_text("utf-8")
+    assert "<b>0.png" not in text
+    assert "&lt;b&gt;0.png" in text
+    assert "data:image/webp" in text
+    assert text.index("&lt;b&gt;0.png</bdi>") < text.index(">1.png</bdi>")
+    assert "Look at 5 of 6 places" in text
+    assert "another category has score 0.80, its own 0.00" in text
+    folder = tmp_path / "pages"
+    split = run("audit", labels, "--predictions", model, "--report", folder, "--split")
+    assert split.returncode == 0
+    assert (folder / "index.html").is_file()
+    for wrong in (["--split"], ["--images", tmp_path], ["--report", labels]):
+        assert run("audit", labels, *wrong).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [(["a/1.png", "a/2.png", "b/1.png"], [["a/1.png", "a/2.png"], ["b/1.png"]]),
+     (["1.png", "2.png", "3.png"], [["1.png", "3.png"], ["2.png"]])],
+)  # fmt: skip
+def test_folds(tmp_path, names, groups):
+    content = document([(0, 0, RIGHT)], len(names))
+    for image, name in zip(content["images"], names, strict=True):
+        image["file_name"] = name
+    labels, out = written(tmp_path / "labels.json", content), tmp_path / "folds"
+    assert run("audit", labels, "--folds", 2, "--out", out).returncode == 0
+    for number, own in enumerate(groups, 1):
+        assert (out / f"test-{number}.txt").read_text("utf-8").split() == own
+        rest = [name for name in names if name not in own]
+        assert (out / f"train-{number}.txt").read_text("utf-8").split() == rest
+    assert run("audit", labels, "--folds", 2).returncode == 2
