@@ -289,6 +289,9 @@ def listed(
     choices : Choices
     """
     path = Path(path)
+    if choices.mask and path.is_file() and is_picture(path.name):
+        problem = f"{path}: is one picture; masks are read from the folder of each person"
+        raise DatasetError([problem], _NAME_ONE)
     if not path.is_dir():
         if not is_surely_coco(path) and format_of(path, choices) is COCO:
             _refuse_unread(path)
@@ -297,6 +300,9 @@ def listed(
         raise DatasetError([problem])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
+    if choices.mask and all(is_picture(each.name) for each in path.iterdir()):
+        problem = f"{path}: has no masks in PNG or TIFF; JPEG changes the values of masks"
+        raise DatasetError([problem], "Export the masks as PNG.")
     walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
     ends = suffixes()
     found = _sources_in(path, walked, pattern, ends)

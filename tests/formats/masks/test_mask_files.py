@@ -191,6 +191,13 @@ def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
         assert "holds images only" in outcome.output
         assert all(f"--mask {each}" in outcome.output
                    for each in ("instances", "binary", "objects", "classes"))  # fmt: skip
+    Image.fromarray(square()).save(tmp_path / "jpg.jpg")
+    (tmp_path / "jpg").mkdir()
+    (tmp_path / "jpg.jpg").rename(tmp_path / "jpg/a.jpg")
+    outcome = run("validate", tmp_path / "jpg", "--mask", "binary")
+    assert "JPEG changes the values of masks" in outcome.output
+    outcome = run("agree", tmp_path / "ann/im0.png", tmp_path / "bob/im0.png", "--mask", "binary")
+    assert "masks are read from the folder of each person" in outcome.output
     with pytest.raises(ConfigError, match="expected 'instances', 'classes'"), reading(mask="grey"):
         pass
 
