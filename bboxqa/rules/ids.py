@@ -256,12 +256,9 @@ def _by_names(document: Document) -> Checked:
         own = document.images.get(int(of[row]), "id")
         return record_edit("annotations", row, "image_id", value=own) if type(own) is int else ()
 
-    says, of_many = (
-        "image_id is {value}, the name of an image",
-        "image_id of {share} is the name of an image",
-    )
-    yield Rows(of >= 0, says, "annotations/image_id", "its id", edits=edits, summary=of_many,
-               key="image_id", few=1, fix="safe")  # fmt: skip
+    at, says = "annotations/image_id", "image_id is {value}, the name of an image"
+    of_many = "image_id of {share} is the name of an image"
+    yield Rows(of >= 0, says, at, "its id", edits=edits, summary=of_many, few=1, fix="safe")
 
 
 def _first_number(found: _Link) -> tuple[int, int] | None:

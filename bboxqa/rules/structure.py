@@ -288,10 +288,11 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 def _outline(document: Document, _settings: ValidateSettings) -> Checked:
-    """S010: outlines of a wrong type, and missing ones where most annotations have one."""
+    """S010: outlines of a wrong type, and missing ones where others have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
-    n_outlined, at = np.count_nonzero(objects & ~none & ~other), "annotations/segmentation"
+    outlined, at = objects & ~none & ~other, "annotations/segmentation"
+    n_outlined = np.count_nonzero(outlined)
     are_most = 2 * n_outlined > len(form)
     others = f"{_OUTLINE}, as {'most' if are_most else f'{n_outlined:,}'} annotations here have"
 
@@ -301,7 +302,8 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         return record_edit("annotations", row, "segmentation", value=rings) if is_sound else ()
 
     yield Rows(other, at=at, expected=_OUTLINE, edits=edits)
-    if n_outlined:
+    # Empty rings, which P004 reports, are no outlines.
+    if are_most or document.has_rings.any() or (outlined & (form != Form.RINGS)).any():
         yield Rows(none, at=at, expected=others, severity=None if are_most else Severity.INFO)
 
 

@@ -252,6 +252,7 @@ def test_a_missing_segmentation_where_others_have_one(value):
     half = annotations({}, {"segmentation": value}, segmentation=SQUARE)
     assert only(half, "S010").severity == Severity.INFO
     assert "S010" not in codes(annotations({}, {}, segmentation=value))
+    assert "S010" not in codes(annotations({"segmentation": [[]]}, {"segmentation": value}))
 
 
 def test_an_area_is_computed():
