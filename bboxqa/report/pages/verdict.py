@@ -251,7 +251,8 @@ def story_lines(diagnosis: Record) -> list[Line]:
 
 def _next_step(diagnosis: Record | None) -> str:
     """Return advice on the kind of disagreement that costs most."""
-    if diagnosis is None:
+    # Saved results of earlier versions have no advice.
+    if diagnosis is None or "advice" not in diagnosis:
         return ""
     rows = diagnosis["decomposition"]
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
