@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.batch.discovery import Project, files_of, is_image
-from bboxqa.batch.rows import Settings, choices_of, settings_of
+from bboxqa.batch.rows import Settings, choices_of, settings_of, stages_of
 from bboxqa.batch.store import Stored, contents_to_fetch
 from bboxqa.core.errors import OutputError
 from bboxqa.core.version import __version__
@@ -30,7 +30,7 @@ def result_key(project: Project, settings: Settings) -> str:
             (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
             for content in contents
         ],
-        *_others(settings, said),
+        *_others(settings, said), *(name for name, is_made in settings.stages.items() if is_made),
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
@@ -46,6 +46,8 @@ def local_key(project: Project, settings: Settings) -> str:
 
     add(__version__.encode())
     add(msgspec.json.encode([agree, validate, settings.images, *_others(settings, said)]))
+    for stage in stages_of(project, settings):
+        add(stage.encode())
     for file in chain.from_iterable(map(files_of, project.files)):
         add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
         if is_image(file):

@@ -29,6 +29,7 @@ from bboxqa.batch.rows import (
     settings_of,
     shown,
     shown_row,
+    stages_of,
 )
 from bboxqa.core.errors import (
     BboxqaError,
@@ -224,6 +225,9 @@ def _measured_into(
             warnings.append(f"the page does not say what lowers agreement: {error}")
     documents = documents_of(result, values, diagnosis)
     write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
+    if "consensus" in stages_of(project, settings):
+        read = {each.name for each in data.sources}
+        _merge_into(folder, [each for each in files if str(each) in read] or files, agree, settings)
     if settings.pages:
         from bboxqa.pipelines.result_pages import write_result
         from bboxqa.report.pages.page_file import PageTarget
@@ -235,6 +239,20 @@ def _measured_into(
         "unused_names": tuple(data.map_notes),
     }
     return row_values(result, values, agree, warnings) | names
+
+
+def _merge_into(
+    folder: Path, files: Sequence[Path], agree: AgreeSettings, settings: Settings
+) -> None:
+    """Write the consensus of the annotators of a project, and what was dropped."""
+    from bboxqa.pipelines.consensus.consensus import consensus_of_files
+    from bboxqa.pipelines.consensus.written import MERGED, write_consensus
+    from bboxqa.pipelines.convert import Target
+
+    reading = replace(AS_COMPARED, pseudonyms=settings.pseudonyms, choices=settings.choices)
+    # Outlines and key points are read as well, which agreement on boxes does not need.
+    result, ids = consensus_of_files(files, agree, reading)
+    write_consensus(result, ids, Target(folder / MERGED, "coco"))
 
 
 def _read_objects(

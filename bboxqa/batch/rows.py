@@ -53,6 +53,8 @@ class Settings:
     """What the user states about files that lack it, such as the size of images."""
     reading: Choices = field(default_factory=Choices)
     """The same for projects that do not state it themselves, if no option does."""
+    stages: dict[str, bool] = field(default_factory=dict)
+    """What is made of projects besides, by key of the settings; theirs override it."""
     pseudonyms: Path | None = None
     """The key of pseudonyms, an absolute path, or None to call annotators by their names."""
 
@@ -159,6 +161,12 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
     )
+
+
+def stages_of(project: Project, settings: Settings) -> list[str]:
+    """Return what is made of a project besides measuring it, such as "consensus"."""
+    own = {} if project.settings is None else read_settings_file(str(project.settings)).stages
+    return [name for name, is_made in {**settings.stages, **own}.items() if is_made]
 
 
 def choices_of(project: Project, settings: Settings) -> Choices:

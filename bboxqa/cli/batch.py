@@ -199,10 +199,11 @@ def _settings(given: dict[str, Any]) -> "Settings":
     choices, said = reading_of(None, given), NO_CHOICES
     agree: dict[str, Any] = {}
     validate: dict[str, Any] = {}
+    stages: dict[str, bool] = {}
     agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
     if config:
-        agree, validate, reading = read_settings_file(config)
+        agree, validate, reading, stages = read_settings_file(config)
         agree_settings_from(agree, config)
         said = choices_from(reading, Path(config))
     names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
@@ -212,7 +213,7 @@ def _settings(given: dict[str, Any]) -> "Settings":
     key = None if pseudonyms is None else pseudonyms.absolute()
     return Settings(
         agree, validate, agree_over=agree_over, validate_over=validate_over, choices=choices,
-        reading=said, pseudonyms=key, **flags,
+        reading=said, stages=stages, pseudonyms=key, **flags,
     )  # fmt: skip
 
 

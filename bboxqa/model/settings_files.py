@@ -15,6 +15,8 @@ READING_KEYS = (
     "mask",
 )  # fmt: skip
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
+STAGES = ("consensus",)
+"""The keys of what `bboxqa batch` makes of a project besides measuring it: true or false."""
 _OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
 """The keys of options with another name."""
 _LARGEST = 1_000_000
@@ -38,6 +40,8 @@ class SettingsFile(NamedTuple):
     """Of its table ``[validate]``."""
     reading: dict[str, Any]
     """Of its table ``[reading]``; `bboxqa.formats.choices.choices_from` checks the values."""
+    stages: dict[str, bool]
+    """By key, one of `STAGES`."""
 
 
 def read_settings_file(name: str) -> SettingsFile:
@@ -64,7 +68,12 @@ def read_settings_file(name: str) -> SettingsFile:
     for key in reading.keys() - {*READING_KEYS}:
         hint = nearest(key, READING_KEYS) or f"; expected one of {', '.join(READING_KEYS)}"
         raise ConfigError(f"{path}, [reading]: unknown setting {key!r}{hint}")
-    values = {key: value for key, value in values.items() if key not in ("validate", "reading")}
+    stages = {key: values[key] for key in STAGES if key in values}
+    for key, value in stages.items():
+        if not isinstance(value, bool):
+            raise ConfigError(f"{path}: {key} is {value!r}; expected true or false")
+    others = ("validate", "reading", *STAGES)
+    values = {key: value for key, value in values.items() if key not in others}
     tables = {"validate": ValidateSettings.__struct_fields__, "reading": READING_KEYS}
     for key in values:
         for table, keys in tables.items():
@@ -73,7 +82,7 @@ def read_settings_file(name: str) -> SettingsFile:
         if key in _OPTIONS:
             raise ConfigError(f"{path}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
     settings_from(values, str(path))
-    return SettingsFile(values, validate, reading)
+    return SettingsFile(values, validate, reading, stages)
 
 
 def _table(values: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:

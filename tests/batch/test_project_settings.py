@@ -1,5 +1,6 @@
 """What a project says of itself in bboxqa.toml: the settings, and what its files lack."""
 
+import json
 import re
 from pathlib import Path
 
@@ -57,6 +58,25 @@ def test_projects_of_several_sizes_run_in_one_batch(tmp_path, sizes):
     assert batch(root, given)["unknown"].status == "measured"
 
 
+def test_projects_are_merged_where_their_settings_or_those_of_the_run_say_so(tmp_path):
+    root = tmp_path / "root"
+    sizes = '[reading]\nimage_size = "100x50"\n'
+    yolo(root, "own", "consensus = true\n" + sizes)
+    yolo(root, "other", sizes)
+    yolo(root, "not", "consensus = false\n" + sizes)
+    rows = batch(root)
+    assert {row.status for row in rows.values()} == {"measured"}
+    made = {path.parent.name for path in tmp_path.rglob("out/**/merged.json")}
+    assert made == {"own"}
+    batch(root, Settings(PLAIN.agree, {}, stages={"consensus": True}))
+    made = {path.parent.name for path in tmp_path.rglob("out/**/merged.json")}
+    assert made == {"own", "other"}
+    folder = tmp_path / "out/projects/own"
+    merged = json.loads((folder / "merged.json").read_text())["annotations"]
+    assert [each["votes"] for each in merged] == [2, 2]
+    assert (folder / "dropped.csv").read_text().startswith("image,annotator,id,")
+
+
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
@@ -73,6 +93,7 @@ def test_projects_of_several_sizes_run_in_one_batch(tmp_path, sizes):
         ("reading = 1\n", "reading is 1; expected a table of settings"),
         ('fail_on = "error"\n', "fail_on belongs into the table [validate]"),
         ("voc_base = 0\n", "voc_base belongs into the table [reading]"),
+        ("consensus = 1\n", "consensus is 1; expected true or false"),
         ("map = {}\n", "unknown setting 'map'; did you mean 'category_map'?"),
         ('filter = "x*"\n', "no file matches filter 'x*'"),
     ],

@@ -18,6 +18,8 @@ from bboxqa.pipelines.consensus.consensus import OWN_KEYS, Ids, coco_document
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
 from bboxqa.report.encodings import csv_line
 
+MERGED = "merged.json"
+"""The name of the output in the folder of a project."""
 DROPPED = "dropped.csv"
 """The name of the table of dropped annotations, beside the output."""
 
