@@ -2,13 +2,15 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.masks.pixels import Values
 from bboxqa.formats.masks.reader import NAMES
-from bboxqa.formats.translation.masks import MOST_PIXELS
+from bboxqa.formats.translation.masks import MOST_PIXELS, RowMasks
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, ending_losses, losses_of, name_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
@@ -27,14 +29,18 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     boxes = [each for each in content.annotations if not each.get("segmentation")]
     noun = Noun("box without an outline", "boxes without an outline")
     yield from losses_of(boxes, noun, f"{_TITLE} hold the pixels of objects")
-    covered = []
+    lost = []
+    # Masks are counted against a limit, here apart from those that are written.
+    once = replace(content, masks=RowMasks())
     for place, image in enumerate(content.images):
         # Images without a size are refused.
         for _, drawn in content.works(place) if image.get("width") and image.get("height") else ():
-            values, areas = _painted(content, image, drawn)
-            left = np.bincount(values.ravel(), minlength=len(drawn) + 1)[1:]
-            covered += [each for each, area, n in zip(drawn, areas, left, strict=True) if n < area]
-    yield from losses_of(covered, ANNOTATIONS, "a pixel of a mask has one object", "changed")
+            values, areas = _painted(once, image, drawn)
+            left = np.bincount(values.ravel(), minlength=len(drawn) + 1)
+            is_lost = [left[number] < areas.get(number, 1) for number in range(1, len(drawn) + 1)]
+            lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
+    why = "a pixel of a mask has one object, the smallest, and lies in the image"
+    yield from losses_of(lost, ANNOTATIONS, why, "changed")
     names = content.category_names.values()
     why = f"{NAMES} has no colons and no number signs first; read as {{}}"
     yield from name_losses("category", names, _as_name, why)
@@ -45,8 +51,10 @@ def _as_name(name: str) -> str:
     return " ".join(name.replace(":", " ").split()).lstrip("# ") or "class"
 
 
-def _painted(content: Content, image: Record, drawn: Sequence[Record]) -> tuple[Values, list[int]]:
-    """Return the values of objects, which count from 1, and their areas; the smallest on top."""
+def _painted(
+    content: Content, image: Record, drawn: Sequence[Record]
+) -> tuple[Values, dict[int, int]]:
+    """Return the values of objects, which count from 1, the smallest on top, and their areas."""
     height, width = int(image["height"]), int(image["width"])
     if width * height > MOST_PIXELS or len(drawn) >= 1 << 16:
         problem = f"{image_name(image)}: has {width:,} × {height:,} pixels, {len(drawn):,} objects"
@@ -55,17 +63,14 @@ def _painted(content: Content, image: Record, drawn: Sequence[Record]) -> tuple[
     found = []
     for number, each in enumerate(drawn, 1):
         is_mask = isinstance(each.get("segmentation"), dict)
-        made = None if is_mask or not flat_rings(each) else as_mask(each, image)
-        new = each if is_mask else each | (made or {"segmentation": None})
+        new = each if is_mask else flat_rings(each) and as_mask(each, image)
         # A mask of another size is not that of this image.
-        if new["segmentation"] and [*new["segmentation"]["size"]] == [height, width]:
-            found.append((*content.masks.picture(new), number))
-    for pixels, left, top, number in sorted(found, key=lambda each: -int(each[0].sum())):
+        if new and [*new["segmentation"]["size"]] == [height, width]:
+            pixels, left, top = content.masks.picture(each | new)
+            found.append((int(pixels.sum()), number, pixels, left, top))
+    for _, number, pixels, left, top in sorted(found, key=lambda each: (-each[0], *each[3:])):
         values[top : top + pixels.shape[0], left : left + pixels.shape[1]][pixels] = number
-    areas = [0] * len(drawn)
-    for pixels, *_, number in found:
-        areas[number - 1] = int(pixels.sum())
-    return values, areas
+    return values, {number: area for area, number, *_ in found}
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -75,13 +80,13 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     lines = (f"{_as_name(name)}:{value_of[key]}\n" for key, name in content.category_names.items())
     table = "".join(lines).encode()
     yield Written((NAMES,), table)
+    kind = np.uint8 if len(value_of) < 1 << 8 else np.uint16
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
             values, _ = _painted(content, image, drawn)
-            classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)])[values]
-            kind = np.uint8 if len(value_of) < 1 << 8 else np.uint16
-            for folder, pixels in ((_OBJECTS, values), (_CLASSES, classes.astype(kind))):
+            classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
+            for folder, pixels in ((_OBJECTS, values), (_CLASSES, classes[values])):
                 parts = (*people[name], folder, *folders, f"{last}.png")
                 yield Written(parts, _png(pixels))
 

@@ -321,14 +321,14 @@ def test_what_masks_cannot_hold_is_listed(tmp_path):
     inner = [3.5, 3.5, 9, 1, 9, 9]
     write(tmp_path / "a.json", document([
         annotation(1, 1, segmentation=[ring]), annotation(2, 1, segmentation=[inner]),
-        annotation(3, 1),
+        annotation(3, 1), annotation(4, 1, segmentation={"size": [9, 9], "counts": [40, 3, 38]}),
     ]))  # fmt: skip
     outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks")
     assert outcome.returncode == 2
     for lost in (
         "2 outlines of points",
         "1 box without an outline",
-        "1 annotation (annotation 1): a pixel",
+        "2 annotations (such as annotation 1): a pixel",
     ):
         assert lost in outcome.output
     outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks", "--lossy")
