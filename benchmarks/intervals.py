@@ -1,6 +1,6 @@
 """Measure how often the 95 % intervals of `agree` contain the figure of all images.
 
-    python benchmarks/intervals.py              # prints the table of docs/validity.md
+    python benchmarks/intervals.py              # prints what docs/validity.md sums up
 
 Sets of 100 images with 8 objects, as in naming.py. The figures that intervals should contain are
 those of one set of 5,000 images with the same errors.

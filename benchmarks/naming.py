@@ -1,6 +1,6 @@
 """Measure whether the story names who errs, for the right cause, and nobody else.
 
-    python benchmarks/naming.py                 # prints the table of docs/validity.md
+    python benchmarks/naming.py                 # prints what docs/validity.md sums up
 
 Sets of 100 images with 8 objects, drawn by 3 to 5 annotators with a jitter of 1 px, who miss 2 % of
 them. None, one or two annotators err. Sentences name those whom they are about, or mention.

@@ -1,6 +1,6 @@
 """Measure whether diagnostics find the errors that simulated annotators were given.
 
-    python benchmarks/validity.py                      # prints the tables of docs/validity.md
+    python benchmarks/validity.py                      # prints more rows than docs/validity.md
     python benchmarks/validity.py --study coverage --runs 200
 
 With 2,000 runs, it takes about an hour and a half of a processor.
