@@ -168,8 +168,8 @@ _SIGNATURES = tuple(
          rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
          rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
          "JSON of V7 Darwin", _MEASURED),
-        ("Hasty", _JSON, rb'\{(?=.*"export_format_version"\s*:).*"label_classes"\s*:',
-         "JSON of Hasty", _IN_TOOL.format("Hasty")),
+        ("Hasty", _JSON, rb'\{.*"export_format_version"\s*:', "JSON of Hasty",
+         _IN_TOOL.format("Hasty")),
         ("Cityscapes", _JSON, rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
          "JSON of Cityscapes", _DATUMARO.format("cityscapes")),
         ("Mapillary", _JSON, rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',

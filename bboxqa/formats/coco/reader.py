@@ -58,6 +58,8 @@ from bboxqa.formats.source import (
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import FilePlaces
 
+# Bytes in which a file of Hasty, which has a list of images as well, says its version.
+_FIRST_KEYS = 4096
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
 # COCO JSON may begin with any of its lists, or with `info` and the like.
@@ -201,7 +203,7 @@ def is_surely_coco(path: Path) -> bool:
 def _has_images(head: bytes) -> bool:
     """Return whether a text begins like COCO with a list of images, and is of no other tool."""
     is_like = _IMAGES.match(head) is not None
-    return is_like and not begins("Hasty", head) and not is_lines(head)
+    return is_like and not begins("Hasty", head[:_FIRST_KEYS]) and not is_lines(head)
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, read_path)
