@@ -268,7 +268,7 @@ class _Joined:
         images = ((n, label) for _, labels, _ in self._given for n, label in labels.items())
         n_new["image"] = sum(self._images[label]["id"] != number for number, label in images)
         if some := [count(n, noun) for noun, n in n_new.items() if n]:
-            yield f"new ids, as several files have the same: {' and '.join(some)}"
+            yield f"new ids, since those of the files clash or differ: {' and '.join(some)}"
         moved = {
             f"{name!r} is {number} in {source} and {self._categories[name]['id']} in the output"
             for source, _, names in self._given

@@ -45,7 +45,7 @@ def test_equal_names_are_one_category_and_ids_that_differ_are_told(tmp_path):
     bob = coco(tmp_path / "bob.json", {1: "dog", 2: "cat"}, ["a.jpg"], "bob")
     notes, drawn, names = merged(tmp_path, ann, bob)
     assert notes == [
-        "new ids, as several files have the same: 1 annotation",
+        "new ids, since those of the files clash or differ: 1 annotation",
         (
             "ids of categories differ: 'cat' is 2 in bob.json and 1 in the output, "
             "'dog' is 1 in bob.json and 2 in the output"
@@ -86,7 +86,9 @@ def test_a_file_an_image_is_one_data_set_without_people(tmp_path, is_folder):
     files = [coco(folder / f"im{n}.json", {1: "cat"}, [f"im{n}.jpg"]) for n in range(5)]
     notes, drawn, _ = merged(tmp_path, *([folder] if is_folder else files))
     assert drawn == [(f"im{n}.jpg", "cat", None) for n in range(5)]
-    assert notes == ["new ids, as several files have the same: 4 annotations and 4 images"]
+    assert notes == [
+        "new ids, since those of the files clash or differ: 4 annotations and 4 images"
+    ]
 
 
 def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
