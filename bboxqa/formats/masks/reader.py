@@ -84,7 +84,7 @@ def _image_of(member: Member, mode: str) -> str:
     name = _IN_CONTENT.sub(r"\1labels", member.name)
     if mode != "objects":
         return name
-    folder = name.rpartition("/")[0].removesuffix("labels").rstrip("/")
+    folder = f"/{name}".rpartition("/")[0].removesuffix("/labels")[1:]
     if f"{folder}/" in ("/", member.top):
         problem = f"{member.shown}: is not in the folder of its image"
         raise DatasetError([problem], "If each file is of another image: --mask binary")
@@ -203,13 +203,12 @@ class _MaskRecords:
         """Add an object, given by its runs, its mask and its number in the file."""
         into, (mask, number) = self._into, found
         value, is_class = int(runs.value[rows[0]]), self._mode == "classes"
-        is_one = self._mode in ("binary", "objects")
-        where = Where(name, "" if is_one else f"/{number if is_class else value}")
-        label = name if is_one else f"{name}: object {number if is_class else value}"
+        own = "" if self._mode in ("binary", "objects") else f"/{number if is_class else value}"
+        where = Where(name, own)
         try:
             shape = self._masks.record(mask, (mask.width, mask.height))
         except MaskProblemError as error:
-            into.refuse(label, error, where)
+            into.refuse(name + own, error, where)
             return
         names = self._names
         category = into.category(names.name(value) if is_class else CATEGORY, where)

@@ -231,7 +231,9 @@ def test_folders_of_images_with_a_file_an_object(tmp_path):
     assert found["thresholds"][0]["place"]["mean_iou"] == pytest.approx(30 / 42, abs=1e-9)
     data = read(tmp_path / "ann", "objects")
     assert data.image_names == ("x.png", "y.png")
-    (tmp_path / "ann/x/masks/0.png").rename(tmp_path / "ann/loose.png")
+    (tmp_path / "ann/x").rename(tmp_path / "ann/mylabels")
+    assert set(read(tmp_path / "ann", "objects").image_names) == {"mylabels", "y.png"}
+    (tmp_path / "ann/mylabels/masks/0.png").rename(tmp_path / "ann/loose.png")
     with pytest.raises(DatasetError, match="is not in the folder of its image"):
         read(tmp_path / "ann", "objects")
 
