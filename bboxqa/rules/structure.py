@@ -9,14 +9,14 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import first_few
+from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
 from bboxqa.formats.raw_values import FARTHEST, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_edit, value_at
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at
 from bboxqa.rules.base.rule import ABSENT, Defect, Rule, rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -293,8 +293,6 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
     outlined, at = objects & ~none & ~other, "annotations/segmentation"
     n_outlined = np.count_nonzero(outlined)
-    are_most = 2 * n_outlined > len(form)
-    others = f"{_OUTLINE}, as {'most' if are_most else f'{n_outlined:,}'} annotations here have"
 
     def edits(row: int) -> tuple[Edit, ...]:
         rings = _numbers(value_at(document, "annotations", row, "segmentation"))
@@ -302,9 +300,14 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         return record_edit("annotations", row, "segmentation", value=rings) if is_sound else ()
 
     yield Rows(other, at=at, expected=_OUTLINE, edits=edits)
+    if 2 * n_outlined > len(form):
+        yield Rows(none, at=at, expected=f"{_OUTLINE}, as most annotations here have")
     # Empty rings, which P004 reports, are no outlines.
-    if are_most or document.has_rings.any() or (outlined & (form != Form.RINGS)).any():
-        yield Rows(none, at=at, expected=others, severity=None if are_most else Severity.INFO)
+    elif document.has_rings.any() or (outlined & (form != Form.RINGS)).any():
+        says = f"{none.sum():,} of {count(len(form), 'annotation')} have no outline, and "
+        says += f"{n_outlined:,} have one; expected one on all, or on none"
+        # Without examples, since drawing some of them on a picture would show nothing.
+        yield summary(says, at, np.flatnonzero(none), severity=Severity.INFO, examples=())
 
 
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
