@@ -133,22 +133,24 @@ def names_of_yaml(text: str) -> ClassNames:
 
 
 def missing_parts(
-    found: ClassNames, member: Member, known: Collection[str]
+    found: ClassNames, member: Member, known: Collection[str], *, has_pictures: bool
 ) -> Iterator[tuple[str, int]]:
     """Yield what is wrong with paths of train and val that name nothing, each with its line.
 
     `known` are the folders of the source, and its files but labels and pictures. They are named
-    by the end of a path, as its beginning may be of another machine; a folder of labels stands for
-    its pictures.
+    by the end of a path, as its beginning may be of another machine; without pictures in the
+    source, a folder of labels stands for theirs.
     """
     for key, paths in found.parts.items():
         for path, line in paths:
             is_local = path and "*" not in path and "://" not in path
-            if is_local and not _is_there(path, found.root, member, known):
+            if is_local and not _is_there(path, found.root, member, known, has_pictures):
                 yield f"{key} is {cut(one_line(path))}, which names no file or folder", line
 
 
-def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
+def _is_there(
+    path: str, root: str, member: Member, known: Collection[str], has_pictures: bool
+) -> bool:
     plain = normpath(path.replace("\\", "/"))
     folder = Path(member.shown).parent
     # `Path.exists` raises an error for a name that is too long.
@@ -158,7 +160,8 @@ def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> b
     is_absolute = plain.startswith("/") or plain[1:2] == ":"
     n_ends = max(len(parts) - 1, 1) if is_absolute else 1
     ends = {"/".join(parts[first:]) for first in range(n_ends)}
-    ends |= {f"/{each}/".replace("/images/", "/labels/").strip("/") for each in ends}
+    if not has_pictures:
+        ends |= {f"/{each}/".replace("/images/", "/labels/").strip("/") for each in ends}
     return not parts or any(f"/{each}".endswith(f"/{end}") for each in known for end in ends)
 
 

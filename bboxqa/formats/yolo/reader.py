@@ -65,7 +65,8 @@ def translate(path: Path, into: Collector) -> None:
     records.add_class_note()
     folders = {each.folder for each in source.members}
     places = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
-    records.check_parts(places | {each.name for each in others if not is_picture(each.name)})
+    texts_beside = {each.name for each in others if not is_picture(each.name)}
+    records.check_parts(places | texts_beside, has_pictures=len(texts_beside) < len(others))
     images.done("labels of YOLO", _NOTES)
 
 
@@ -229,10 +230,10 @@ class _LabelRecords:
             problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
             self._into.defect("T021", problem, self._where(member, found.nc_line))
 
-    def check_parts(self, places: set[str]) -> None:
+    def check_parts(self, places: set[str], *, has_pictures: bool) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
         for member, found in self._described:
-            for problem, line in missing_parts(found, member, places):
+            for problem, line in missing_parts(found, member, places, has_pictures=has_pictures):
                 if member.name in self._inside:
                     self._into.defect("T025", problem, self._where(member, line))
 

@@ -307,3 +307,12 @@ def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
     folder = made(tmp_path / "a", data_yaml=yaml, labels__a_txt=BOX, images__a_ppm=PICTURE)
     found = [each for each in validate(folder).findings if each.code == "T025"]
     assert [each.spot.line for each in found] == missing
+
+
+def test_a_folder_of_labels_stands_for_pictures_only_where_there_are_none(tmp_path):
+    yaml = "names: [cat]\ntrain: ../train/images\nval: ../train/images\n"
+    folder = made(tmp_path, data_yaml=yaml, train__labels__a_txt=BOX)
+    assert not [each for each in validate(folder).findings if each.code == "T025"]
+    made(tmp_path, train__image__a_ppm=PICTURE)
+    found = [each for each in validate(folder).findings if each.code == "T025"]
+    assert [each.spot.line for each in found] == [2, 3]
