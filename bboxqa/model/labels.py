@@ -77,9 +77,13 @@ class Coder:
         self._parts: list[IndexArray] = [np.zeros(0, np.int64)]
 
     def add(self, labels: Collection[Any]) -> None:
-        """Code more labels. Raises TypeError if a label cannot be hashed."""
-        codes = map(self._seen.__getitem__, labels)
-        self._parts.append(np.fromiter(codes, np.int64, len(labels)))
+        """Code more labels; lists are sets of labels. Raises TypeError for other objects."""
+        try:
+            codes = np.fromiter(map(self._seen.__getitem__, labels), np.int64, len(labels))
+        except TypeError:
+            plain = [label_of(each) if isinstance(each, list | set) else each for each in labels]
+            codes = np.fromiter(map(self._seen.__getitem__, plain), np.int64, len(plain))
+        self._parts.append(codes)
 
     def finish(self) -> tuple[IndexArray, list[Any]]:
         """Return the codes of all labels, and the labels in order of appearance."""
@@ -166,8 +170,6 @@ def column_of(values: Any, name: str) -> LabelColumn:
         cells = cells.tolist()
     coder = Coder()
     try:
-        if any(isinstance(each, list | set) for each in cells):
-            cells = [label_of(each) if isinstance(each, list | set) else each for each in cells]
         coder.add(cells)
     except TypeError:
         raise DatasetError(_not_labels(cells, name)) from None

@@ -105,8 +105,7 @@ class TableFile:
             ragged += chunk.ragged
             for coder, place, cells in zip(coders, places, chunk.columns, strict=True):
                 try:
-                    # A list is a set of labels.
-                    coder.add([label_of(e) if isinstance(e, list) else e for e in cells])
+                    coder.add(cells)
                 except TypeError:
                     raise DatasetError(self._nested(place)) from None
         if ragged:
