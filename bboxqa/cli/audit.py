@@ -176,7 +176,7 @@ def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading:
         raise click.UsageError("--folds goes with --out, such as: --folds 5 --out folds/")
     from bboxqa.pipelines.audit import write_folds
 
-    for path, n in write_folds(paths, folds, out, reading):
+    for path, n in write_folds(paths, folds, out, reading).items():
         click.echo(f"Written: {path}: {n:,} images")
     click.echo("Next: train on the images of train-1.txt, predict those of test-1.txt, and so on")
     return 0

@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
@@ -14,6 +15,7 @@ from bboxqa.core.arrays import (
     overlapping_boxes,
 )
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.model.annotations import Annotations, Dataset
 
 KINDS = ("missing", "spurious", "class", "place", "twice")
@@ -25,20 +27,20 @@ REASONS = (
     "no prediction overlaps it",
     "another category has score {:.2f}, its own {:.2f}",
     "IoU {1:.2f} with a prediction of score {0:.2f}",
-    "IoU {1:.2f} with another label, and no prediction of its own",
+    "IoU {:.2f} with another label, and no prediction of its own",
     "score {:.2f}, and no label; the team labels {:.0%} of such predictions",
     "the best prediction has score {:.2f} and IoU {:.2f}",
     "size {:.1f} standard deviations (robust) from the median of its category",
     "shape {:.1f} standard deviations (robust) from the median of its category",
-    "IoU {1:.2f} with another label of its category",
+    "IoU {:.2f} with another label of its category",
     "all {:.0f} labels are as in the image before",
     "no label, while {:.0%} of the images have some",
 )
-"""Why something is suspicious; the first five are those of each kind."""
+"""Why something is suspicious, with up to two figures; the first five are those of each kind."""
 SHARE, SUPPORTED, SIZE, SHAPE, REPEATED, COPIED, EMPTY = range(5, 12)
 
 # Boxes of one object, and the least overlap of a badly drawn one, as in TIDE.
-_SAME, _NEAR = 0.5, 0.1
+_SAME, _NEAR = 0.5 - TOLERANCE, 0.1
 # A prediction with a lower score shows no place at which a label should be.
 _SURE = 0.5
 # Suspects with a lower score are left out.
@@ -46,78 +48,65 @@ _LEAST = 0.01
 # Below this number of predictions with a label, or without one, nothing is learnt from them.
 _FEW = 50
 _FOLDS, _MOST_LEARNT = 5, 100_000
-# The weight of the prior: as many predictions of a category as shrink its offset by half; and the
-# precision of the coefficients, whose features have a standard deviation of 1.
+# As many predictions of a category as shrink its offset by half, and the precision of coefficients
+# of features with a standard deviation of 1.
 _OF_CATEGORY, _RIDGE = 25.0, 1.0
-
-
-@frozen_arrays
-class Model:
-    """What is known of the annotations of a model, among all N annotations."""
-
-    score: FloatArray
-    """(N,) float64. From 0 to 1; 0 for labels."""
-    class_score: FloatArray
-    """(N,) float64. The score for the own category. Annotations with a score of 0 and a class score
-    above it name a further category of another one."""
-    votes: bool
-    """Whether scores are shares of several annotators."""
 
 
 @frozen_arrays
 class Suspects:
     """S places to look at, the most suspicious first."""
 
-    kind: IntArray
-    """(S,) int32. Index into `KINDS`."""
-    image: IntArray
+    kind: IndexArray
+    """(S,) int64. Index into `KINDS`."""
+    image: IndexArray
     label: IndexArray
     prediction: IndexArray
-    """(S,). Indices of the image and of annotations; -1 for none."""
+    """(S,) int64. Indices of the image and of annotations; -1 for none."""
     bbox: FloatArray
     """(S, 4) float64. Where to look: the prediction of what is missing, and of a badly drawn label,
     otherwise the label."""
-    suggested: IntArray
-    """(S,) int32. The category that the model suggests; -1 for none."""
     score: FloatArray
     """(S,) float64. From 0 to 1."""
-    reason: IntArray
-    """(S,) int32. Index into `REASONS`."""
+    reason: IndexArray
+    """(S,) int64. Index into `REASONS`."""
     figures: FloatArray
     """(S, 2) float64. The figures of the reason; NaN for none."""
 
     def __len__(self) -> int:
         return len(self.kind)
 
-    def take(self, rows: IndexArray) -> "Suspects":
-        """Return the suspects at `rows`, in that order."""
-        return Suspects(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+def places(of: Annotations, kind: int, score: FloatArray, **more: NDArray[np.generic]) -> Suspects:
+    """Return suspects of a kind from what is known of them; image and box follow from the rest."""
+    n = len(score)
+    none = {"label": np.full(n, -1), "prediction": np.full(n, -1), "reason": np.full(n, kind)}
+    known = {**none, "figures": np.full((n, 2), np.nan), **more}
+    at_prediction = kind in (MISSING, PLACE) and (known["prediction"] >= 0).all()
+    shown = known["prediction" if at_prediction else "label"]
+    if "image" not in known:
+        known |= {"image": of.image[shown].astype(np.int64), "bbox": of.bbox[shown]}
+    return Suspects(kind=np.full(n, kind), score=score, **known)
 
 
 def ranked(parts: list[Suspects]) -> Suspects:
-    """Return all suspects in one ranking; ties are in the order of kinds, images and boxes."""
+    """Return all suspects in one ranking, each label once, with its highest score.
+
+    Ties are in the order of kinds, images and boxes.
+    """
     names = [each.name for each in fields(Suspects)]
-    both = Suspects(*(np.concatenate([getattr(each, name) for each in parts]) for name in names))
-    kept = np.flatnonzero(both.score >= _LEAST)
-    keys = (both.prediction, both.label, both.image, both.kind, -both.score.round(9))
-    return both.take(kept[np.lexsort(tuple(key[kept] for key in keys))])
+    joined = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
+    kept = np.flatnonzero(joined["score"] >= _LEAST)
+    keys = [-joined["score"].round(9), *(joined[each] for each in ("kind", "image", "label"))]
+    order = kept[np.lexsort([each[kept] for each in (joined["prediction"], *keys[::-1])])]
+    label = joined["label"][order]
+    _, first = np.unique(label, return_index=True)
+    is_kept = label < 0
+    is_kept[first] = True
+    return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
 
 
-@frozen_arrays
-class _Overlaps:
-    """P pairs of a label and a prediction, and the one partner of each."""
-
-    label: IndexArray
-    prediction: IndexArray
-    iou: FloatArray
-    """(P,). At least 0.1."""
-    partner: IndexArray
-    """(N,) int64. The pair of each annotation with the same object; -1 for none."""
-    near: IndexArray
-    """(N,) int64. The pair of each other annotation that is badly placed; -1 for none."""
-
-
-def suspects(both: Dataset, model: Model, crowd: tuple[IntArray, FloatArray]) -> Suspects:
+def suspects(both: Dataset, crowd: tuple[IntArray, FloatArray], *, votes: bool = False) -> Suspects:
     """Return what is suspicious about labels, by predictions.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
@@ -129,60 +118,73 @@ def suspects(both: Dataset, model: Model, crowd: tuple[IntArray, FloatArray]) ->
       votes, s (1 - i) of the most similar label
     - spurious: 1 - s min(1, 2 i) of the prediction that supports the label most
     - class: the best score of another category, times 1 - that of its own
-    - place: s (1 - i^2) min(1, 2 (1 - i))^4
+    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is
     - twice: 2 i - 1 of another label, if no prediction is left for this one
-
-    A label has one row, with its highest score.
 
     Parameters
     ----------
     both : Dataset
-        Annotator 0 drew the labels, annotator 1 is the model.
-    model : Model
+        Annotator 0 drew the labels, annotator 1 is the model, whose annotations have a score.
     crowd : (C,) int32 and (C, 4) float64
         The images and boxes of labels that are crowds; predictions inside are not missing.
+    votes : bool
+        Whether scores are shares of several annotators. Annotations with a negative score are then
+        no predictions, but say how many gave a category to the one with the same box.
 
     References
     ----------
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
        Identifying Object Detection Errors. ECCV. doi:10.1007/978-3-030-58580-8_33
     """
-    found = _overlaps(both, model.score)
-    scores, suggested, figures, prediction = _label_scores(both, found, model)
-    labels = np.flatnonzero(both.annotations.annotator == 0)
-    kind = scores[labels].argmax(1)
-    of = both.annotations
-    at_place = kind == PLACE
-    own = prediction[labels, kind]
-    of_labels = Suspects(
-        kind=kind.astype(np.int32),
-        image=of.image[labels],
-        label=labels,
-        prediction=own,
-        bbox=np.where(at_place[:, None], of.bbox[own], of.bbox[labels]),
-        suggested=np.where(np.isin(kind, (CLASS, PLACE)), suggested[labels, kind], -1).astype(
-            np.int32
-        ),
-        score=scores[labels, kind],
-        reason=np.where((kind == SPURIOUS) & (own >= 0), SUPPORTED, kind).astype(np.int32),
-        figures=figures[labels, kind],
-    )
-    used = own[at_place & (of_labels.score >= _LEAST)]
-    return ranked([_missing(both, found, model, used, crowd), of_labels])
-
-
-def _overlaps(both: Dataset, score: FloatArray) -> _Overlaps:
-    """Return overlapping labels and predictions, matched by score times IoU."""
+    of, n = both.annotations, len(both.annotations)
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
     # Annotations of an image are ordered by annotator, and labels come first.
     label, prediction, iou = pairs.left, pairs.right, pairs.similarity
-    weight = iou * score[prediction]
-    n = len(score)
-    same = np.flatnonzero((iou >= _SAME - TOLERANCE) & (weight > 0))
-    partner = _matched(label, prediction, weight, same, n)
-    free = partner < 0
-    rest = np.flatnonzero(free[label] & free[prediction] & (weight > 0))
-    return _Overlaps(label, prediction, iou, partner, _matched(label, prediction, weight, rest, n))
+    given = np.asarray(of.score)
+    s, named = given.clip(0)[prediction], np.abs(given)[prediction]
+    if votes:
+        named = (-given).clip(0)[prediction]
+    real, same = s > 0, iou >= _SAME
+    partner = _matched(label, prediction, s * iou, np.flatnonzero(real & same), n)
+    free = (partner[label] < 0) & (partner[prediction] < 0) & real
+    near = _matched(label, prediction, s * iou, np.flatnonzero(free), n)
+    labels = np.flatnonzero(of.annotator == 0)
+
+    def found(kind: int, rows: IndexArray, pair: IndexArray, score: FloatArray, one: FloatArray,
+              other: FloatArray, reason: int | None = None) -> Suspects:  # fmt: skip
+        return places(
+            of, kind, score, label=rows, figures=np.stack([one, other], axis=1),
+            prediction=np.append(prediction, -1)[pair],
+            reason=np.full(len(rows), kind if reason is None else reason),
+        )  # fmt: skip
+
+    support = s * np.minimum(1, 2 * iou)
+    pair = _best(label, support, np.flatnonzero(support > 0), n)[labels]
+    sure = _of(s, near[labels], 0) >= _SURE
+    parts = []
+    for some, reason in ((pair >= 0, SUPPORTED), (pair < 0, SPURIOUS)):
+        rows = np.flatnonzero(some & ~sure)
+        own = pair[rows]
+        parts.append(found(SPURIOUS, labels[rows], own, 1 - _of(support, own, 0), _of(s, own, 0),
+                           _of(iou, own, 0), reason))  # fmt: skip
+    alike = of.category[label] == of.category[prediction]
+    pair = _best(label, named, np.flatnonzero(same & ~alike), n)[labels]
+    own_score = _of(named, _best(label, named, np.flatnonzero(same & alike), n)[labels], 0)
+    other_score = _of(named, pair, 0)
+    parts.append(found(CLASS, labels, pair, other_score * (1 - own_score), other_score, own_score))
+    pair = np.where(partner >= 0, partner, near)[labels]
+    rows = np.flatnonzero((partner[labels] >= 0) | sure)
+    apart = s * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
+    at = pair[rows]
+    parts.append(found(PLACE, labels[rows], at, apart[at], s[at], iou[at]))
+    again = repeated(of, labels, partner < 0)[labels]
+    parts.append(found(TWICE, labels, np.full(len(labels), -1), 2 * again - 1, again, again))
+    of_labels = ranked(parts)
+    used = of_labels.prediction[of_labels.kind == PLACE]
+    nearest = np.zeros(n)
+    np.maximum.at(nearest, prediction, iou)
+    missing = _missing(both, partner, nearest, crowd, used, votes=votes)
+    return ranked([missing, of_labels])
 
 
 def _matched(
@@ -195,13 +197,14 @@ def _matched(
     found = np.full(n, -1)
     order = pairs[np.lexsort((right[pairs], left[pairs], -weight[pairs]))]
     while len(order):
-        best = np.full(n, len(order))
-        for end in (left, right):
+        place, taken = np.arange(len(order)), np.ones(len(order), np.bool_)
+        for end in (left[order], right[order]):
+            best = np.empty(n, np.int64)
             # Of equal indices, the last one counts.
-            best[end[order[::-1]]] = np.arange(len(order))[::-1]
-        place = np.arange(len(order))
-        taken = order[(best[left[order]] == place) & (best[right[order]] == place)]
-        found[left[taken]] = found[right[taken]] = taken
+            best[end[::-1]] = place[::-1]
+            taken &= best[end] == place
+        chosen = order[taken]
+        found[left[chosen]] = found[right[chosen]] = chosen
         order = order[(found[left[order]] < 0) & (found[right[order]] < 0)]
     return found
 
@@ -214,71 +217,9 @@ def _best(label: IndexArray, value: FloatArray, pairs: IndexArray, n: int) -> In
     return best
 
 
-def _label_scores(
-    both: Dataset, found: _Overlaps, model: Model
-) -> tuple[FloatArray, IntArray, FloatArray, IndexArray]:
-    """Return the score of each annotation as a label by kind, (N, 5), -1 where it cannot be one.
-
-    Also return the suggested category, two figures, and the prediction, by kind.
-    """
-    of, n = both.annotations, len(both.annotations)
-    score = np.full((n, len(KINDS)), -1.0)
-    figures = np.full((n, len(KINDS), 2), np.nan)
-    pair = np.full((n, len(KINDS)), -1)
-    s, iou, label = model.score[found.prediction], found.iou, found.label
-    support = s * np.minimum(1, iou / _SAME)
-    every = np.arange(len(iou))
-    pair[:, SPURIOUS] = _best(label, support, every[support > 0], n)
-    score[:, SPURIOUS] = 1 - _of(support, pair[:, SPURIOUS], 0)
-    same = every[iou >= _SAME - TOLERANCE]
-    alike = of.category[label[same]] == of.category[found.prediction[same]]
-    named = model.class_score[found.prediction]
-    pair[:, CLASS] = _best(label, named, same[~alike], n)
-    own = _of(named, _best(label, named, same[alike], n), 0)
-    score[:, CLASS] = _of(named, pair[:, CLASS], 0) * (1 - own)
-    pair[:, PLACE] = np.where(found.partner >= 0, found.partner, found.near)
-    apart = s * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
-    score[:, PLACE] = _of(apart, pair[:, PLACE], -1)
-    # What is near a sure prediction is badly drawn, and near another one spurious.
-    is_sure = _of(s, found.near, -1) >= _SURE
-    score[is_sure, SPURIOUS] = -1
-    score[(found.near >= 0) & ~is_sure, PLACE] = -1
-    figures[:, TWICE, 1] = repeated(of, np.flatnonzero(of.annotator == 0), found.partner < 0)
-    score[:, TWICE] = 2 * figures[:, TWICE, 1] - 1
-    for kind in (SPURIOUS, PLACE):
-        figures[:, kind] = np.stack([_of(x, pair[:, kind], 0) for x in (s, iou)], axis=1)
-    figures[:, CLASS] = np.stack([_of(named, pair[:, CLASS], 0), own], axis=1)
-    prediction = np.where(pair >= 0, np.append(found.prediction, -1)[pair], -1)
-    suggested = np.where(prediction >= 0, of.category[prediction], -1)
-    return score, suggested, figures, prediction
-
-
 def _of(values: FloatArray, pair: IndexArray, other: float) -> FloatArray:
     """Return the value of each pair; `other` where there is none."""
     return np.append(values, other)[pair]
-
-
-def edges_of(bbox: FloatArray) -> FloatArray:
-    """Return boxes as left, top, right and bottom, (N, 4)."""
-    return np.concatenate([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]], axis=1)
-
-
-def _shared(
-    edges: FloatArray, one: IndexArray, other_edges: FloatArray, other: IndexArray
-) -> FloatArray:
-    """Return the area that pairs of boxes of two sets share."""
-    low = np.maximum(edges[one, :2], other_edges[other, :2])
-    high = np.minimum(edges[one, 2:], other_edges[other, 2:])
-    area: FloatArray = (high - low).clip(0).prod(1)
-    return area
-
-
-def _iou(bbox: FloatArray, one: IndexArray, other: IndexArray) -> FloatArray:
-    """Return the IoU of pairs of overlapping boxes."""
-    shared, area = _shared(edges_of(bbox), one, edges_of(bbox), other), bbox[:, 2:].prod(1)
-    # Boxes that overlap have an area.
-    iou: FloatArray = shared / (area[one] + area[other] - shared)
-    return iou
 
 
 def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArray:
@@ -288,70 +229,51 @@ def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArra
     """
     found = np.zeros(len(of))
     some = labels[alone[labels]]
-    edges, image = edges_of(of.bbox), of.image.astype(np.int64)
+    edges, image = corners(of.bbox), of.image.astype(np.int64)
     for one, other in overlapping_boxes(image[some], edges[some], image[labels], edges[labels]):
         a, b = some[one], labels[other]
         kept = (a != b) & ~(alone[b] & (a < b)) & (of.category[a] == of.category[b])
-        a, b = a[kept], b[kept]
-        iou = _iou(of.bbox, a, b)
-        same = iou >= _SAME - TOLERANCE
-        np.maximum.at(found, a[same], iou[same])
+        a, iou = a[kept], bbox_iou(edges[a[kept]], edges[b[kept]])
+        np.maximum.at(found, a[iou >= _SAME], iou[iou >= _SAME])
     return found
 
 
 def _missing(
     both: Dataset,
-    found: _Overlaps,
-    model: Model,
-    used: IndexArray,
+    partner: IndexArray,
+    nearest: FloatArray,
     crowd: tuple[IntArray, FloatArray],
+    used: IndexArray,
+    *,
+    votes: bool,
 ) -> Suspects:
-    """Return the predictions without a label, each object once."""
+    """Return the predictions without a label that are not `used` otherwise, each object once."""
     of = both.annotations
-    rows = np.flatnonzero(model.score > 0)
-    nearest = np.zeros(len(of))
-    np.maximum.at(nearest, found.prediction, found.iou)
-    nearest, own = nearest[rows], model.score[rows]
-    score, share = own * (1 - nearest), np.full(len(rows), np.nan)
-    if not model.votes:
-        labelled = found.partner[rows] >= 0
-        share = labelled_share(own, of.bbox[rows, 3], of.category[rows], of.image[rows], labelled)
+    rows = np.flatnonzero((of.annotator == 1) & (np.asarray(of.score) > 0))
+    own, image = np.asarray(of.score)[rows], of.image[rows].astype(np.int64)
+    score, share = own * (1 - nearest[rows]), np.full(len(rows), np.nan)
+    if not votes:
+        has_label = partner[rows] >= 0
+        share = labelled_share(own, of.bbox[rows, 3], of.category[rows], of.image[rows], has_label)
         score = np.where(np.isnan(share), own, share)
-    is_open = (found.partner[rows] < 0) & (nearest < _SAME - TOLERANCE) & ~np.isin(rows, used)
-    is_open &= ~_inside(of.image[rows], of.bbox[rows], *crowd)
+    is_open = (partner[rows] < 0) & (nearest[rows] < _SAME) & ~np.isin(rows, used)
+    edges, crowd_edges = corners(of.bbox[rows]), corners(crowd[1])
+    for one, other in overlapping_boxes(image, edges, crowd[0].astype(np.int64), crowd_edges):
+        shared = overlap(edges[one], crowd_edges[other])
+        is_open[one[shared >= _SAME * of.bbox[rows[one], 2:].prod(1)]] = False
     kept = np.flatnonzero(is_open & (score >= _LEAST))
     # Of two predictions of one object, the one with the higher score counts.
     kept = kept[np.argsort(-score[kept], kind="stable")]
-    bbox, image, lower = of.bbox[rows[kept]], of.image[rows[kept]].astype(np.int64), [kept[:0]]
-    for one, other in overlapping_boxes(image, edges_of(bbox), image, edges_of(bbox)):
-        first, second = one[one < other], other[one < other]
-        lower.append(second[_iou(bbox, first, second) >= _SAME - TOLERANCE])
+    edges, image, lower = edges[kept], image[kept], [kept[:0]]
+    for one, other in overlapping_boxes(image, edges, image, edges):
+        again = (one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)
+        lower.append(other[again])
     kept = np.delete(kept, np.concatenate(lower))
-    rows, figures = rows[kept], np.stack([own, share], axis=1)[kept]
-    return Suspects(
-        kind=np.zeros(len(rows), np.int32),
-        image=of.image[rows],
-        label=np.full(len(rows), -1),
-        prediction=rows,
-        bbox=of.bbox[rows],
-        suggested=of.category[rows],
-        score=score[kept],
-        reason=np.where(np.isnan(figures[:, 1]), MISSING, SHARE).astype(np.int32),
-        figures=figures,
-    )
-
-
-def _inside(
-    image: IntArray, bbox: FloatArray, crowd_image: IntArray, crowd_bbox: FloatArray
-) -> BoolArray:
-    """Return which boxes lie in a crowd for at least half of their area."""
-    result = np.zeros(len(image), np.bool_)
-    edges, others = edges_of(bbox), edges_of(crowd_bbox)
-    of, of_crowd = image.astype(np.int64), crowd_image.astype(np.int64)
-    for one, other in overlapping_boxes(of, edges, of_crowd, others):
-        shared = _shared(edges, one, others, other)
-        result[one[shared >= _SAME * bbox[one, 2:].prod(1)]] = True
-    return result
+    return places(
+        of, MISSING, score[kept], prediction=rows[kept],
+        reason=np.where(np.isnan(share[kept]), MISSING, SHARE),
+        figures=np.stack([own, share], axis=1)[kept],
+    )  # fmt: skip
 
 
 def labelled_share(

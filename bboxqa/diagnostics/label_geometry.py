@@ -1,11 +1,8 @@
 """Labels to look at again by their geometry alone."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, rows
+from bboxqa.core.arrays import FloatArray, IntArray, rows
 from bboxqa.diagnostics.audit import (
     COPIED,
     EMPTY,
@@ -16,18 +13,17 @@ from bboxqa.diagnostics.audit import (
     SIZE,
     TWICE,
     Suspects,
-    edges_of,
+    places,
     ranked,
     repeated,
 )
+from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import Dataset
 
 # A category with fewer labels has no usual size.
 _FEW = 20
 # Deviations count from so many spreads on; a spread is at least so many natural units.
 _USUAL, _LEAST_SPREAD = 3.5, 0.1
-# An image without labels is suspicious if fewer images than this share are.
-_MOST_EMPTY = 0.5
 
 
 def geometric_suspects(data: Dataset) -> Suspects:
@@ -39,49 +35,31 @@ def geometric_suspects(data: Dataset) -> Suspects:
     - twice: 2 IoU - 1 of another label of the category
     - missing: an image without labels, where most have some: 1 - 2 times the share without
     """
-    one = data.annotations
-    labels = np.flatnonzero(~one.iscrowd)
-    return ranked([_outliers(data, labels), _repeated(data), _copies(data), _empty(data)])
+    of = data.annotations
+    again = repeated(of, np.flatnonzero(~of.iscrowd), ~of.iscrowd)
+    label = np.flatnonzero(again)
+    reason, figures = np.full(len(label), REPEATED), np.stack([again, again], axis=1)[label]
+    score = 2 * again[label] - 1
+    twice = places(of, TWICE, score, label=label, reason=reason, figures=figures)
+    return ranked([*_outliers(data), twice, _copies(data), _empty(data)])
 
 
-def _suspects(
-    image: NDArray[Any], label: IndexArray, bbox: FloatArray, score: FloatArray, **more: object
-) -> Suspects:
-    n = len(image)
-    columns = {name: np.broadcast_to(np.asarray(more[name]), n) for name in ("kind", "reason")}
-    figures = np.broadcast_to(np.asarray(more["figure"], np.float64)[:, None], (n, 2))
-    return Suspects(
-        kind=columns["kind"].astype(np.int32),
-        image=image.astype(np.int32),
-        label=label,
-        prediction=np.full(n, -1),
-        bbox=bbox,
-        suggested=np.full(n, -1, np.int32),
-        score=score,
-        reason=columns["reason"].astype(np.int32),
-        figures=figures.copy(),
-    )
-
-
-def _outliers(data: Dataset, labels: IndexArray) -> Suspects:
+def _outliers(data: Dataset) -> list[Suspects]:
     """Return labels whose size or shape is far from what is usual for the category."""
+    labels = np.flatnonzero(~data.annotations.iscrowd)
     of = data.annotations.take(labels)
     width, height = of.bbox[:, 2:].clip(1e-6).T
     size = data.image_size[of.image].astype(np.float64)
-    known = (size > 0).all(1)
-    # Without the size of images, sizes are those in pixels.
-    scale = np.where(known, size.prod(1), 1.0) if known.all() else np.ones(len(labels))
-    deviation = np.stack(
-        [_deviations(each, of.category) for each in (np.log(width * height / scale) / 2,
-                                                     np.log(width / height))]
-    )  # fmt: skip
-    larger = deviation.argmax(0)
-    most = deviation.max(0, initial=0) if len(labels) else np.zeros(0)
-    far = np.flatnonzero(most > _USUAL)
-    return _suspects(
-        of.image[far], labels[far], of.bbox[far], 1 - _USUAL / most[far],
-        kind=PLACE, reason=np.where(larger[far] == 0, SIZE, SHAPE), figure=most[far],
-    )  # fmt: skip
+    # Unless the size of all images is known, sizes are those in pixels.
+    scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
+    found = []
+    for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
+        z = _deviations(np.log(values) / 2, of.category)
+        far = np.flatnonzero(z > _USUAL)
+        figures = np.stack([z, z], axis=1)[far]
+        found.append(places(data.annotations, PLACE, 1 - _USUAL / z[far], label=labels[far],
+                            reason=np.full(len(far), reason), figures=figures))  # fmt: skip
+    return found
 
 
 def _deviations(value: FloatArray, category: IntArray) -> FloatArray:
@@ -95,51 +73,33 @@ def _deviations(value: FloatArray, category: IntArray) -> FloatArray:
     return result
 
 
-def _repeated(data: Dataset) -> Suspects:
-    """Return labels that repeat another one of their category."""
-    of = data.annotations
-    iou = repeated(of, np.flatnonzero(~of.iscrowd), ~of.iscrowd)
-    found = np.flatnonzero(iou)
-    return _suspects(
-        of.image[found], found, of.bbox[found], 2 * iou[found] - 1,
-        kind=TWICE, reason=REPEATED, figure=iou[found],
-    )  # fmt: skip
-
-
 def _copies(data: Dataset) -> Suspects:
     """Return images whose labels, two or more, are exactly those of the image before."""
-    of, n_images = data.annotations, len(data.image_names)
-    number = np.bincount(of.image, minlength=n_images)
-    stop = np.cumsum(number)
+    of = data.annotations
+    number = np.bincount(of.image, minlength=len(data.image_names))
+    start, stop = np.cumsum(number) - number, np.cumsum(number)
     later = np.flatnonzero((number[1:] == number[:-1]) & (number[1:] > 1)) + 1
-    start = stop - number
-    at, offsets = rows(start[later], stop[later])
+    at, _ = rows(start[later], stop[later])
     before, _ = rows(start[later - 1], stop[later - 1])
     differs = (of.bbox[at] != of.bbox[before]).any(1) | (of.category[at] != of.category[before])
-    n_other = np.add.reduceat(np.append(differs, False).astype(np.int64), offsets[:-1])
-    copied = later[n_other[: len(later)] == 0] if len(later) else later
-    edges = edges_of(of.bbox)
-    low = np.array([edges[a:b, :2].min(0) for a, b in _spans(start, stop, copied)]).reshape(-1, 2)
-    high = np.array([edges[a:b, 2:].max(0) for a, b in _spans(start, stop, copied)]).reshape(-1, 2)
-    n = number[copied].astype(np.float64)
-    return _suspects(
-        copied, np.full(len(copied), -1), np.concatenate([low, high - low], axis=1), n / (n + 1),
-        kind=PLACE, reason=COPIED, figure=n,
+    image = later[~np.isin(later, of.image[at[differs]])]
+    edges = corners(of.bbox)
+    spans = [edges[start[each] : stop[each]] for each in image.tolist()]
+    around = [np.concatenate([each[:, :2].min(0), each[:, 2:].max(0)]) for each in spans]
+    n = number[image].astype(np.float64)
+    return places(
+        of, PLACE, n / (n + 1), image=image, bbox=from_corners(np.reshape(around, (-1, 4))),
+        reason=np.full(len(n), COPIED), figures=np.stack([n, n], axis=1),
     )  # fmt: skip
-
-
-def _spans(start: IndexArray, stop: IndexArray, some: IndexArray) -> list[tuple[int, int]]:
-    return [*zip(start[some].tolist(), stop[some].tolist(), strict=True)]
 
 
 def _empty(data: Dataset) -> Suspects:
     """Return images without labels, if most images have some."""
     number = np.bincount(data.annotations.image, minlength=len(data.image_names))
-    empty = np.flatnonzero(number == 0)
-    share = len(empty) / max(len(number), 1)
-    empty = empty if share < _MOST_EMPTY else empty[:0]
-    whole = np.concatenate([np.zeros((len(empty), 2)), data.image_size[empty]], axis=1)
-    return _suspects(
-        empty, np.full(len(empty), -1), whole, np.full(len(empty), 1 - 2 * share),
-        kind=MISSING, reason=EMPTY, figure=np.full(len(empty), 1 - share),
+    image = np.flatnonzero(number == 0)
+    share = np.full(len(image), len(image) / max(len(number), 1))
+    whole = np.concatenate([np.zeros((len(image), 2)), data.image_size[image]], axis=1)
+    return places(
+        data.annotations, MISSING, 1 - 2 * share, image=image, bbox=whole,
+        reason=np.full(len(image), EMPTY), figures=np.stack([1 - share, share], axis=1),
     )  # fmt: skip

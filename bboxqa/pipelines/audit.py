@@ -3,11 +3,10 @@
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
@@ -16,7 +15,7 @@ from bboxqa.diagnostics.audit import (
     KINDS,
     MISSING,
     REASONS,
-    Model,
+    SHARE,
     Suspects,
     suspects,
 )
@@ -45,6 +44,8 @@ from bboxqa.pipelines.reference import (
 )
 
 _NAMED = 3
+# The kinds for which a model suggests a category.
+_WITH_CATEGORY = ("missing", "class", "place")
 # Figures of reasons are rounded to 0.001, and not larger than 100.
 _MOST = 100_001
 
@@ -122,192 +123,149 @@ def _is_list(path: Path, reading: Reading) -> bool:
     return is_coco and head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
+def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:
+    """Write lists of the images to train on and to predict, for each fold; return their lengths.
+
+    Images of one folder stay together if there are as many folders as folds, since they are mostly
+    frames of one video or images of one place; otherwise images are dealt out by name.
+    """
+    data = read_for(labels, AgreeSettings(), replace(reading, min_annotators=1, by_files="none"))
+    names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
+    groups = [name.rpartition("/")[0] for name in names]
+    groups = groups if len({*groups}) >= folds else names
+    number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
+    lists = {
+        f"{part}-{fold + 1}.txt": [
+            name for name, group in zip(names, groups, strict=True)
+            if (number[group] == fold) is (part == "test")
+        ]
+        for fold in range(folds) for part in ("train", "test")
+    }  # fmt: skip
+    try:
+        with filled_folder(folder) as scratch:
+            for file, own in lists.items():
+                (scratch / file).write_text("".join(f"{each}\n" for each in own), "utf-8")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return {folder / file: len(own) for file, own in lists.items()}
+
+
 def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
     """Audit labels with checked settings; see `audit`."""
-    several = np.flatnonzero(_drawn_by(labels).sum(1) > 1)
+    several = np.flatnonzero(_n_people(labels) > 1)
     if len(several):
         image = one_line(labels.image_names[int(several[0])])
         problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
         advice = "Annotators are compared with each other by: bboxqa agree"
         raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
     if model is None:
-        images = np.flatnonzero(labels.assigned.any(1))
-        drawn = of_images(labels, images)
+        labels = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
+        labels = _with_places(labels, np.arange(len(labels.annotations)))
         basis = "geometry alone, which shows less than the predictions of a model would"
-        return _result(drawn, geometric_suspects(drawn), drawn, basis, settings)
-    consensus = _consensus(model) if (_drawn_by(model).sum(1) > 1).any() else _scored(model)
-    sides = _sides(labels, consensus)
-    found = suspects(sides.both, sides.model, sides.crowd)
-    result = _result(sides.labels, found, sides.both, consensus.basis, settings, sides)
+        return _result(labels, geometric_suspects(labels), labels, basis, settings)
+    votes = bool((_n_people(model) > 1).any())
+    one, basis = _consensus(model) if votes else _scored(model)
+    drawn, both, notes = _joined(labels, one)
+    crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
+    found = suspects(both, (crowds.image, crowds.bbox), votes=votes)
+    result = _result(drawn, found, both, basis, settings)
     return replace(
         result,
         n_predictions=len(model.annotations),
         sources=(*labels.sources, *model.sources),
-        notes=(*labels.headlines, *sides.notes, *consensus.notes, *labels.notes),
+        notes=(*notes, *result.notes),
     )
 
 
-def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> list[tuple[Path, int]]:
-    """Write lists of the images to train on and to predict, for each fold.
-
-    Images of one folder stay together if there are as many folders as folds, as those are mostly
-    frames of one video or images of one place; otherwise images are dealt out by their names.
-    Return each file with its number of images.
-    """
-    data = read_for(labels, AgreeSettings(), replace(reading, min_annotators=1, by_files="none"))
-    names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
-    groups = [name.rpartition("/")[0] for name in names]
-    if len({*groups}) < folds:
-        groups = names
-    number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
-    written = []
-    try:
-        with filled_folder(folder) as scratch:
-            for fold in range(folds):
-                for part in ("train", "test"):
-                    own = [name for name, group in zip(names, groups, strict=True)
-                           if (number[group] == fold) is (part == "test")]  # fmt: skip
-                    name = f"{part}-{fold + 1}.txt"
-                    text = "".join(f"{each}\n" for each in own)
-                    (scratch / name).write_text(text, "utf-8", "surrogateescape")
-                    written.append((folder / name, len(own)))
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    return written
-
-
-def _drawn_by(data: Dataset) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Return (I, A) which annotators drew in which images."""
-    drawn = np.zeros((len(data.image_names), max(len(data.annotator_names), 1)), np.bool_)
+def _n_people(data: Dataset) -> IndexArray:
+    """Return the number of annotators who drew in each image."""
+    drawn = np.zeros((len(data.image_names), len(data.annotator_names)), np.bool_)
     drawn[data.annotations.image, data.annotations.annotator] = True
-    return drawn
+    number: IndexArray = drawn.sum(1)
+    return number
 
 
-class _Predicted(NamedTuple):
-    """A model as one annotator."""
-
-    data: Dataset
-    score: FloatArray
-    class_score: FloatArray
-    """(M,). See `Model`."""
-    votes: bool
-    basis: str
-    notes: tuple[str, ...] = ()
+def _with_places(data: Dataset, place: IndexArray, score: FloatArray | None = None) -> Dataset:
+    """Return a data set whose annotations have places and scores, which a join keeps."""
+    score = np.zeros(len(place)) if score is None else score
+    return replace(data, annotations=replace(data.annotations, place=place, score=score))
 
 
-def _scored(data: Dataset) -> _Predicted:
-    """Return the predictions of one model; without scores, it is sure of all."""
+def _scored(data: Dataset) -> tuple[Dataset, str]:
+    """Return the predictions of one model, which is sure of all without scores."""
     name = "predictions" if not data.sources else Path(data.sources[0].name).name
     data = as_one(data, name)
-    n = len(data.annotations)
-    score = data.annotations.score
+    n, score = len(data.annotations), data.annotations.score
+    place = np.arange(n) if data.annotations.place is None else data.annotations.place
     lacking = np.ones(n, np.bool_) if score is None else np.isnan(score)
     if score is None or lacking.all():
         basis = "predictions without scores, each taken as sure"
-        return _Predicted(data, np.ones(n), np.ones(n), votes=False, basis=basis)
+        return _with_places(data, place, np.ones(n)), basis
     if lacking.any():
         problem = f"{lacking.sum():,} of {count(n, 'prediction')} have no score"
         raise DatasetError([f"{name}: {problem}"], "Give all of them a score from 0 to 1, or none.")
     if not 0 <= score.min() <= score.max() <= 1:
         problem = f"scores are from {score.min():g} to {score.max():g}; expected 0 to 1"
         raise DatasetError([f"{name}: {problem}"], "Convert them: percentages, divided by 100.")
-    return _Predicted(data, score, score, votes=False, basis="the scores of a model")
+    return _with_places(data, place, score), "the scores of a model"
 
 
-def _consensus(data: Dataset) -> _Predicted:
+def _consensus(data: Dataset) -> tuple[Dataset, str]:
     """Return the objects that several annotators drew as predictions, with shares of votes.
 
-    Each object has a row for each category that somebody gave; the first one stands for the object.
+    Beside each object are its categories, with the negative share of who gave them.
     """
     votes = votes_of(data).data
     found = consensus_of(votes, LINK, quorum=1)
     objects, n = found.objects, len(data.category_names)
     keys, n_votes = np.unique(found.of * n + votes.annotations.category, return_counts=True)
-    rows, category = np.divmod(keys, n)
-    leads = category == objects.category[rows]
+    rows = np.concatenate([np.arange(len(objects)), keys // n])
     annotations = Annotations(
-        id=np.arange(len(rows)),
+        id=rows,
         image=objects.image[rows],
         annotator=np.zeros(len(rows), np.int32),
-        category=category.astype(np.int32),
+        category=np.concatenate([objects.category, keys % n]).astype(np.int32),
         bbox=objects.bbox[rows],
         iscrowd=np.zeros(len(rows), np.bool_),
+        score=np.concatenate([objects.votes, -n_votes]) / objects.asked[rows],
+        place=np.full(len(rows), -1),
     )
-    one = replace(
-        data, annotations=annotations, annotator_names=("consensus",), unlisted=None, repeats=None,
-        assigned=np.ones((len(data.image_names), 1), np.bool_),
-    )  # fmt: skip
-    share = n_votes / objects.asked[rows]
-    score = np.where(leads, objects.votes[rows] / objects.asked[rows], 0.0)
-    people = count(len(data.annotator_names), "annotator")
-    return _Predicted(one, score, share, votes=True, basis=f"the votes of {people}")
+    asked = np.ones((len(data.image_names), 1), np.bool_)
+    one = replace(data, annotations=annotations, annotator_names=("consensus",), assigned=asked,
+                  unlisted=None, repeats=None)  # fmt: skip
+    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
 
 
-class _Sides(NamedTuple):
-    """Labels and a model in the images that both have."""
+def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, list[str]]:
+    """Return the labels in the images that both have, and both in one data set, with notes.
 
-    both: Dataset
-    model: Model
-    crowd: tuple[IntArray, FloatArray]
-    labels: Dataset
-    """The labels with their annotators."""
-    row: IndexArray
-    """(N,) int64. The row of each label of `both` among the labels."""
-    place: IndexArray
-    """(N,) int64. The position of each prediction in its file."""
-    notes: list[str]
-
-
-def _sides(labels: Dataset, model: _Predicted) -> _Sides:
-    """Return labels and a model in their common images, with common categories."""
-    name = model.data.annotator_names[0]
+    The places of labels are their rows, those of predictions their positions in the file.
+    """
+    name = model.annotator_names[0]
     place = {image: number for number, image in enumerate(labels.image_names)}
-    at = np.array([place.get(image, -1) for image in model.data.image_names], np.int64)
-    known = np.flatnonzero(at >= 0)
-    known = known[labels.assigned[at[known]].any(1)]
+    at = np.array([place.get(image, -1) for image in model.image_names], np.int64)
+    known = np.flatnonzero((at >= 0) & np.append(labels.assigned.any(1), False)[at])
     known = known[np.argsort(at[known], kind="stable")]
     if not len(known):
-        found = join_advice([set(labels.image_names), set(model.data.image_names)])
+        found = join_advice([set(labels.image_names), set(model.image_names)])
         advice = f"Images are joined by file_name: {found or 'check the names.'}"
         raise DatasetError([f"labels and predictions ({name}) have no image in common"], advice)
     drawn = of_images(labels, at[known])
-    row = np.arange(len(model.score))
-    own = replace(model.data, annotations=_numbered(model.data.annotations, row))
-    own, notes = _known_categories(drawn, of_images(own, known), name)
+    own, notes = _known_categories(drawn, of_images(model, known), name)
     check_sizes(drawn, own, name)
-    n_left = int(labels.assigned.any(1).sum()) - len(known)
-    if n_left:
+    if n_left := int(labels.assigned.any(1).sum()) - len(known):
         notes.append(f"{count(n_left, 'image')} without predictions left out")
-    numbered = _numbered(drawn.annotations, np.arange(len(drawn.annotations)))
-    team = replace(
-        drawn, annotator_names=("labels",), assigned=np.ones((len(known), 1), np.bool_),
-        annotations=replace(numbered, annotator=np.zeros(len(numbered), np.int32)),
-    )  # fmt: skip
-    both = joined_sides(team, own, name)
-    of, row = both.annotations, np.asarray(both.annotations.place)
-    is_model = of.annotator == 1
-    score, class_score = np.zeros((2, len(of)))
-    score[is_model], class_score[is_model] = (
-        each[row[is_model]] for each in (model.score, model.class_score)
-    )
-    positions = model.data.annotations.place
-    file_place = np.arange(len(model.score)) if positions is None else positions
-    at_file = np.full(len(of), -1)
-    at_file[is_model] = file_place[row[is_model]]
-    crowds = np.flatnonzero(drawn.annotations.iscrowd)
-    crowd = drawn.annotations.image[crowds], drawn.annotations.bbox[crowds]
-    return _Sides(both, Model(score, class_score, model.votes), crowd, drawn, row, at_file, notes)
-
-
-def _numbered(of: Annotations, row: IndexArray) -> Annotations:
-    """Return annotations with their rows as places, which a join keeps."""
-    return replace(of, place=row, score=np.zeros(len(row)))
+    team = _with_places(drawn, np.arange(len(drawn.annotations)))
+    author = np.zeros(len(drawn.annotations), np.int32)
+    team = replace(team, annotator_names=("labels",), assigned=np.ones((len(known), 1), np.bool_),
+                   annotations=replace(team.annotations, annotator=author))  # fmt: skip
+    return drawn, joined_sides(team, own, name), notes
 
 
 def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Dataset, list[str]]:
     """Return predictions of the categories that labels have, and notes on the others."""
     of = model.annotations
-    known = np.isin(np.array(model.category_names, object), np.array(labels.category_names, object))
+    known = np.array([each in labels.category_names for each in model.category_names], np.bool_)
     kept = np.flatnonzero(known[of.category])
     unknown = [model.category_names[each] for each in np.unique(of.category[~known[of.category]])]
     if not unknown:
@@ -316,9 +274,9 @@ def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Datas
         first_few(each, _NAMED, lambda one: repr(one_line(one)))
         for each in (unknown, labels.category_names)
     )
-    advice = f"--map {unknown[0]}={labels.category_names[0]}" if labels.category_names else ""
     if not len(kept):
         problem = f"no category in common: the labels have {has}, {name} has {shown}"
+        advice = f"--map {unknown[0]}={labels.category_names[0]}" if has else "Label something."
         raise DatasetError([problem], f"If some are the same, type for instance: {advice}")
     n = count(len(of) - len(kept), "prediction")
     note = f"{n} of categories that the labels do not have left out: {shown}; --map OLD=NEW renames"
@@ -326,38 +284,31 @@ def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Datas
 
 
 def _result(
-    labels: Dataset,
-    found: Suspects,
-    both: Dataset,
-    basis: str,
-    settings: AgreeSettings,
-    sides: _Sides | None = None,
+    labels: Dataset, found: Suspects, both: Dataset, basis: str, settings: AgreeSettings
 ) -> AuditResult:
     """Return suspects as the tables of a result."""
     worth = found.score >= WORTH
     number = [np.bincount(found.kind[rows], minlength=len(KINDS)) for rows in (worth, slice(None))]
+    shares = found.figures[worth & (found.reason == SHARE), 1]
     expected = np.full(len(KINDS), np.nan)
-    shares = found.figures[worth & (found.kind == MISSING), 1]
-    if sides is not None and len(shares) and not np.isnan(shares).any():
+    if len(shares):
         expected[MISSING] = shares.sum()
-    kinds = {"kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS)}
     n_images = len(labels.image_names)
-    n_worth, total = (
-        np.bincount(found.image[worth], weights, n_images) for weights in (None, found.score[worth])
-    )
+    n_worth = np.bincount(found.image[worth], minlength=n_images)
+    total = np.bincount(found.image[worth], found.score[worth], n_images)
     images = np.flatnonzero(n_worth)
-    images = images[np.lexsort((images, -total[images].round(9)))]
-    of_images: dict[str, Column] = {
-        "image": Categorical(images.astype(np.int32), labels.image_names),
-        "n": n_worth[images].astype(np.int64),
-        "total": total[images],
-    }
-    rows = found.label if sides is None else np.append(sides.row, -1)[found.label]
+    images = images[np.lexsort((images, -total[images].round(9)))].astype(np.int32)
+    place = np.append(np.asarray(both.annotations.place), -1)
+    rows = place[found.label]
     return AuditResult(
-        suspects=_table(labels, found, both, sides, rows),
+        suspects=_table(labels, found, both, rows, place[found.prediction]),
         rows=rows,
-        kinds=Table({**kinds, "n_worth_a_look": number[0], "n": number[1], "expected": expected}),
-        images=Table(of_images),
+        kinds=Table({
+            "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
+            "n_worth_a_look": number[0], "n": number[1], "expected": expected,
+        }),
+        images=Table({"image": Categorical(images, labels.image_names), "n": n_worth[images],
+                      "total": total[images]}),
         labels=labels,
         n_predictions=None,
         basis=basis,
@@ -366,29 +317,28 @@ def _result(
         version=__version__,
         notes=(*labels.headlines, *labels.notes),
         reading=labels.reading,
-    )
+    )  # fmt: skip
 
 
 def _table(
-    labels: Dataset, found: Suspects, both: Dataset, sides: _Sides | None, row: IndexArray
+    labels: Dataset, found: Suspects, both: Dataset, rows: IndexArray, place: IndexArray
 ) -> Table:
     """Return the table of suspects."""
-    n = len(found)
-    place = np.full(n, -1) if sides is None else np.append(sides.place, -1)[found.prediction]
-    code, ids = np.full(n, -1, np.int32), np.flatnonzero(row >= 0)
-    code[ids] = np.arange(len(ids))
-    category = np.full(n, -1, np.int32)
-    category[ids] = labels.annotations.category[row[ids]]
+    has_label, of = rows >= 0, np.append(both.annotations.category, -1)
+    ids = np.where(has_label, np.cumsum(has_label) - 1, -1)
+    names_category = np.isin(found.kind, [KINDS.index(each) for each in _WITH_CATEGORY])
+    suggested = np.where(names_category, of[found.prediction], -1)
     x, y, width, height = found.bbox.T
     columns: dict[str, Column] = {
-        "rank": np.arange(1, n + 1),
-        "kind": Categorical(found.kind, KINDS),
-        "image": Categorical(found.image, labels.image_names),
-        "label": Categorical(code, tuple(labels.annotations.shown_ids(row[ids]))),
+        "rank": np.arange(1, len(found) + 1),
+        "kind": Categorical(found.kind.astype(np.int32), KINDS),
+        "image": Categorical(found.image.astype(np.int32), labels.image_names),
+        "label": Categorical(ids.astype(np.int32),
+                             tuple(labels.annotations.shown_ids(rows[has_label]))),
         "prediction": np.ma.masked_less(place, 0),
         "x": x, "y": y, "width": width, "height": height,
-        "category": Categorical(category, labels.category_names),
-        "suggested": Categorical(found.suggested, both.category_names),
+        "category": Categorical(of[found.label].astype(np.int32), both.category_names),
+        "suggested": Categorical(suggested.astype(np.int32), both.category_names),
         "score": found.score.round(6),
         "reason": _reasons(found),
     }  # fmt: skip
