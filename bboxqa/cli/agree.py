@@ -27,6 +27,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
+    from bboxqa.model.annotations import Dataset
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.report.pages.page_file import PageTarget
@@ -104,10 +105,10 @@ def agree(
     inputs = _inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
     _check_targets(out, report, pseudonyms, split=split, force=force)
-    _check_sending(send_back, to, source, pseudonyms, force=force)
+    check_sending(send_back, to, source, pseudonyms, force=force)
     if top is not None and report is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
-    page = _page_target(report, images, top, split=split, force=force)
+    page = page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None or send_back is not None
     with tracking() as progress:
         reading = replace(
@@ -140,7 +141,7 @@ def agree(
         from bboxqa.pipelines.send_back import send_back as sent
 
         written.append(send_back)
-        todo = _how_to_accept(result, (paths, named), send_back, pseudonyms)
+        todo = how_to_accept(result, (paths, named), send_back, pseudonyms)
         notes = (*notes, *sent(result, diagnosis, send_back, str(to)), todo)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
@@ -226,7 +227,7 @@ def _check_targets(
         check_key(pseudonyms, (out, report))
 
 
-def _check_sending(
+def check_sending(
     folder: Path | None, to: str | None, source: Any, key: Path | None, *, force: bool
 ) -> None:
     """Refuse a folder or a format to send objects back in, before anything is read."""
@@ -241,8 +242,8 @@ def _check_sending(
             check_key(key, (folder,))
 
 
-def _how_to_accept(
-    result: "AgreementResult",
+def how_to_accept(
+    result: "AgreementResult | Dataset",
     given: tuple[tuple[Path, ...], tuple[str, ...]],
     folder: Path,
     key: Path | None,
@@ -277,7 +278,7 @@ def _hides(report: Path, out: Path, *, split: bool) -> bool:
     return page == folder or (split and page in folder.parents)
 
 
-def _page_target(
+def page_target(
     path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
 ) -> "PageTarget | None":
     """Return the target of the page, if one was requested."""

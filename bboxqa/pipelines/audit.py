@@ -297,7 +297,7 @@ def _result(
     n_worth = np.bincount(found.image[worth], minlength=n_images)
     total = np.bincount(found.image[worth], found.score[worth], n_images)
     images = np.flatnonzero(n_worth)
-    images = images[np.lexsort((images, -total[images].round(9)))].astype(np.int32)
+    images = images[np.lexsort((images, -total[images].round(9)))]
     place = np.append(np.asarray(both.annotations.place), -1)
     rows = place[found.label]
     return AuditResult(
@@ -307,8 +307,10 @@ def _result(
             "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
             "n_worth_a_look": number[0], "n": number[1], "expected": expected,
         }),
-        images=Table({"image": Categorical(images, labels.image_names), "n": n_worth[images],
-                      "total": total[images]}),
+        images=Table({
+            "image": Categorical(images.astype(np.int32), labels.image_names),
+            "n": n_worth[images], "total": total[images],
+        }),
         labels=labels,
         n_predictions=None,
         basis=basis,

@@ -326,7 +326,7 @@ def test_sent_back_and_accepted(files, tmp_path, to):
     command = ["audit", labels, "--predictions", model, "--send-back", review, "--to", to]
     found = run(*command)
     assert found.returncode == 0
-    assert f"bboxqa accept {labels} {review} -o NEW.json" in found.stdout
+    assert f"bboxqa accept {labels} {review} -o NEW.json" in found.stderr
     sent = (review / "sent.csv").read_text("utf-8").splitlines()
     assert [row.split(": ")[0].rpartition(",")[2].strip('"') for row in sent[1:]] == [
         "spurious", "class", "twice", "place", "missing",
