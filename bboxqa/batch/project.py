@@ -39,7 +39,7 @@ from bboxqa.core.errors import (
     OutputError,
 )
 from bboxqa.core.files import write_atomically
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in, without_files
 from bboxqa.model.annotations import Dataset
@@ -51,7 +51,7 @@ from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.findings.formats import jsonl_lines
-from bboxqa.report.result_files import documents_of, write_folder
+from bboxqa.report.result_files import documents_of, write_folder, write_tables
 
 # The folder of a result until it is complete.
 _MEASURED = ".measured"
@@ -148,6 +148,9 @@ def _run(
                 file.rename(scratch / file.name)
         except NothingToCompareError as error:
             row = replace(row, status=NOT_MEASURED, message=_line(error))
+        if "audit" in stages_of(project, settings):
+            said = _audited_into(scratch, project, settings, agree)
+            row = replace(row, message="; ".join(filter(None, [row.message, said])))
         row = _gated(row, agree, validate, found)
     except (OSError, OutputError, MemoryError):
         raise
@@ -289,6 +292,25 @@ def _read_objects(
             what = "lists of results left out, as the other files are measured"
             return data, [note(what, lists), *notes]
     return read(files)
+
+
+def _audited_into(folder: Path, project: Project, settings: Settings, agree: AgreeSettings) -> str:
+    """Write audit.csv, by a list of results in the project if there is one; return a message."""
+    from bboxqa.pipelines.audit import audit_files
+
+    reading = replace(AS_COMPARED, pseudonyms=settings.pseudonyms, choices=settings.choices)
+    files = [part for each in project.files for part in sources_in(each, settings.choices)]
+    lists = [file for file in files if is_results_list(file, settings.choices)]
+    labels = [file for file in files if file not in lists]
+    if len(lists) > 1:
+        return f"not audited: {len(lists):,} lists of results; expected one"
+    try:
+        result = audit_files(labels, next(iter(lists), None), agree, reading)
+    except DatasetError as error:
+        return f"not audited: {_line(error)}"
+    write_tables(folder, {}, {"audit": result.suspects}, raw_csv=settings.raw_csv)
+    n_worth = int(result.kinds["n_worth_a_look"].sum())
+    return f"audit: {count(n_worth, 'place')} worth a look"
 
 
 def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: _Validated) -> Row:

@@ -15,7 +15,7 @@ READING_KEYS = (
     "mask",
 )  # fmt: skip
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
-STAGES = ("consensus",)
+STAGES = ("consensus", "audit")
 """The keys of what `bboxqa batch` makes of a project besides measuring it: true or false."""
 _OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
 """The keys of options with another name."""

@@ -382,3 +382,24 @@ def test_folds(tmp_path, names, groups):
         rest = [name for name in names if name not in own]
         assert (out / f"train-{number}.txt").read_text("utf-8").split() == rest
     assert run("audit", labels, "--folds", 2).returncode == 2
+
+
+def test_stage_of_batch(tmp_path):
+    """One project asks for it, with a list of results; the other one does not."""
+    for name in ("one", "two"):
+        folder = tmp_path / "projects" / name
+        folder.mkdir(parents=True)
+        written(folder / "labels.json", document(LABELS))
+        written(folder / "results.json", results(MODEL))
+    toml = tmp_path / "projects/one/bboxqa.toml"
+    toml.write_text("audit = true\n", "utf-8")
+    out = tmp_path / "out"
+    command = ["batch", tmp_path / "projects", "--out", out, "--jobs", "1"]
+    assert run(*command).returncode == 0
+    with (out / "projects.csv").open(newline="") as file:
+        one, two = csv.DictReader(file)
+    assert one["message"].endswith("audit: 5 places worth a look")
+    assert "audit" not in two["message"]
+    assert [*out.glob("**/audit.csv")] == [*out.glob("projects/one/audit.csv")] != []
+    toml.write_text("audit = 1\n", "utf-8")
+    assert run(*command).returncode == 1
