@@ -1,17 +1,21 @@
 """Settings of the documentation site, which `make docs` builds."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from click.testing import CliRunner
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 from bboxqa import __version__
+from bboxqa.cli import cli
 from bboxqa.rules.pages import markdown_pages
 
 project = "bboxqa"
 version = release = __version__
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "*.ipynb"]
 
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
@@ -43,6 +47,27 @@ def _link_inside(_app: Sphinx, _page: str, source: list[str]) -> None:
         source[0] = source[0].replace(f"]({path}", f"]({page}")
 
 
+def _notebook_page(notebook: Path) -> str:
+    """Return the cells of a notebook as a page."""
+    link = f"[The notebook]({notebook.name}) as a file."
+    cells = [
+        "".join(cell["source"]) if cell["cell_type"] == "markdown"
+        else f"```python\n{''.join(cell['source'])}\n```"
+        for cell in json.loads(notebook.read_text("utf-8"))["cells"]
+    ]  # fmt: skip
+    return "\n\n".join([*cells, link, ""])
+
+
+def _commands_page() -> Iterator[str]:
+    """Yield the parts of the page of all commands: what their help says."""
+    yield "# Commands\n"
+    for name in cli.list_commands(None):
+        shown = CliRunner().invoke(cli, [name, "--help-all"])
+        if shown.exit_code:
+            shown = CliRunner().invoke(cli, [name, "--help"])
+        yield f"## {name}\n\n```text\n{shown.output.replace('Usage: cli', 'Usage: bboxqa')}```\n"
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the pages need beyond the extensions."""
     app.connect("source-read", _link_inside)
@@ -50,4 +75,7 @@ def setup(app: Sphinx) -> None:
     (folder / "rules").mkdir(exist_ok=True)
     for name, text in markdown_pages().items():
         (folder / name).write_text(text, "utf-8")
+    for notebook in folder.glob("*.ipynb"):
+        notebook.with_suffix(".md").write_text(_notebook_page(notebook), "utf-8")
+    (folder / "cli.md").write_text("\n".join(_commands_page()), "utf-8")
     app.add_lexer("csv", TextLexer)

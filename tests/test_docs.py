@@ -29,16 +29,20 @@ from bboxqa.diagnostics import answers
 from bboxqa.rules.registry import RULES
 
 ROOT = Path(__file__).parents[1]
+# What docs/conf.py writes.
+GENERATED = {"rules.md", "cli.md", "notebook.md", "three_doors.md"}
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")),
                  ROOT / "benchmarks/README.md"]
     if path.parent.name != "rules"
+    and path.name not in GENERATED
 }  # fmt: skip
 # What contributors add is not in the program; tests/test_contributing.py runs that page.
 GUIDES = {name: text for name, text in PAGES.items() if name != "CONTRIBUTING.md"}
 GUIDE = PAGES["docs/statistics.md"]
 VALIDATE = PAGES["docs/validate.md"]
+CI = PAGES["docs/ci.md"]
 COMMANDS = cli.list_commands(None)
 SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
@@ -52,9 +56,9 @@ CONSOLE = [block for text in GUIDES.values() for block in contents(text, "consol
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the files that the guide shows, and the data of a clone."""
-    shown = blocks(GUIDE, "csv")
-    assert shown
+    """A folder with the files that pages show, and the data of a clone."""
+    shown = blocks(GUIDE, "csv") + blocks(PAGES["docs/tutorial_validate.md"], "json")
+    assert all(name for name, _ in shown)
     for name, text in shown:
         (tmp_path / name).write_text(text, "utf-8")
     shutil.copytree(ROOT / "tests/data", tmp_path / "tests/data")
@@ -209,17 +213,17 @@ def test_the_number_of_rules_is_right():
 
 
 def test_the_hooks_and_the_inputs_that_are_shown_exist():
-    shown = "\n".join(contents(VALIDATE, "yaml"))
+    shown = "\n".join(contents(CI, "yaml"))
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert re.findall(r"- id: (\S+)", shown) == [each["id"] for each in hooks]
-    (uses,) = [each for each in yaml.safe_load(contents(VALIDATE, "yaml")[1])["steps"]
+    (uses,) = [each for each in yaml.safe_load(contents(CI, "yaml")[1])["steps"]
                if each["uses"] == "./.bboxqa"]  # fmt: skip
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     assert uses["with"].keys() == action["inputs"].keys()
 
 
 def test_the_workflow_that_is_shown_finds_defects(tmp_path):
-    workflow = yaml.safe_load(contents(VALIDATE, "yaml")[0])
+    workflow = yaml.safe_load(contents(CI, "yaml")[0])
     (job,) = workflow["jobs"].values()
     (tmp_path / "annotations").mkdir()
     broken = json.loads((ROOT / "tests/data/roboflow.json").read_bytes())
@@ -290,8 +294,7 @@ def test_links_lead_to_files_and_headings(page):
     text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
         target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
-        # The site has a page of all rules, which docs/conf.py writes.
-        if path != "rules.md":
+        if path not in GENERATED:
             assert target.exists(), path
         if anchor:
             assert anchor in anchors(target.read_text("utf-8")), anchor

@@ -1,4 +1,4 @@
-"""The notebook of the documentation runs, and shows what it says."""
+"""The notebooks of the documentation run, and show what they say."""
 
 import ast
 import json
@@ -9,8 +9,14 @@ from matplotlib import pyplot as plt
 
 from bboxqa.report.charts.plots import Plots
 
-NOTEBOOK = json.loads((Path(__file__).parents[1] / "docs/notebook.ipynb").read_text("utf-8"))
-CODE = ["".join(each["source"]) for each in NOTEBOOK["cells"] if each["cell_type"] == "code"]
+DOCS = Path(__file__).parents[1] / "docs"
+CHARTS, DOORS = (
+    json.loads((DOCS / name).read_text("utf-8")) for name in ("notebook.ipynb", "three_doors.ipynb")
+)
+
+
+def code_of(notebook):
+    return ["".join(each["source"]) for each in notebook["cells"] if each["cell_type"] == "code"]
 
 
 def shown(cell, names):
@@ -29,7 +35,7 @@ def ran(tmp_path, monkeypatch):
     """The html that each cell shows, and the titles of the figures of pyplot."""
     monkeypatch.chdir(tmp_path)
     before, names = set(plt.get_fignums()), {}
-    html = [shown(cell, names) for cell in CODE]
+    html = [shown(cell, names) for cell in code_of(CHARTS)]
     new = [number for number in plt.get_fignums() if number not in before]
     axes = [ax for number in new for ax in plt.figure(number).axes]
     titles = [ax.get_title("left") for ax in axes if ax.get_label() != "<colorbar>"]
@@ -45,7 +51,7 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     assert "Nothing found: " in report
     assert 'alt="Agreement with its 95 % intervals"' in result
     assert "p03 misses" in story
-    assert "cow and sheep are confused" in story
+    assert "cid calls sheep cow" in story
     assert review.count("<tr>") == 6
     assert titles == [
         "Objects by kind of disagreement", "F1 of pairs of annotators", "p03",
@@ -56,7 +62,24 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     assert (tmp_path / "offsets.pdf").stat().st_size > 5000
 
 
-def test_the_notebook_has_no_outputs_and_shows_every_chart():
-    assert all(not each.get("outputs") for each in NOTEBOOK["cells"])
+def test_three_doors_run_and_show_what_they_say(capsys):
+    assert len(DOORS["cells"]) == 10
+    before, names = set(plt.get_fignums()), {}
+    found, agreement, categories, suspects = filter(
+        None, [shown(cell, names) for cell in code_of(DOORS)]
+    )
+    for number in set(plt.get_fignums()) - before:
+        plt.close(number)
+    assert "bbox width is -20" in found
+    assert "3 annotators" in agreement
+    story = capsys.readouterr().out
+    assert "cid misses" in story
+    assert "cid calls sheep cow" in story
+    assert categories.count("<tr") == 4
+    assert suspects.count("<td>missing</td>") == 5
+
+
+def test_the_notebooks_have_no_outputs_and_show_every_chart():
+    assert all(not each.get("outputs") for each in CHARTS["cells"] + DOORS["cells"])
     charts = {name for name in vars(Plots) if not name.startswith("_")} - {"intervals"}
-    assert all(f"result.plot.{name}(" in "\n".join(CODE) for name in charts)
+    assert all(f"result.plot.{name}(" in "\n".join(code_of(CHARTS)) for name in charts)

@@ -388,7 +388,7 @@ def test_units_and_alpha_of_the_images(scene):
 
 
 def test_the_default_joins_more_true_pairs_than_recursive_matching():
-    """A small case of the study in docs/matching.md: loose boxes in crowded images."""
+    """A small case of the study in docs/matching_study.md: loose boxes in crowded images."""
     errors = {"p*": "miss=0.1 extra=0.05 jitter=15%"}
     more = {"images": 4, "objects": 40, "overlap": 0.5, "seed": 1}
     content = simulate(annotators=5, errors=errors, **more).document()
