@@ -171,7 +171,7 @@ def review_figures(data: Dataset, truth: Boxes) -> tuple[float, float]:
 
     An object is an error if it is kept without being in the truth, or dropped though it is.
     """
-    objects = consensus_of(votes_of(data).data, LINKS[0], None).objects
+    objects = consensus_of(votes_of(data).data, LINKS[0], None)[0]
     edges, kept = corners(objects.bbox), objects.is_kept
     is_error = kept.copy()
     for image in np.unique(objects.image).tolist():
@@ -217,7 +217,7 @@ def of_draw(
     scores = {"review order": review_figures(part, truth)}
     votes = votes_of(part).data
     for link in LINKS:
-        found = consensus_of(votes, link, None).objects
+        found = consensus_of(votes, link, None)[0]
         fused = {"this rule": (found.image, corners(found.bbox), found.votes)}
         fused |= {name: of_peer(part, merge) for name, merge in peers_of(link).items()}
         for name, (image, edges, n_votes) in fused.items():

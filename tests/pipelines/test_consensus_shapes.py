@@ -20,7 +20,6 @@ from bboxqa.pipelines.consensus.shapes import (
     covered_region,
     covered_spans,
     median_rotated_box,
-    unmirrored,
     without_holes,
 )
 
@@ -101,8 +100,7 @@ def test_regions_and_spans_are_those_of_pixels_that_are_counted(seed, n, least):
     for start, stop in covered_spans(spans, min(least, n)).tolist():
         covered[start:stop] = True
     assert (expected == covered.reshape(9, 12).T).all()
-    parts = [each for part in shapely.get_parts(region)
-             if part.geom_type == "Polygon" for each in without_holes(part)]  # fmt: skip
+    parts = without_holes(region)
     assert not any(part.interiors for part in parts)
     assert shapely.union_all(parts).symmetric_difference(region).area == pytest.approx(0)
 
@@ -234,11 +232,6 @@ def test_key_points_are_medians_and_a_mirrored_pose_is_turned_back():
     assert found["keypoints"] == [10.5, 10, 2, 8.5, 8, 2, 14, 8, 2]
     (found,) = merged(drawn[:2], people="ab", categories=[POSE], quorum=2)
     assert found["keypoints"][6:] == [0, 0, 0]
-
-
-def test_poses_without_sides_stay_as_they_are():
-    xy, seen = np.zeros((2, 1, 2)), np.full((2, 1), 2)
-    assert unmirrored(xy, seen, [])[0] is xy
 
 
 def test_outlines_reach_other_formats_and_masks_need_lossy_where_there_are_none(tmp_path):

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, run_starts
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.memory import gc_paused
+from bboxqa.core.text import clean
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
-from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.records import AnnotationFile
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
@@ -81,7 +79,7 @@ def consensus(
         how: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
         reading = replace(AS_COMPARED, choices=given())
         return consensus_of_files(data, settings, reading, **how)[0]
-    check_numbers(quorum, iou_threshold)
+    _check_numbers(quorum, iou_threshold)
     data = checked_data(data, settings, "data")
     return _merged(data, quorum, iou_threshold, similarity)
 
@@ -89,22 +87,17 @@ def consensus(
 def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -> ConsensusResult:
     """Return the consensus of a data set whose boxes are checked; see `consensus`."""
     votes = votes_of(_with_bounds(data), similarity)
-    found = consensus_of(votes.data, link, quorum, similarity)
-    has_vote = votes.of >= 0
-    of = np.full(len(votes.of), -1)
-    of[has_vote] = found.of[votes.of[has_vote]]
-    fused = fused_shapes(data, of, found.objects, quorum)
+    objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
+    of = np.append(of_vote, -1)[votes.of]
+    shapes, bbox = fused_shapes(data, of, objects, quorum)
     return ConsensusResult(
         data=data,
-        found=replace(found.objects, bbox=fused.bbox),
+        found=replace(objects, bbox=bbox),
         of=of,
         left_out=votes.left_out,
-        shapes=fused.records,
-        quorum=quorum,
-        link=link,
-        similarity=similarity,
+        shapes=shapes,
         n_clipped=votes.n_clipped,
-        n_again=int(has_vote.sum()) - len(found.of),
+        n_again=int((of >= 0).sum()) - len(of_vote),
         n_equal=_n_equal(votes.data.annotations),
         notes=data.notes,
     )
@@ -119,7 +112,7 @@ def _with_bounds(data: Dataset) -> Dataset:
     return replace(data, annotations=replace(of, bbox=bbox))
 
 
-def check_numbers(quorum: float | None, iou_threshold: float) -> None:
+def _check_numbers(quorum: float | None, iou_threshold: float) -> None:
     """Raise ConfigError for a quorum or a threshold that has no meaning."""
     if quorum is not None and not (0 < quorum < 1 or (quorum >= 1 and quorum == int(quorum))):
         expected = "expected a whole number of votes, such as 3, or a share below 1, such as 0.5"
@@ -130,36 +123,25 @@ def check_numbers(quorum: float | None, iou_threshold: float) -> None:
 
 def _n_equal(of: Annotations) -> int:
     """Return how many boxes are exactly equal to one of another annotator in their image."""
-    keys = (*of.bbox.T, of.image)
-    order = np.lexsort(keys)
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for key in keys:
-        same &= np.diff(key[order]) == 0
-    number = np.cumsum(np.append(True, ~same))[: len(order)]
-    size = np.diff(run_starts(number), append=len(number))
-    return int(size[size > 1].sum())
+    keys = np.column_stack([of.image, of.bbox])
+    keys = keys[np.lexsort(keys.T)]
+    same = (keys[1:] == keys[:-1]).all(1)
+    return int((np.append(same, False) | np.append(False, same))[: len(keys)].sum())
 
 
 @dataclass
 class Ids:
-    """The ids of images and categories in files, by name, where files do not differ in them."""
+    """The ids of images and categories in files, by name, and images without file names."""
 
     images: dict[str, Any] = field(default_factory=dict)
     categories: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, files: Sequence[AnnotationFile]) -> None:
-        """Keep the ids of files."""
-        for file in files:
-            for image in file.images:
-                self.images.setdefault(image_label(image), image.id)
-            for category in file.categories:
-                self.categories.setdefault(category.name, category.id)
+    unnamed: set[str] = field(default_factory=set)
 
 
 def _numbers(ids: dict[str, Any], names: Sequence[str]) -> list[int]:
     """Return an integer for each name: its id, or if these are not unique integers, its place."""
     known = [ids.get(name) for name in names]
-    are_unique = all(isinstance(each, int) for each in known) and len({*known}) == len(known)
+    are_unique = all(type(each) is int for each in known) and len({*known}) == len(known)
     return known if are_unique else [*range(1, len(names) + 1)]  # type: ignore[return-value]
 
 
@@ -172,13 +154,15 @@ def consensus_of_files(
     iou_threshold: float = LINK,
 ) -> tuple[ConsensusResult, Ids]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
-    check_numbers(quorum, iou_threshold)
+    _check_numbers(quorum, iou_threshold)
     ids = Ids()
 
-    def check(
-        paths: Sequence[Path], files: Sequence[AnnotationFile], who: Attribution
-    ) -> tuple[str, ...]:
-        ids.add(files)
+    def check(paths: Any, files: Any, who: Any) -> tuple[str, ...]:
+        for image in (each for file in files for each in file.images):
+            ids.images.setdefault(image_label(image), image.id)
+            ids.unnamed.update(() if image.file_name else [image_label(image)])
+        for category in (each for file in files for each in file.categories):
+            ids.categories.setdefault(clean(category.name), category.id)
         return check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
@@ -202,56 +186,52 @@ def coco_document(
     images = _numbers(ids.images, data.image_names)
     categories = _numbers(ids.categories, data.category_names)
     sizes = data.image_size.tolist()
-    objects = written_objects(result, also)
     return {
         "images": [
-            {"id": number, "file_name": name}
+            {"id": number}
+            | ({} if name in ids.unnamed else {"file_name": name})
             | ({"width": width, "height": height} if width and height else {})
             for number, name, (width, height) in zip(images, data.image_names, sizes, strict=True)
         ],
-        "categories": [_category(data, place, number) for place, number in enumerate(categories)],
-        "annotations": [*_annotations(result, objects, images, categories)],
+        "categories": [_category(data, *each) for each in enumerate(categories)],
+        "annotations": [*_annotations(result, written_objects(result, also), images, categories)],
     }
 
 
 def written_objects(result: ConsensusResult, also: Sequence[int] = ()) -> IndexArray:
     """Return the objects of the annotations of `coco_document`: the kept ones, then some others."""
-    is_kept = result.found.is_kept
-    others = [place for place in also if not is_kept[place]]
-    return np.append(np.flatnonzero(is_kept), np.array(others, np.int64))
+    others = [place for place in also if not result.found.is_kept[place]]
+    return np.append(np.flatnonzero(result.found.is_kept), np.array(others, np.int64))
 
 
 def _category(data: Dataset, place: int, number: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": number, "name": data.category_names[place]}
-    if data.supercategories and data.supercategories[place]:
-        found["supercategory"] = data.supercategories[place]
-    if data.joint_names and data.joint_names[place]:
-        found["keypoints"] = [*data.joint_names[place]]
-        if data.limbs and data.limbs[place]:
-            found["skeleton"] = [[one + 1, other + 1] for one, other in data.limbs[place]]
-    return found
+    """Return a category with its supercategory, joints and limbs."""
+    joints = data.joint_names[place] if data.joint_names else ()
+    limbs = data.limbs[place] if joints and data.limbs else ()
+    known = {
+        "supercategory": data.supercategories[place] if data.supercategories else "",
+        "keypoints": [*joints],
+        "skeleton": [[one + 1, other + 1] for one, other in limbs],
+    }
+    named = {"id": number, "name": data.category_names[place]}
+    return named | {key: value for key, value in known.items() if value}
 
 
 def _annotations(
-    result: ConsensusResult,
-    objects: IndexArray,
-    images: Sequence[int],
-    categories: Sequence[int],
+    result: ConsensusResult, objects: IndexArray, images: Sequence[int], categories: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
     """Yield objects as annotations."""
-    found, of = result.found, result.data.annotations
-    names = result.data.annotator_names
+    found, of, names = result.found, result.data.annotations, result.data.annotator_names
     drawn = np.flatnonzero(result.of >= 0)
     drawn = drawn[np.lexsort((of.id[drawn], of.annotator[drawn], result.of[drawn]))]
     bounds = np.searchsorted(result.of[drawn], np.arange(len(found) + 1)).tolist()
-    members = of.own_id[drawn].tolist() if of.own_id is not None else of.id[drawn].tolist()
-    people = of.annotator[drawn].tolist()
+    members = (of.id if of.own_id is None else of.own_id)[drawn].tolist()
+    people = [names[each] for each in of.annotator[drawn].tolist()]
     # Sums and means of edges have digits that are noise.
     every = (found.image, found.category, found.bbox.round(6), found.votes, found.asked,
              found.spread.round(2), found.is_tie)  # fmt: skip
     rows = zip(objects.tolist(), *(column[objects].tolist() for column in every), strict=True)
-    for number, row in enumerate(rows, 1):
-        place, image, category, bbox, votes, asked, spread, tie = row
+    for number, (place, image, category, bbox, votes, asked, spread, tie) in enumerate(rows, 1):
         own = slice(bounds[place], bounds[place + 1])
         yield {
             "id": number,
@@ -263,7 +243,7 @@ def _annotations(
             **(result.shapes[place] if result.shapes else {}),
             "votes": votes,
             "asked": asked,
-            "drawn_by": [names[each] for each in people[own]],
+            "drawn_by": people[own],
             "members": members[own],
             "spread": spread,
             "tie": tie,

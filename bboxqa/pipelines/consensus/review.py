@@ -21,15 +21,13 @@ def send_objects(result: ConsensusResult, ids: Ids, folder: Path, to: str) -> li
 
     Dropped objects are sent as well: those that the reviewer leaves in the file are accepted.
     """
-    places = result.found.to_review[:MOST_REVIEWED].tolist()
-    document = coco_document(result, ids, also=places)
-    number = {place: row for row, place in enumerate(written_objects(result, places).tolist())}
     data, found = result.data, result.found
-    reasons = reasons_of(result, places)
+    places = found.to_review[:MOST_REVIEWED].tolist()
+    document = coco_document(result, ids, also=places)
+    rows = {place: row for row, place in enumerate(written_objects(result, places).tolist())}
     items = []
-    for place, reason in zip(places, reasons, strict=True):
-        annotation = document["annotations"][number[place]]
-        annotation["reason"] = reason
+    for place, reason in zip(places, reasons_of(result, places), strict=True):
+        annotation = document["annotations"][rows[place]]
         said = ReviewObject(
             annotator=REVIEWER,
             image=data.image_names[found.image[place]],
@@ -39,43 +37,39 @@ def send_objects(result: ConsensusResult, ids: Ids, folder: Path, to: str) -> li
             reason=reason,
             proposed=not found.is_kept[place],
         )
-        items.append(ReviewItem(said, number[place], int(found.image[place])))
-    for annotation in document["annotations"]:
-        for key in OWN_KEYS:
-            annotation.pop(key, None)
+        items.append(ReviewItem(said, rows[place], int(found.image[place])))
+    document["annotations"] = [
+        {key: value for key, value in each.items() if key not in OWN_KEYS}
+        for each in document["annotations"]
+    ]
     losses = send(document, items, AgreeSettings(), NO_CHOICES, folder, to)
-    n_more = len(found.to_review) - len(places)
-    more = f"; {n_more:,} more are not sent" if n_more else ""
-    n_dropped = sum(each.object.proposed for each in items)
+    n_dropped, n_more = sum(i.object.proposed for i in items), len(found.to_review) - len(items)
     open_ = f"; {n_dropped:,} of them were dropped: delete those that are none" if n_dropped else ""
+    more = f"; {n_more:,} more are not sent" if n_more else ""
     return [f"{count(len(items), 'object')} to look at in {folder}{open_}{more}", *losses]
 
 
 def reasons_of(result: ConsensusResult, places: list[int]) -> list[str]:
     """Return why a person should look at each object, in words."""
-    data, found, of = result.data, result.found, result.data.annotations
-    people, categories = names_in_words(data.annotator_names), names_in_words(data.category_names)
-    rows = np.flatnonzero(np.isin(result.of, places))
-    drawn: dict[int, dict[int, set[int]]] = {place: {} for place in places}
-    for row in rows.tolist():
+    found, of = result.found, result.data.annotations
+    people = names_in_words(result.data.annotator_names)
+    categories = names_in_words(result.data.category_names)
+    drawn: dict[int, dict[str, set[str]]] = {place: {} for place in places}
+    for row in np.flatnonzero(np.isin(result.of, places)).tolist():
         by_category = drawn[int(result.of[row])]
-        by_category.setdefault(int(of.category[row]), set()).add(int(of.annotator[row]))
+        named = by_category.setdefault(categories[of.category[row]], set())
+        named.add(people[of.annotator[row]])
     reasons = []
-    for place in places:
-        votes, asked, quorum = (
-            int(each[place]) for each in (found.votes, found.asked, found.quorum)
+    for place, by_category in drawn.items():
+        columns = (found.votes, found.asked, found.quorum)
+        votes, asked, quorum = (int(each[place]) for each in columns)
+        what = "kept" if votes >= quorum else "dropped"
+        given = (f"{name} by {joined(sorted(who))}" for name, who in sorted(by_category.items()))
+        parts = (
+            (found.is_near, f"{what}: drawn by {votes} of {asked}, {quorum} keep an object"),
+            (found.is_tie, "; ".join(given)),
+            (found.is_wide, f"mean IoU {found.overlap[place] * asked / votes:.2f}"),
         )
-        parts: list[str] = []
-        if found.is_near[place]:
-            what = "kept" if votes >= quorum else "dropped"
-            parts.append(f"{what}: drawn by {votes} of {asked}, {quorum} keep an object")
-        if found.is_tie[place]:
-            parts.append("; ".join(
-                f"{categories[category]} by {joined([people[each] for each in sorted(who)])}"
-                for category, who in sorted(drawn[place].items())
-            ))  # fmt: skip
-        if found.is_wide[place]:
-            mean = found.overlap[place] * asked / votes
-            parts.append(f"boxes overlap little (mean IoU {mean:.2f})")
-        reasons.append(one_line("; ".join(parts)))
+        said = "; ".join(words for has, words in parts if has[place])
+        reasons.append(one_line(said) or f"{what}: drawn by {votes} of {asked}")
     return reasons

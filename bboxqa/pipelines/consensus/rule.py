@@ -21,7 +21,7 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.consensus import SAME, ConsensusObjects, LeftOut
+from bboxqa.model.consensus import CROWD, EMPTY, SAME, ConsensusObjects
 
 
 class Votes(NamedTuple):
@@ -32,16 +32,8 @@ class Votes(NamedTuple):
     of: IndexArray
     """(N,) int64. The vote of each annotation; -1 where it has none."""
     left_out: ByteArray
-    """(N,) uint8. A `LeftOut` per annotation."""
+    """(N,) uint8. Why an annotation has no vote, a place in `REASONS`; 0 where it has."""
     n_clipped: int
-
-
-class Consensus(NamedTuple):
-    """The objects of V votes."""
-
-    objects: ConsensusObjects
-    of: IndexArray
-    """(V,) int64. The object of each vote."""
 
 
 def clipped_edges(data: Dataset) -> FloatArray:
@@ -51,8 +43,9 @@ def clipped_edges(data: Dataset) -> FloatArray:
     outside has no width or no height.
     """
     size = data.image_size[data.annotations.image].astype(np.float64)
-    most = np.tile(np.where(size > 0, size, np.inf), 2)
-    edges: FloatArray = np.clip(corners(data.annotations.bbox), 0, most)
+    edges: FloatArray = np.clip(
+        corners(data.annotations.bbox), 0, np.tile(np.where(size > 0, size, np.inf), 2)
+    )
     return edges
 
 
@@ -62,55 +55,43 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
     edges are the means. Its category is the most frequent one of them, then the first by name.
     """
-    of = data.annotations
-    edges = clipped_edges(data)
+    of, edges = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")
-    left_out = np.where(of.iscrowd, LeftOut.CROWD, np.where(has_area, 0, LeftOut.EMPTY))
-    rows = np.flatnonzero(left_out == LeftOut.VOTES)
-    moved = (edges != corners(of.bbox)).any(1) & (left_out == LeftOut.VOTES)
+    left_out = np.where(of.iscrowd, CROWD, np.where(has_area, 0, EMPTY)).astype(np.uint8)
+    rows = np.flatnonzero(left_out == 0)
+    n_clipped = int((edges[rows] != corners(of.bbox[rows])).any(1).sum())
     drawn = replace(of.take(rows), bbox=from_corners(edges[rows]))
-    first = _same_objects(replace(data, annotations=drawn), similarity)
-    firsts, vote = np.unique(first, return_inverse=True)
+    firsts, vote = np.unique(
+        _same_objects(replace(data, annotations=drawn), similarity), return_inverse=True
+    )
     several = np.flatnonzero(np.bincount(vote)[vote] > 1)
+    # The one that stands for others depends on their shapes, not on their order in the file.
+    order = several[np.lexsort((drawn_ranks(drawn, several), vote[several]))]
+    places = vote[order[run_starts(vote[order])]]
+    firsts[places] = order[run_starts(vote[order])]
     votes = drawn.take(firsts)
     if len(several):
-        group, part = vote[several], edges[rows[several]]
-        order = np.lexsort((drawn_ranks(drawn, several), group))
-        places = np.unique(group)
-        # The one that stands for them depends on their shapes, not on their order in the file.
-        firsts[places] = several[order[run_starts(group[order])]]
-        votes = drawn.take(firsts)
-        fused, category = votes.bbox.copy(), votes.category.copy()
-        columns = [_sorted_sums(group, each)[places] for each in part.T]
-        fused[places] = np.column_stack(columns) / np.bincount(group)[places, None]
-        fused[places, 2:] -= fused[places, :2]
-        counted = _counted_labels(group, drawn.category[several])
-        best = counted.take(np.lexsort((counted.category, -counted.n, counted.group)))
-        category[places] = best.category[run_starts(best.group)]
+        group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
+        sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
+        fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
+        home, label, n = _counted_labels(group, drawn.category[several])
+        best = np.lexsort((label, -n, home))
+        category[places] = label[best[run_starts(home[best])]]
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
-    number = left_out.astype(np.uint8)
-    return Votes(replace(data, annotations=votes, repeats=None), whole, number, int(moved.sum()))
+    return Votes(replace(data, annotations=votes, repeats=None), whole, left_out, n_clipped)
 
 
 def _same_objects(data: Dataset, similarity: str) -> IndexArray:
     """Return the first annotation of those of one annotator that show one object, (N,)."""
-    of = data.annotations
+    of, edges = data.annotations, corners(data.annotations.bbox)
     group = of.image.astype(np.int64) * len(data.annotator_names) + of.annotator
-    edges = corners(of.bbox)
-    parts = [np.zeros((2, 0), np.int64)]
-    for one, other in overlapping_boxes(group, edges, group, edges):
-        pair = np.stack([one, other])[:, one < other]
-        parts.append(pair[:, bbox_iou(*edges[pair]) >= (SAME - TOLERANCE)]
-                     if similarity == "bbox" else pair)  # fmt: skip
-    left, right = np.hstack(parts)
-    order = np.lexsort((right, left))
-    left, right = left[order], right[order]
-    if similarity != "bbox":
-        alike = similarity_of_pairs(data, similarity, left, right) >= SAME - TOLERANCE
-        left, right = left[alike], right[alike]
-    return component_of_each(len(of), left, right)
+    every = (np.stack(pair) for pair in overlapping_boxes(group, edges, group, edges))
+    pairs = np.hstack([np.zeros((2, 0), np.int64), *(pair[:, pair[0] < pair[1]] for pair in every)])
+    left, right = pairs[:, np.lexsort(pairs[::-1])]
+    alike = similarity_of_pairs(data, similarity, left, right) >= SAME - TOLERANCE
+    return component_of_each(len(of), left[alike], right[alike])
 
 
 def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
@@ -135,8 +116,8 @@ def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
 
 def consensus_of(
     votes: Dataset, link: float, quorum: float | None, similarity: str = "bbox"
-) -> Consensus:
-    """Return the objects of votes: boxes of several annotators that overlap, and their medians.
+) -> tuple[ConsensusObjects, IndexArray]:
+    """Return the objects of votes, by their boxes and medians, and the object of each vote, (V,).
 
     Pairs of boxes of two annotators with an IoU of at least `link` are joined, highest first, where
     no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.greedy`).
@@ -144,16 +125,13 @@ def consensus_of(
     of = votes.annotations
     pairs, _ = candidate_pairs(votes, similarity, link, pair_bytes=bytes_per_pair(of, ["greedy"]))
     units = match(of, pairs, "greedy", link)
-    del pairs
     n, group, edges = len(units), units.unit, corners(of.bbox)
     medians, spread = np.empty((2, n, 4))
     for side, column in enumerate(edges.T):
         medians[:, side], spread[:, side] = _median_and_range(group, column, n)
     n_votes = np.bincount(group, minlength=n)
     asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
-    # Rotated boxes and outlines have the bounds that were linked, up to the shape itself.
-    near = bbox_iou(edges, medians[group])
-    category, is_tie = _labels(group, of, votes.category_names)
+    category, is_tie = _labels(group, of, len(votes.category_names))
     found = ConsensusObjects(
         image=units.image,
         category=category,
@@ -161,25 +139,15 @@ def consensus_of(
         votes=n_votes,
         asked=asked,
         quorum=quorums(asked, quorum),
-        overlap=_sorted_sums(group, near) / asked,
+        overlap=_sorted_sums(group, bbox_iou(edges, medians[group])) / asked,
         spread=spread,
         is_tie=is_tie,
     )
-    return _in_order(found, group, of)
-
-
-def _in_order(found: ConsensusObjects, group: IndexArray, of: Annotations) -> Consensus:
-    """Return objects by image, box and category, then by who drew them."""
-    people = np.full(len(found), np.iinfo(np.int32).max)
+    # By image, box and category, then by who drew them.
+    people = np.full(n, np.iinfo(np.int32).max)
     np.minimum.at(people, group, of.annotator)
-    keys = (people, found.votes, found.category, *found.bbox.T[::-1], found.image)
-    order = np.lexsort(keys)
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    names = ConsensusObjects.__dataclass_fields__
-    return Consensus(
-        ConsensusObjects(**{name: getattr(found, name)[order] for name in names}), number[group]
-    )
+    order = np.lexsort((people, n_votes, category, *found.bbox.T[::-1], found.image))
+    return found.take(order), np.argsort(order)[group]
 
 
 def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
@@ -199,45 +167,32 @@ def _median_and_range(
     return median, ordered[start + size - 1] - ordered[start]
 
 
-class _Labels(NamedTuple):
-    """How many votes of a group are for a category; only categories with votes."""
-
-    group: IndexArray
-    category: IntArray
-    n: IndexArray
-
-    def take(self, index: IndexArray | BoolArray) -> "_Labels":
-        return _Labels(self.group[index], self.category[index], self.n[index])
-
-
-def _counted_labels(group: IndexArray, category: IntArray) -> _Labels:
+def _counted_labels(
+    group: IndexArray, category: IntArray
+) -> tuple[IndexArray, IntArray, IndexArray]:
+    """Return each group and category that occurs together, and how often."""
     n_categories = int(category.max(initial=0)) + 1
     key, n = np.unique(group * n_categories + category, return_counts=True)
-    return _Labels(key // n_categories, (key % n_categories).astype(np.int32), n)
+    return key // n_categories, (key % n_categories).astype(np.int32), n
 
 
-def _labels(
-    group: IndexArray, of: Annotations, names: tuple[str, ...]
-) -> tuple[IntArray, BoolArray]:
+def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray, BoolArray]:
     """Return the category of each group, and whether another one has as many votes.
 
     A tie is for the category of the annotators who name most alike with the others, then for the
     most frequent one of the file, then for the first by name.
     """
-    n_names = max(len(names), 1)
-    counted = _counted_labels(group, of.category)
-    size = np.bincount(group)
-    key = counted.group * n_names + counted.category
-    of_vote = np.searchsorted(key, group * n_names + of.category)
+    home, label, n = _counted_labels(group, of.category)
+    of_vote = np.searchsorted(home * (n_names + 1) + label, group * (n_names + 1) + of.category)
     n_people = int(of.annotator.max(initial=-1)) + 1
-    alike = sum_by(of.annotator, counted.n[of_vote] - 1, n_people)
-    others = sum_by(of.annotator, size[group] - 1, n_people)
+    alike = sum_by(of.annotator, n[of_vote] - 1, n_people)
+    others = sum_by(of.annotator, np.bincount(group)[group] - 1, n_people)
     share = np.divide(alike, others, out=np.zeros(n_people), where=others > 0)
-    trust = (_sorted_sums(of_vote, share[of.annotator]) / counted.n).round(12)
-    frequency = np.bincount(of.category, minlength=n_names)[counted.category]
-    order = np.lexsort((counted.category, -frequency, -trust, -counted.n, counted.group))
-    best = counted.take(order)
-    first = run_starts(best.group)
-    second = np.minimum(first + 1, max(len(best.n) - 1, 0))
-    is_tie = (best.group[second] == best.group[first]) & (best.n[second] == best.n[first])
-    return best.category[first], is_tie & (second != first)
+    trust = (_sorted_sums(of_vote, share[of.annotator]) / n).round(12)
+    frequency = np.bincount(of.category, minlength=n_names)[label]
+    order = np.lexsort((label, -frequency, -trust, -n, home))
+    home, label, n = home[order], label[order], n[order]
+    first = run_starts(home)
+    second = np.minimum(first + 1, len(home) - 1)
+    is_tie = (second != first) & (home[second] == home[first]) & (n[second] == n[first])
+    return label[first], is_tie

@@ -24,16 +24,11 @@ DROPPED = "dropped.csv"
 """The name of the table of dropped annotations, beside the output."""
 
 
-def dropped_path(target: Target) -> Path:
-    """Return the path of the table of dropped annotations."""
-    return target.path.parent / DROPPED
-
-
 def check_targets(target: Target, source: Files) -> None:
     """Refuse outputs that must not be written, before anything is read."""
     refuse_inputs(target.path, source)
     check_output(target.path, writer(target.to), force=target.force)
-    table = dropped_path(target)
+    table = target.path.with_name(DROPPED)
     if table == target.path:
         raise OutputError(f"{table}: is where dropped annotations are listed; name another output")
     refuse_replacing([table], files_read([*map(Path, paths_in(source))]))
@@ -48,33 +43,26 @@ def write_consensus(
 
     Return the paths, and notes on what the format could not hold.
     """
-    document, notes = coco_document(result, ids), list[str]()
+    document, notes, table = coco_document(result, ids), list[str](), result.dropped
     target.path.parent.mkdir(parents=True, exist_ok=True)
     if target.to == "coco":
         write_atomically(target.path, msgspec.json.encode(document))
     else:
         notes = _convert(document, target)
-    write_atomically(dropped_path(target), dropped_text(result).encode("utf-8", "replace"))
-    return [target.path, dropped_path(target)], notes
+    text = "".join(map(csv_line, ([*table.columns], *table.rows())))
+    write_atomically(target.path.with_name(DROPPED), text.encode("utf-8", "replace"))
+    return [target.path, target.path.with_name(DROPPED)], notes
 
 
 def _convert(document: dict[str, Any], target: Target) -> list[str]:
     """Write the annotations in another format, without the keys of the consensus."""
-    lost = ", ".join(OWN_KEYS)
-    plain = [
-        {key: value for key, value in each.items() if key not in OWN_KEYS}
-        for each in document["annotations"]
-    ]
+    for each in document["annotations"]:
+        for key in OWN_KEYS:
+            del each[key]
     with TemporaryDirectory() as place:
         merged = Path(place, "consensus.json")
-        merged.write_bytes(msgspec.json.encode({**document, "annotations": plain}))
+        merged.write_bytes(msgspec.json.encode(document))
         found = convert_with(merged, target, AgreeSettings(), given())
-    title = writer(target.to).title
+    lost, title = ", ".join(OWN_KEYS), writer(target.to).title
     left = f"left out: {lost} of annotations, which --to coco keeps: {title} has no place for them"
     return [*found.notes, *(f"{each.how}: {each}" for each in found.losses), left]
-
-
-def dropped_text(result: ConsensusResult) -> str:
-    """Return the dropped annotations as csv."""
-    table = result.dropped
-    return "".join(map(csv_line, ([*table.columns], *table.rows())))
