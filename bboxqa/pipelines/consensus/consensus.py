@@ -1,9 +1,10 @@
 """The consensus of a data set or of files, and the COCO document that holds it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
@@ -13,6 +14,8 @@ from bboxqa.core.text import clean
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import AnnotationFile
+from bboxqa.formats.writing.outlines import Record
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
@@ -76,9 +79,8 @@ def consensus(
     """
     settings = AgreeSettings(similarity=similarity)
     if not isinstance(data, Dataset):
-        how: dict[str, Any] = {"quorum": quorum, "iou_threshold": iou_threshold}
         reading = replace(AS_COMPARED, choices=given())
-        return consensus_of_files(data, settings, reading, **how)[0]
+        return consensus_of_files(data, settings, reading, quorum, iou_threshold)[0]
     _check_numbers(quorum, iou_threshold)
     data = checked_data(data, settings, "data")
     return _merged(data, quorum, iou_threshold, similarity)
@@ -130,72 +132,74 @@ def _n_equal(of: Annotations) -> int:
 
 
 @dataclass
-class Ids:
-    """The ids of images and categories in files, by name, and images without file names."""
+class Known:
+    """What files say of images and categories, by name: their ids, and joints of categories."""
 
-    images: dict[str, Any] = field(default_factory=dict)
-    categories: dict[str, Any] = field(default_factory=dict)
-    unnamed: set[str] = field(default_factory=set)
+    images: dict[str, Record] = field(default_factory=dict)
+    categories: dict[str, Record] = field(default_factory=dict)
+
+    def add(self, file: AnnotationFile) -> None:
+        """Add the images and categories of a file."""
+        for image in file.images:
+            named = {"file_name": image.file_name} if image.file_name else {}
+            self.images.setdefault(image_label(image), {"id": image.id, **named})
+        for each in file.categories:
+            said = {k: v for k, v in msgspec.structs.asdict(each).items() if v is not None}
+            self.categories.setdefault(clean(each.name), said)
 
 
-def _numbers(ids: dict[str, Any], names: Sequence[str]) -> list[int]:
-    """Return an integer for each name: its id, or if these are not unique integers, its place."""
-    known = [ids.get(name) for name in names]
-    are_unique = all(type(each) is int for each in known) and len({*known}) == len(known)
-    return known if are_unique else [*range(1, len(names) + 1)]  # type: ignore[return-value]
+def _numbered(known: Mapping[str, Record], names: Sequence[str], key: str) -> list[Record]:
+    """Return a record for each name; if ids are not unique integers, they are places."""
+    records = [known.get(name, {key: name}) for name in names]
+    ids = [each.get("id") for each in records]
+    are_unique = all(type(each) is int for each in ids) and len({*ids}) == len(ids)
+    return [
+        {"id": place, **each} if are_unique else {**each, "id": place}
+        for place, each in enumerate(records, 1)
+    ]
 
 
 def consensus_of_files(
     source: Data,
     settings: AgreeSettings,
     reading: Reading,
-    *,
     quorum: float | None = None,
     iou_threshold: float = LINK,
-) -> tuple[ConsensusResult, Ids]:
+) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
     _check_numbers(quorum, iou_threshold)
-    ids = Ids()
+    known = Known()
 
-    def check(paths: Any, files: Any, who: Any) -> tuple[str, ...]:
-        for image in (each for file in files for each in file.images):
-            ids.images.setdefault(image_label(image), image.id)
-            ids.unnamed.update(() if image.file_name else [image_label(image)])
-        for category in (each for file in files for each in file.categories):
-            ids.categories.setdefault(clean(category.name), category.id)
+    def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
+        for file in files:
+            known.add(file)
         return check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
     )
     data = read_for(source, settings, reading)
-    return _merged(data, quorum, iou_threshold, settings.similarity), ids
+    return _merged(data, quorum, iou_threshold, settings.similarity), known
 
 
 @gc_paused()
 def coco_document(
-    result: ConsensusResult, ids: Ids | None = None, *, also: Sequence[int] = ()
-) -> dict[str, Any]:
+    result: ConsensusResult, known: Known | None = None, also: Sequence[int] = ()
+) -> Record:
     """Return the kept objects as a COCO document; ids are those of the files, if these are given.
 
     With dropped objects in `also`, these come last. Annotations have the keys votes, asked,
     drawn_by (the annotators) and members (their ids, one for each), spread (how far the left, top,
     right and bottom edges are apart, in pixels) and tie.
     """
-    data, ids = result.data, ids or Ids()
-    images = _numbers(ids.images, data.image_names)
-    categories = _numbers(ids.categories, data.category_names)
-    sizes = data.image_size.tolist()
-    return {
-        "images": [
-            {"id": number}
-            | ({} if name in ids.unnamed else {"file_name": name})
-            | ({"width": width, "height": height} if width and height else {})
-            for number, name, (width, height) in zip(images, data.image_names, sizes, strict=True)
-        ],
-        "categories": [_category(data, *each) for each in enumerate(categories)],
-        "annotations": [*_annotations(result, written_objects(result, also), images, categories)],
-    }
+    data, known = result.data, known or Known()
+    images = _numbered(known.images, data.image_names, "file_name")
+    for image, size in zip(images, data.image_size.tolist(), strict=True):
+        image.update(zip(("width", "height"), size if all(size) else (), strict=False))
+    categories = _numbered(known.categories, data.category_names, "name")
+    ids = [each["id"] for each in images], [each["id"] for each in categories]
+    annotations = [*_annotations(result, written_objects(result, also), *ids)]
+    return {"images": images, "categories": categories, "annotations": annotations}
 
 
 def written_objects(result: ConsensusResult, also: Sequence[int] = ()) -> IndexArray:
@@ -204,22 +208,9 @@ def written_objects(result: ConsensusResult, also: Sequence[int] = ()) -> IndexA
     return np.append(np.flatnonzero(result.found.is_kept), np.array(others, np.int64))
 
 
-def _category(data: Dataset, place: int, number: int) -> dict[str, Any]:
-    """Return a category with its supercategory, joints and limbs."""
-    joints = data.joint_names[place] if data.joint_names else ()
-    limbs = data.limbs[place] if joints and data.limbs else ()
-    known = {
-        "supercategory": data.supercategories[place] if data.supercategories else "",
-        "keypoints": [*joints],
-        "skeleton": [[one + 1, other + 1] for one, other in limbs],
-    }
-    named = {"id": number, "name": data.category_names[place]}
-    return named | {key: value for key, value in known.items() if value}
-
-
 def _annotations(
     result: ConsensusResult, objects: IndexArray, images: Sequence[int], categories: Sequence[int]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     """Yield objects as annotations."""
     found, of, names = result.found, result.data.annotations, result.data.annotator_names
     drawn = np.flatnonzero(result.of >= 0)

@@ -8,12 +8,14 @@ import numpy as np
 from bboxqa.core.types import Progress
 from bboxqa.model.consensus import ConsensusResult
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.pipelines.consensus.review import reasons_of
+from bboxqa.pipelines.consensus.written import reasons_of
 from bboxqa.pipelines.diagnosis.review_document import shape_points, shape_rings
 from bboxqa.pipelines.result_pages import PageImages, write_with_pixels
 from bboxqa.report.consensus import CONSENSUS, consensus_page
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import INDEX, Pixels
+
+_DOUBTS = ("outvoted", "near the quorum", "tie", "little overlap")
 
 
 def write_consensus_page(
@@ -55,17 +57,13 @@ def _picture(result: ConsensusResult, image: int) -> dict[str, Any]:
 def _object(result: ConsensusResult, number: int, place: int, reason: str) -> dict[str, Any]:
     """Return an object with all kinds of doubt about it."""
     found = result.found
-    doubts = {
-        "outvoted": ~found.is_kept,
-        "near the quorum": found.is_near,
-        "tie": found.is_tie & found.is_kept,
-        "little overlap": found.is_wide,
-    }
-    kinds = [kind for kind, has in doubts.items() if has[place]]
+    is_tie, is_out = found.is_tie & found.is_kept, ~found.is_kept
+    doubts = (is_out, found.is_near, is_tie, found.is_wide)
+    kinds = [kind for kind, has in zip(_DOUBTS, doubts, strict=True) if has[place]]
     return {
         "object": number,
         "category": result.data.category_names[found.category[place]],
-        "kind": kinds[0] if kinds else ALL_AGREE,
+        "kind": (*kinds, ALL_AGREE)[0],
         "kinds": kinds,
         "reason": reason,
         "similarity": float(found.overlap[place] * found.asked[place] / found.votes[place]),
