@@ -143,6 +143,9 @@ def agree(
         written.append(send_back)
         todo = how_to_accept(result, (paths, named), send_back, pseudonyms)
         notes = (*notes, *sent(result, diagnosis, send_back, str(to)), todo)
+    if predictions is not None and paths and in_text:
+        typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", str(predictions)])
+        notes = (*notes, f"which labels to look at: {typed}")
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
