@@ -76,19 +76,17 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
         regions, rows = np.arange(none), document.once(in_equal_boxes)
         regions[rows] = origin.regions_of(rows)
     distinct = first_equal([kind, document.once(outline_numbers)])
-    found = [*overlapping(bbox, _drawer(document), distinct, lowest)]
-    # All at once, as preparing outlines takes time for each part.
-    for left, right in (map(np.concatenate, zip(*found, strict=True)),) if found else ():
-        alike = kind[left] == kind[right]
-        kept = left < np.where(alike, same[right], other[right])
-        if lowest < threshold:
-            # Rotated boxes that cross each other may have equal bounds.
-            kept &= box_iou(document, left, right) >= threshold
-        kept[kept] = ~(outline_iou(document, left[kept], right[kept]) < threshold)
-        np.minimum.at(same, right[alike & kept], left[alike & kept])
-        if regions is not None:
-            alike |= regions[left] == regions[right]
-        np.minimum.at(other, right[~alike & kept], left[~alike & kept])
+    found = map(np.stack, overlapping(bbox, _drawer(document), distinct, lowest))
+    pairs = np.concatenate([np.zeros((2, 0), np.int64), *found], axis=1)
+    if lowest < threshold:
+        # Rotated boxes that cross each other may have equal bounds.
+        pairs = pairs[:, box_iou(document, *pairs) >= threshold]
+    left, right = pairs[:, ~(outline_iou(document, *pairs) < threshold)]
+    alike = kind[left] == kind[right]
+    np.minimum.at(same, right[alike], left[alike])
+    if regions is not None:
+        alike |= regions[left] == regions[right]
+    np.minimum.at(other, right[~alike], left[~alike])
     return _Earlier(*(np.where(each == none, -1, each) for each in (same, other)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.measured import outlines_of
-from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import written_boxes
@@ -35,13 +35,17 @@ def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
     return result
 
 
+def _outlines(document: Document) -> Segmentations:
+    return outlines_of(document.annotations)
+
+
 def outline_numbers(document: Document) -> IndexArray:
     """Return a number for each distinct outline among equal boxes, (N,) int64; 0 elsewhere."""
     numbers, rows = np.zeros(len(document.annotations), np.int64), document.once(in_equal_boxes)
     if np.isfinite(document.outline_bounds[rows]).any():
         from bboxqa.geometry.similarities.outlines import distinct_outlines
 
-        found = outlines_of(document.annotations).take(rows)
+        found = document.once(_outlines).take(rows)
         numbers[rows] = 1 + distinct_outlines(found, np.zeros(len(rows), np.int32))[1]
     return numbers
 
@@ -57,7 +61,7 @@ def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> Floa
 
     rows, place = np.unique(np.stack([left[pairs], right[pairs]]), return_inverse=True)
     first, second = place.reshape(2, -1)
-    outlines = outlines_of(document.annotations).take(rows).packed()
+    outlines = document.once(_outlines).take(rows).packed()
     drawn = polygons.polygon_outlines(outlines)
     exact = np.flatnonzero((drawn.area[first] > 0) & (drawn.area[second] > 0))
     work = np.cumsum(polygons.edge_pairs(drawn, first[exact], second[exact]))
