@@ -13,6 +13,8 @@ from bboxqa.core.text import clean
 # Readers do not descend further, and Python's recursion limit is not much higher.
 _DEPTH = 32
 _MOST_DEEP = 500
+TOO_DEEP = f"lists nested more than {_MOST_DEEP} deep"
+"""Why a text that `nests_deep` is not read."""
 _ESCAPE, _TEXT = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
 _UNMARKED = bytes({*range(256)} - {*b'[]{}"'})
 _BITS = 1024

@@ -27,7 +27,8 @@ _MEASURED = "`bboxqa agree` measures its boxes."
 _SAVE = "Save the annotations as JSON or CSV in the program that wrote it."
 _EXPORT = "Export COCO JSON from the tool that wrote it."
 _COLUMNS = (
-    "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels."
+    "Say what its columns hold: --columns image=NAME,x=NAME,…, or image=NAME,objects=NAME for "
+    "lists of boxes; `bboxqa stats` measures labels."
 )
 _LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
 _BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"

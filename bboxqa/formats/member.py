@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
-from bboxqa.core.json_values import nests_deep
+from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.text import one_line
 from bboxqa.formats.heads import HEAD, as_utf8
 
@@ -103,7 +103,7 @@ class Member(NamedTuple):
         """Return content that was read as `text` does."""
         text = as_utf8(data)
         if text[:64].lstrip()[:1] in (b"[", b"{") and nests_deep(text):
-            raise DatasetError([f"{self.shown}: not JSON: lists nested too deep"], AGAIN)
+            raise DatasetError([f"{self.shown}: cannot be read: {TOO_DEEP}"], AGAIN)
         return text
 
     def chunks(self, begin: int = 0, end: int | None = None) -> Iterator[bytes]:

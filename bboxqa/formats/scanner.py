@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.json_values import nests_deep
+from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
@@ -171,7 +171,7 @@ class ValueReader:
             text = raw.decode(encoding)
             out.note_not_utf8(place + error.start)
         if nests_deep(raw):
-            raise self.stop(place, "lists nested too deep")
+            raise self.stop(place, TOO_DEEP)
         try:
             value, stop = self._decoded(text, place)
         except json.JSONDecodeError as error:

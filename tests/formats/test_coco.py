@@ -396,7 +396,7 @@ MISSING = [f"{key} is missing; expected a list" for key in ("images", "annotatio
         ("@" + TEXT, ["not JSON at byte 0: "]),
         (TEXT[:-1] + ",}", ["not JSON at byte "]),
         (TEXT[:-1] + ',"a":"\t"}', ["not JSON at byte "]),
-        ("[" * 100_000, ["not JSON at byte 1: lists nested too deep"]),
+        ("[" * 100_000, ["not JSON at byte 1: lists nested more than 500 deep"]),
         (document([]), ["no annotations; nothing to measure"]),
     ],
     ids=range(14),

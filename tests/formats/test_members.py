@@ -284,5 +284,5 @@ def test_deep_json_is_refused_whatever_calls_the_decoder(tmp_path, opened):
         assert ("F001" in codes) == (depth > 500)
     flags = f'{{"flags": {ends[600]}, "shapes": [], "imagePath": "a.jpg", "imageHeight": 9}}'
     (tmp_path / "labelme.json").write_text(flags)
-    with pytest.raises(DatasetError, match="nested too deep"):
+    with pytest.raises(DatasetError, match="nested more than 500 deep"):
         read_coco(tmp_path / "labelme.json", min_annotators=1)

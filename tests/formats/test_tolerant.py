@@ -36,7 +36,7 @@ def document(records):
         ('{"images": [1, 2,]}', 16, "a comma before ']'"),
         ('{"images": [],}', 13, "a comma before '}'"),
         ('{"info": "a\nb"}', 9, "a control character in a text"),
-        ("[" * 100_000, 1, "lists nested too deep"),
+        ("[" * 100_000, 1, "lists nested more than 500 deep"),
         ('{"info": tru}', 9, "Expecting value"),
     ],
 )
