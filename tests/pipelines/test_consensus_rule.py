@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.brute import box_iou
 from support.datasets import dataset, random_rows
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.model.consensus import CROWD, EMPTY
 from bboxqa.pipelines.consensus.rule import consensus_of, quorums, votes_of
 
@@ -189,3 +190,9 @@ def test_an_object_drawn_twice_by_one_annotator_is_one_vote_with_the_mean_of_the
 
 def test_nothing_drawn_gives_no_objects():
     assert len(found_of(dataset([], n_images=3, n_annotators=2))) == 0
+
+
+def test_too_many_boxes_in_one_place_are_refused_before_memory_is_taken():
+    rows = [(0, 0, 0, (10 + n / 100, 10.0, 50.0, 50.0)) for n in range(3000)]
+    with pytest.raises(DatasetError, match="too many boxes of one annotator overlap"):
+        votes_of(dataset(rows))

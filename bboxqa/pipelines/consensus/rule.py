@@ -16,12 +16,16 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
+from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import CROWD, EMPTY, SAME, ConsensusObjects
+
+# Pairs of boxes of one annotator, which take 100 bytes each.
+_MOST_OWN = 1 << 22
 
 
 class Votes(NamedTuple):
@@ -87,8 +91,15 @@ def _same_objects(data: Dataset, similarity: str) -> IndexArray:
     """Return the first annotation of those of one annotator that show one object, (N,)."""
     of, edges = data.annotations, corners(data.annotations.bbox)
     group = of.image.astype(np.int64) * len(data.annotator_names) + of.annotator
-    every = (np.stack(pair) for pair in overlapping_boxes(group, edges, group, edges))
-    pairs = np.hstack([np.zeros((2, 0), np.int64), *(pair[:, pair[0] < pair[1]] for pair in every)])
+    found, n_found = [np.zeros((2, 0), np.int64)], 0
+    for one, other in overlapping_boxes(group, edges, group, edges):
+        found.append(np.stack([one, other])[:, one < other])
+        n_found += found[-1].shape[1]
+        if n_found > _MOST_OWN:
+            name = data.image_names[of.image[one[0]]]
+            problem = f"image {name!r}: too many boxes of one annotator overlap"
+            raise DatasetError([problem], "Look for repeated annotations with: bboxqa validate")
+    pairs = np.hstack(found)
     left, right = pairs[:, np.lexsort(pairs[::-1])]
     alike = similarity_of_pairs(data, similarity, left, right) >= SAME - TOLERANCE
     return component_of_each(len(of), left[alike], right[alike])
