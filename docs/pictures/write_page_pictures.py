@@ -43,16 +43,14 @@ def write_page_pictures(folder: Path) -> None:
 
 
 def _pages(folder: Path) -> tuple[Path, Path]:
-    """Return a page of simulated annotations, and one of the landscape with its pixels."""
+    """Return a page of simulated annotations, and one of coins with their photo."""
     command = [sys.executable, "-m", "bboxqa"]
-    scene = folder / "scene"
-    pages = folder / "simulated.html", folder / "landscape.html"
+    pages = folder / "street.html", folder / "coins.html"
     for words in (
-        ["agree", ROOT / "tests/data/simulated.json", "--report", pages[0]],
-        ["example", "landscape", "--out", scene],
-        ["agree", scene / "landscape.json", "--images", scene, "--report", pages[1]],
+        ["agree", "tests/data/street.json", "--report", pages[0]],
+        ["agree", "tests/data/coins.json", "--images", "tests/data", "--report", pages[1]],
     ):
-        subprocess.run([*command, *words], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
+        subprocess.run([*command, *words], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
     return pages
 
 
