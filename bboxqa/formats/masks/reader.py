@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.label_folders import OF_PICTURES, known_places
 from bboxqa.formats.masks.folders import CONTENT, is_mask_name
@@ -59,10 +59,11 @@ def translate(path: Path, into: Collector) -> None:
         twice = next(each for each in labels if each not in images.files.values())
         problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
         raise DatasetError([problem], "Name the folder of one kind of masks.")
-    records = _MaskRecords(images, into, _names_in(path, source.members))
+    records = _MaskRecords(into, _names_in(path, source.members))
     for number, (place, label) in enumerate(images.files.items()):
+        image = images.labelled(place, of_image[label.name][0])
         for each in of_image[label.name]:
-            records.add_file(place, each, source.content(each._replace(most=_MOST_BYTES)))
+            records.add_file(image, each, source.content(each._replace(most=_MOST_BYTES)))
         into.step(number, len(labels))
     images.done("masks", _NOTES)
 
@@ -139,20 +140,19 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
 class _MaskRecords:
     """Converts masks to COCO records."""
 
-    def __init__(self, images: FileImages, into: Collector, names: _Names) -> None:
+    def __init__(self, into: Collector, names: _Names) -> None:
         self._mode, _, value = (into.wanted.choices.mask or "").partition(":")
         self._value = int(value) if value else None
         self._seen: dict[str, set[int]] = {}
-        self._images, self._into = images, into
+        self._into = into
         self._names = names if self._mode == "classes" else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
         self._objects = Allowance("objects", 20_000, (0, 1))
 
-    def add_file(self, place: str, member: Member, data: bytes) -> None:
+    def add_file(self, image: Record, member: Member, data: bytes) -> None:
         """Add the objects of a mask."""
         into, name, where = self._into, member.name, Where(member.name, "")
-        image = self._images.labelled(place, member)
         is_one = self._mode in ("binary", "objects")
         try:
             values = values_in(data, self._masks.pictures, in_colours=self._names.are_colours)
