@@ -4,7 +4,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,10 @@ from bboxqa.cli.options import (
     reading_of,
 )
 from bboxqa.report.registry import AUDIT_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.audit import AuditResult
+    from bboxqa.report.pages.page_file import PageTarget
 
 _OPTIONS = options(
     option_of("--predictions FILE|DIR", READ,
@@ -100,20 +104,14 @@ def audit(
         check_folder(out, force=force)
     page = page_target(report, images, None, split=split, force=force)
     check_sending(send_back, to, inputs, None, force=force)
-    written: list[Path] = []
-    notes: list[str] = []
     with tracking() as progress:
         reading = replace(AS_COMPARED, digest=bool(out or page), choices=choices, progress=progress)
         if folds is not None:
             return _write_folds(paths, folds, out, reading)
         result = audit_files(paths, predictions, settings, reading)
         result = result if top is None else result.head(top)
-        if page is not None:
-            from bboxqa.pipelines.result_pages import write_audit_page
-
-            typed = shlex.join(["bboxqa", *sys.argv[1:]])
-            notes += write_audit_page(result, page, typed, progress)
-            written.append(page.page)
+        notes = [] if page is None else [*_write_page(result, page, progress)]
+    written = [] if page is None else [page.page]
     if out is not None:
         write_audit(result, out, raw_csv=raw_csv, kept=files_read([*inputs, config]))
         written.append(out)
@@ -124,15 +122,25 @@ def audit(
         notes += send(*review_of(result), settings, result.reading, send_back, str(to))
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
-    typed = shlex.join(
-        map(str, ["bboxqa", "audit", *paths, "--predictions", predictions or "RESULTS"])
-    )
-    more = "--send-back review/ --to cvat" if out else "--out audit/"
-    next_step = f"{typed} {more if predictions else ''}".strip()
-    shown = {"next_step": next_step} if output_format == "text" else {}
+    shown = {} if output_format == "json" else {"next_step": _next_step(paths, predictions, out)}
     show(AUDIT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
     return 0
+
+
+def _write_page(result: "AuditResult", page: "PageTarget", progress: Any) -> tuple[str, ...]:
+    """Write the page of a result, with the command that was typed; return notes."""
+    from bboxqa.pipelines.result_pages import write_audit_page
+
+    return write_audit_page(result, page, shlex.join(["bboxqa", *sys.argv[1:]]), progress)
+
+
+def _next_step(paths: tuple[Path, ...], predictions: Path | None, out: Path | None) -> str:
+    """Return what to type next."""
+    model = str(predictions or "RESULTS")
+    typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", model])
+    more = " --send-back review/ --to cvat" if out else " --out audit/"
+    return typed + (more if predictions else "")
 
 
 def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:

@@ -152,10 +152,11 @@ def suspects(both: Dataset, crowd: tuple[IntArray, FloatArray], *, votes: bool =
 
     def found(kind: int, rows: IndexArray, pair: IndexArray, score: FloatArray, one: FloatArray,
               other: FloatArray, reason: int | None = None) -> Suspects:  # fmt: skip
+        kept = np.flatnonzero(score >= _LEAST)
         return places(
-            of, kind, score, label=rows, figures=np.stack([one, other], axis=1),
-            prediction=np.append(prediction, -1)[pair],
-            reason=np.full(len(rows), kind if reason is None else reason),
+            of, kind, score[kept], label=rows[kept], figures=np.stack([one, other], axis=1)[kept],
+            prediction=np.append(prediction, -1)[pair[kept]],
+            reason=np.full(len(kept), kind if reason is None else reason),
         )  # fmt: skip
 
     support = s * np.minimum(1, 2 * iou)

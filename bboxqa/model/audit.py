@@ -35,7 +35,6 @@ class AuditResult:
     """What scores are based on, in words."""
     settings: AgreeSettings
     sources: tuple[Source, ...]
-    version: str
     notes: tuple[str, ...] = ()
     reading: Choices = NO_CHOICES
 

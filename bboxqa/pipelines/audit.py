@@ -10,7 +10,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.core.version import __version__
 from bboxqa.diagnostics.audit import (
     KINDS,
     MISSING,
@@ -216,9 +215,9 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
     Beside each object are its categories, with the negative share of who gave them.
     """
     votes = votes_of(data).data
-    found = consensus_of(votes, LINK, quorum=1)
-    objects, n = found.objects, len(data.category_names)
-    keys, n_votes = np.unique(found.of * n + votes.annotations.category, return_counts=True)
+    objects, of = consensus_of(votes, LINK, quorum=1)
+    n = len(data.category_names)
+    keys, n_votes = np.unique(of * n + votes.annotations.category, return_counts=True)
     rows = np.concatenate([np.arange(len(objects)), keys // n])
     annotations = Annotations(
         id=rows,
@@ -316,7 +315,6 @@ def _result(
         basis=basis,
         settings=settings,
         sources=labels.sources,
-        version=__version__,
         notes=(*labels.headlines, *labels.notes),
         reading=labels.reading,
     )  # fmt: skip

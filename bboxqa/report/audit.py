@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.version import __version__
 from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.report.encodings import json_text
 from bboxqa.report.result_files import manifest, write_tables
@@ -23,10 +24,9 @@ _WORST = 20
 
 
 def text_lines(
-    result: AuditResult, *, width: int | None = None, quiet: bool = False, next_step: str = ""
+    result: AuditResult, *, quiet: bool = False, next_step: str = "", **_: object
 ) -> Iterator[str]:
     """Yield how many places of which kind are worth a look, the worst image and what to type."""
-    del width
     names = first_few(result.sources, _NAMED, lambda each: one_line(each.name))
     labels = count(len(result.labels.annotations), "label")
     predicted = result.n_predictions
@@ -72,7 +72,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "least_score": WORTH,
         "kinds": result.kinds.records(),
         "worst_images": result.images.head(_WORST).records(),
-        "version": result.version,
+        "version": __version__,
         "notes": list(result.notes),
     }
 
