@@ -17,7 +17,7 @@ from bboxqa.model.shapes.masks import joined
 Values = NDArray[Any]
 """(H, W) whole numbers, or bool of a file with one bit per pixel."""
 
-_MOST_BYTES = 1 << 28
+_MOST_BYTES, _MOST_ROWS = 1 << 28, 1 << 16
 _MODES = ("1", "L", "P", "I;16", "I;16B", "I", "RGB", "RGBA", "LA")
 # Pillow scales grey values of two and four bits to 255.
 _STEPS = {2: 85, 4: 17}
@@ -155,7 +155,8 @@ def runs_in(values: Values, check: Callable[[int], None] = lambda _: None) -> Ru
     height, width = values.shape
     is_start = np.ones(values.shape, np.bool_)
     np.not_equal(values[:, 1:], values[:, :-1], out=is_start[:, 1:])
-    check(int(np.count_nonzero(is_start)))
+    # Each row begins a run, also where nothing is drawn.
+    check(int(np.count_nonzero(is_start)) - min(height, _MOST_ROWS))
     start = np.flatnonzero(is_start)
     value = values.ravel()[start]
     kept = np.flatnonzero(value)

@@ -147,6 +147,8 @@ class _MaskRecords:
         self._into = into
         self._names = names if self._mode == "classes" else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
+        # A folder has thousands of small files, each of which stands for a whole image.
+        self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
         self._objects = Allowance("objects", 20_000, (0, 1))
 
@@ -155,7 +157,7 @@ class _MaskRecords:
         into, name, where = self._into, member.name, Where(member.name, "")
         is_one = self._mode in ("binary", "objects")
         try:
-            values = values_in(data, self._masks.pictures, in_colours=self._names.are_colours)
+            values = values_in(data, self._pictures, in_colours=self._names.are_colours)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             if is_one:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
