@@ -1,8 +1,8 @@
 """The consensus of a data set or of files, and the COCO document that holds it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -131,21 +131,11 @@ def _n_equal(of: Annotations) -> int:
     return int((np.append(same, False) | np.append(False, same))[: len(keys)].sum())
 
 
-@dataclass
-class Known:
+class Known(NamedTuple):
     """What files say of images and categories, by name: their ids, and joints of categories."""
 
-    images: dict[str, Record] = field(default_factory=dict)
-    categories: dict[str, Record] = field(default_factory=dict)
-
-    def add(self, file: AnnotationFile) -> None:
-        """Add the images and categories of a file."""
-        for image in file.images:
-            named = {"file_name": image.file_name} if image.file_name else {}
-            self.images.setdefault(image_label(image), {"id": image.id, **named})
-        for each in file.categories:
-            said = {k: v for k, v in msgspec.structs.asdict(each).items() if v is not None}
-            self.categories.setdefault(clean(each.name), said)
+    images: dict[str, Record]
+    categories: dict[str, Record]
 
 
 def _numbered(known: Mapping[str, Record], names: Sequence[str], key: str) -> list[Record]:
@@ -168,11 +158,15 @@ def consensus_of_files(
 ) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
     _check_numbers(quorum, iou_threshold)
-    known = Known()
+    known = Known({}, {})
 
     def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
-        for file in files:
-            known.add(file)
+        for image in (each for file in files for each in file.images):
+            named = {"file_name": image.file_name} if image.file_name else {}
+            known.images.setdefault(image_label(image), {"id": image.id, **named})
+        for each in (each for file in files for each in file.categories):
+            said = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
+            known.categories.setdefault(clean(each.name), said)
         return check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
@@ -192,7 +186,7 @@ def coco_document(
     drawn_by (the annotators) and members (their ids, one for each), spread (how far the left, top,
     right and bottom edges are apart, in pixels) and tie.
     """
-    data, known = result.data, known or Known()
+    data, known = result.data, known or Known({}, {})
     images = _numbered(known.images, data.image_names, "file_name")
     for image, size in zip(images, data.image_size.tolist(), strict=True):
         image.update(zip(("width", "height"), size if all(size) else (), strict=False))

@@ -9,7 +9,7 @@ from bboxqa.core.types import Progress
 from bboxqa.model.consensus import ConsensusResult
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.pipelines.consensus.written import reasons_of
-from bboxqa.pipelines.diagnosis.review_document import shape_points, shape_rings
+from bboxqa.pipelines.diagnosis.review_document import drawn_shape
 from bboxqa.pipelines.result_pages import PageImages, write_with_pixels
 from bboxqa.report.consensus import CONSENSUS, consensus_page
 from bboxqa.report.pages.page_file import PageTarget
@@ -77,15 +77,7 @@ def _shapes(
     data, found, of = result.data, result.found, result.data.annotations
     for row in range(*np.searchsorted(of.image, [image, image + 1]).tolist()):
         if result.of[row] >= 0:
-            yield {
-                "annotation": of.shown_ids([row])[0],
-                "annotator": data.annotator_names[of.annotator[row]],
-                "category": data.category_names[of.category[row]],
-                "object": numbers[int(result.of[row])],
-                "bbox": of.bbox[row].tolist(),
-                **shape_rings(of, row),
-                **shape_points(data, row),
-            }
+            yield drawn_shape(data, numbers[int(result.of[row])], row)
     for place in [each for each in numbers if found.is_kept[each]]:
         rings = result.shapes[place].get("segmentation") if result.shapes else None
         yield {

@@ -309,20 +309,24 @@ def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> d
 
 
 def _shape(matched: MatchedUnits, number: int, row: int) -> dict[str, Any]:
-    of = matched.data.annotations
+    return drawn_shape(matched.data, number, row) | {"unit": int(matched.units.unit[row])}
+
+
+def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
+    """Return what pages draw of an annotation, with the number of its object."""
+    of = data.annotations
     return {
         "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
-        "annotator": matched.data.annotator_names[of.annotator[row]],
-        "category": matched.data.category_names[of.category[row]],
+        "annotator": data.annotator_names[of.annotator[row]],
+        "category": data.category_names[of.category[row]],
         "object": number,
-        "unit": int(matched.units.unit[row]),
         "bbox": of.bbox[row].tolist(),
-        **shape_rings(of, row),
-        **shape_points(matched.data, row),
+        **_rings(of, row),
+        **_points(data, row),
     }
 
 
-def shape_rings(of: Annotations, row: int) -> dict[str, Any]:
+def _rings(of: Annotations, row: int) -> dict[str, Any]:
     """Return the outline of an annotation, if any, as lists of alternating x and y."""
     segmentations, boxes = of.segmentation, of.rotated_box
     if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
@@ -337,7 +341,7 @@ def shape_rings(of: Annotations, row: int) -> dict[str, Any]:
     return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}
 
 
-def shape_points(data: Dataset, row: int) -> dict[str, Any]:
+def _points(data: Dataset, row: int) -> dict[str, Any]:
     """Return the labelled key points of an annotation, and the lines between them."""
     keypoints = data.annotations.keypoints
     if keypoints is None:
