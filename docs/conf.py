@@ -28,6 +28,9 @@ default_role = "literal"
 nitpick_ignore_regex = [("py:class", r"(collections\.abc|pathlib)\.\w+")]
 
 html_theme = "furo"
+html_theme_options = {"light_css_variables": {"code-font-size": "var(--font-size--small--3)"}}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"bboxqa {version}"
 html_copy_source = False
 html_show_copyright = False
