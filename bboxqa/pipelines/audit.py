@@ -333,8 +333,7 @@ def _table(
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found.kind.astype(np.int32), KINDS),
         "image": Categorical(found.image.astype(np.int32), labels.image_names),
-        "label": Categorical(ids.astype(np.int32),
-                             tuple(labels.annotations.shown_ids(rows[has_label]))),
+        "label": _label_column(labels.annotations.shown_ids(rows[has_label]), ids),
         "prediction": np.ma.masked_less(place, 0),
         "x": x, "y": y, "width": width, "height": height,
         "category": Categorical(of[found.label].astype(np.int32), both.category_names),
@@ -343,6 +342,13 @@ def _table(
         "reason": _reasons(found),
     }  # fmt: skip
     return Table(columns, {"score": ".2f"})
+
+
+def _label_column(shown: list[str], ids: IndexArray) -> Column:
+    """Return the ids of labels; numbers need no quotes, and are written faster as they are."""
+    if "".join(shown).isdecimal():
+        return np.array([*shown, ""], object)[ids]
+    return Categorical(ids.astype(np.int32), tuple(shown))
 
 
 def _reasons(found: Suspects) -> Categorical:
