@@ -282,6 +282,11 @@ def test_every_scale_is_documented(scale):
     assert row.split("| ")[-1].removesuffix(" |") in scale.source
 
 
+def test_pages_are_short():
+    pages = [text for name, text in PAGES.items() if re.fullmatch(r"docs/\w+\.md", name)]
+    assert sum(len(text.split()) for text in pages) <= 30_000
+
+
 def anchors(text):
     """Return the anchors of a page's headings, as GitHub and the site make them."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
