@@ -18,7 +18,8 @@ _VALUES = {
     "map": "OLD=NEW", "sigmas": r"estimated|0[\d.,]+", "reference": r"[A-Z]{3,}|\S+$",
     "predictions": "FILE", "pseudonyms": "KEY", "images": "DIR", "bootstrap": r"\d+",
     "from": r"(?!says)[a-z][\w-]*", "image-size": r"\d+x\d+|FILE", "missing-txt": r"asked\b",
-    "voc-base": r"\d", "columns": r"\w+=[^\s).;]+", "box-format": r"xywh[\w-]*", "layout": _LAYOUT,
+    "voc-base": r"\d", "columns": r"\w+=[^\s).;]+", "layout": _LAYOUT,
+    "box-format": r"(?:xy|cxcy)(?:wh|xy)[\w-]*",
     "unit": "m?s\\b", "weights": "linear|quadratic", "interval": "bca", "by": "category",
     **dict.fromkeys((
         "iou", "score", "rotated", "ground-truth", "min-f1", "annotator", "value", "cluster",

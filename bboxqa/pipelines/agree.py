@@ -1,10 +1,10 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
@@ -34,13 +34,10 @@ from bboxqa.pipelines.notes import all_asked_notes, notes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
-from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.pipelines.threshold_results import threshold_results
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
-    *AgreeKeywords.__annotations__
-}
 
 
 def agree(
@@ -140,16 +137,6 @@ def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
     if settings.checks and not needs_outlines(settings.similarity):
         return check_boxes(data)
     return data
-
-
-def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
-    """Return the settings of a call from Python; raise ConfigError for settings of `read`."""
-    for name in _OF_READING & keywords.keys():
-        if keywords[name] is not None:
-            raise ConfigError(f"{name} is for `bboxqa.read`, before the data set is measured")
-    return agree_settings_from(
-        {name: value for name, value in keywords.items() if name not in _OF_READING}
-    )
 
 
 def agree_files(

@@ -31,13 +31,10 @@ from bboxqa.model.comparison import (
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.pipelines.agree import (
-    agree_with,
-    checked_data,
-    settings_of_keywords,
-)
+from bboxqa.pipelines.agree import agree_with, checked_data
 from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
+from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.changes import changes_of, renamed_categories

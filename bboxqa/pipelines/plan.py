@@ -16,11 +16,8 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.pipelines.agree import (
-    agree_with,
-    checked_data,
-    settings_of_keywords,
-)
+from bboxqa.pipelines.agree import agree_with, checked_data
+from bboxqa.pipelines.settings import settings_of_keywords
 
 _FEW_IMAGES = "too few images annotated by two or more annotators"
 

@@ -7,8 +7,12 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
-from bboxqa.model.settings import AgreeSettings, setting_names, settings_from
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings, setting_names, settings_from
 from bboxqa.model.settings_files import read_settings_file
+
+_OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
+    *AgreeKeywords.__annotations__
+}
 
 
 def agree_settings_from(
@@ -55,3 +59,13 @@ def read_agree_settings(name: str) -> dict[str, Any]:
     values = read_settings_file(name).agree
     agree_settings_from(values, name)
     return values
+
+
+def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
+    """Return the settings of a call from Python; raise ConfigError for settings of `read`."""
+    for name in _OF_READING & keywords.keys():
+        if keywords[name] is not None:
+            raise ConfigError(f"{name} is for `bboxqa.read`, before the data set is measured")
+    return agree_settings_from(
+        {name: value for name, value in keywords.items() if name not in _OF_READING}
+    )

@@ -19,8 +19,9 @@ from support.datasets import (
 )
 from support.reference import data_file
 
-from bboxqa import BboxqaError, ConfigError, agree, read_coco
+from bboxqa import ConfigError, agree, read_coco
 from bboxqa.agreement.uncertainty.estimator import NO_VARIATION
+from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 
@@ -357,12 +358,14 @@ def test_min_alpha_marks_images():
     assert undefined.images["below_threshold"].tolist() == [False]
 
 
-def test_one_alpha_of_several_thresholds_is_refused():
+def test_attributes_of_several_thresholds_are_those_of_the_first():
     result = agree(made(), iou_threshold=(0.5, 0.75))
-    own = ("existence", "class_agreement", "place")
-    for name in ("alpha", "interval", "mean_image_alpha", "status", "units", *own, *TABLES):
-        with pytest.raises(BboxqaError, match=r"several thresholds \(0.5, 0.75\); choose one"):
-            getattr(result, name)
+    first = agree(made(), iou_threshold=0.5)
+    for name in ("alpha", "interval", "mean_image_alpha", "status", "place"):
+        assert getattr(result, name) == getattr(first, name)
+    assert result.existence.f1 == first.existence.f1
+    for name in TABLES:
+        assert getattr(result, name).records() == getattr(first, name).records()
     assert [part.iou_threshold for part in result.thresholds] == [0.5, 0.75]
 
 
@@ -438,8 +441,11 @@ def test_settings_that_are_refused(values, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("data", ["export.json", {"images": []}])
-def test_data_that_were_not_read_are_refused(data):
-    kind = type(data).__name__
-    with pytest.raises(TypeError, match=f"data is a {kind}; expected what `bboxqa.read_coco`"):
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [("export.json", "export.json: no such file"), ({"images": []}, "S001 error keys")],
+    ids=str,
+)
+def test_data_that_cannot_be_read_are_refused(data, problem):
+    with pytest.raises(DatasetError, match=problem):
         agree(data)

@@ -41,7 +41,6 @@ def negative(n):
         ("<!DOCTYPE html><html><body>Log in", "F001"),
         (b"\x1f\x8b\x08", "F001"),
         (two_annotators() | {"images": {}}, "S001"),
-        ([{"image_id": 1, "bbox": [0, 0, 1, 1]}], "F006"),
         (document([*pair(), annotation(3, rater="ann") | {"image_id": 77}]), "I004"),
         (document([*pair(), annotation(2, rater="ann")]), "I001"),
         (document([*pair(), annotation(3, rater="ann", bbox=[1, 2, 3])]), "S006"),

@@ -1,6 +1,7 @@
 """What a format cannot hold of a content, computed from what it holds."""
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal
@@ -8,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.dataset.categories import map_options
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
 from bboxqa.formats.writing.content import Content, image_name, shown_id
@@ -320,7 +320,7 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
         above = {e.get("supercategory") for e in content.categories if e is not root}
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
-            option = map_options({root["name"]: ""})
+            option = f"--map {shlex.quote(root['name'] + '=')}"
             yield f"kept: {root['name']!r}, above all other categories; to leave it out: {option}"
     lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
     if lost:

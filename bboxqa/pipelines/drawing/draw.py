@@ -20,10 +20,10 @@ from bboxqa.formats.sources import as_paths, files_read, list_files, paths_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
+from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing.drawing import Drawing, bounds, draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene

@@ -40,7 +40,8 @@ def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path
         "in line 2; expected either shares of the image or pixels"
     )
     assert caught.value.advice == (
-        "Write all boxes in one unit, or say it: --box-format xyxy-shares or xyxy-pixels"
+        "Write all boxes in one unit, or say it: "
+        'bboxqa.reading(box_format="xyxy-shares") or xyxy-pixels'
     )
     with bboxqa.reading(box_format="xyxy-pixels"):
         assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
