@@ -14,6 +14,12 @@ from bboxqa.cli.options import A_PATH, Command, option, path_option
 @path_option(
     "--sent", "The folder that was sent; by default sent.json is beside REVIEWED.", "DIR", to=""
 )
+@option(
+    "--add-proposed",
+    is_flag=True,
+    help="Add also the boxes that audit and consensus propose "
+    "and that are as they were sent; otherwise they are not decided.",
+)
 @option("--force", is_flag=True, help="Replace FILE.")
 @path_option("--pseudonyms", "The key, if annotators had pseudonyms when objects were sent.", to="")
 def accept(**given: Any) -> int:
@@ -26,7 +32,9 @@ def accept(**given: Any) -> int:
     ORIGINAL is the COCO file that was measured. REVIEWED is the file of one annotator, or the
     folder of all, as exported from the annotation tool, in any format that is read; each file is
     named like the one that was sent. Moved, renamed, deleted and added objects are taken over; all
-    else in ORIGINAL stays byte by byte. Images that REVIEWED lacks are not reviewed yet.
+    else in ORIGINAL stays byte by byte. Boxes that audit or consensus propose are added if they
+    were changed; delete those that are none, then --add-proposed adds the others. Images that
+    REVIEWED lacks are not reviewed yet.
 
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.

@@ -15,12 +15,9 @@ class ReviewItem:
 
     object: "ReviewObject"
     row: int
-    """The annotation among those of the document; -1 if the annotator drew nothing."""
+    """The annotation among those of the document, maybe a proposed one; -1 for none."""
     place: int
     """The image among those of the document."""
-    suggested: int = -1
-    """The annotation among those of the document that a model suggests for what is missing; it is
-    accepted if it is not deleted. -1 for none."""
 
 
 class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,4 +40,5 @@ class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     has ids. None if the annotator drew nothing.
     """
     proposed: bool = False
-    """Whether the original file lacks the annotation, which is added if the reviewer keeps it."""
+    """Whether the original file lacks the annotation, which is added if the reviewer changes it, or
+    says that what stays as it was sent is to be added."""

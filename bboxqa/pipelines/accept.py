@@ -18,7 +18,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
-from bboxqa.formats.records import AnnotationFile, id_number, whole_number
+from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import files_read, list_files
@@ -43,6 +43,8 @@ from bboxqa.pipelines.send_back import SentList
 from bboxqa.rules.fixes import edited
 
 _NOTES = {
+    "open": "proposed, as sent, and so not added: delete those that are none, then --add-proposed "
+    "adds the others",
     "there": "not sent, and in the file already: left as it is",
     "so": "changed or deleted as in the review already",
     "lost": "not in the file any more, or elsewhere in it: left out",
@@ -66,7 +68,8 @@ class Accepted:
     def __str__(self) -> str:
         both = self.before and self.after
         said = f" from {self.before} to {self.after}" if both else f": {self.before}{self.after}"
-        where = f"{self.image}: {self.annotator}: annotation {self.id}"
+        who = "" if self.annotator == UNNAMED else f"{self.annotator}: "
+        where = f"{self.image}: {who}annotation {self.id}"
         return one_line(f"{where} {self.what}{said}")
 
 
@@ -103,8 +106,9 @@ def accept(
     sent: AnyPath | None = None,
     pseudonyms: AnyPath | None = None,
     force: bool = False,
+    add_proposed: bool = False,
 ) -> Acceptance:
-    """Take over what annotators changed of the objects that `agree --send-back` sent them.
+    """Take over what annotators changed of the objects that `--send-back` sent them.
 
     All else in the file stays as it is, byte by byte.
 
@@ -122,6 +126,9 @@ def accept(
         The key, if annotators had pseudonyms when the objects were sent.
     force : bool
         Whether to replace an existing file that differs.
+    add_proposed : bool
+        Whether to add the boxes that `audit` and `consensus` propose and that are as they were
+        sent: reviewers deleted those that are none.
 
     Returns
     -------
@@ -153,7 +160,8 @@ def accept(
     own = _Original(Path(original), listed, choices)
     sizes = {"image_size": own.sizes} if own.sizes and choices.image_size is None else {}
     works, notes = _reviews(source, listed, completed(choices, choices_of(sizes)))
-    changes, tally, more = _compared(own, listed, works, {new: name for name, new in key.items()})
+    names = {new: name for name, new in key.items()}
+    changes, tally, more = _compared(own, listed, works, names, add_proposed=add_proposed)
     notes += more
     notes += [
         f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
@@ -431,6 +439,8 @@ def _compared(
     listed: SentList,
     works: Mapping[tuple[str, str], Work],
     names: Mapping[str, str],
+    *,
+    add_proposed: bool,
 ) -> tuple[list[Accepted], Counter[str], list[str]]:
     """Edit the file; return the changes, the numbers of annotations, and notes on annotators."""
     sent: dict[str, dict[str, list[ReviewObject]]] = {}
@@ -459,12 +469,18 @@ def _compared(
             places = recognised(
                 [each.sent or {} for each in objects], work.annotations, by_id=by_id
             )
-            changes += _of_image(own, (person, author or "", image), objects, work, places, tally)
+            came = [
+                (place, new)
+                for place, new in zip(places, work.annotations, strict=True)
+                if add_proposed or not (place >= 0 and _is_open(objects[place], new))
+            ]
+            tally["open"] += len(places) - len(came)
+            changes += _of_image(own, (person, author or "", image), objects, came, tally)
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
         problem = f"{own.path}: has none of the objects that were sent"
-        raise DatasetError([problem], "Name the file that `bboxqa agree` measured.")
+        raise DatasetError([problem], "Name the file of which objects were sent.")
     if left:
         notes.append(f"not reviewed yet: {first_few(left, 5)}")
     return changes, tally, notes
@@ -474,11 +490,13 @@ def _of_image(
     own: _Original,
     at: tuple[str, str, str],
     objects: Sequence[ReviewObject],
-    work: Work,
-    places: Sequence[int],
+    came: Sequence[tuple[int, Record]],
     tally: Counter[str],
 ) -> Sequence[Accepted]:
-    """Take over what became of the objects of an annotator in an image."""
+    """Take over what became of the objects of an annotator in an image.
+
+    `came` are the annotations that came back, with their places among the objects, -1 for none.
+    """
     person, author, image = at
     changes: list[Accepted] = []
     left = [*own.rows.get((author, image), ())]
@@ -486,7 +504,7 @@ def _of_image(
     for place, each in enumerate(objects):
         if each.proposed:
             continue
-        new = work.annotations[places.index(place)] if place in places else None
+        new = dict(came).get(place)
         row = own.row_of(each, author, each.bbox if new is None else new["bbox"])
         if row in left:
             left.remove(row)
@@ -494,17 +512,19 @@ def _of_image(
         if row is not None:
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
-    extra = [
-        one
-        for place, one in zip(places, work.annotations, strict=True)
-        if place < 0 or objects[place].proposed
-    ]
+    extra = [new for place, new in came if place < 0 or objects[place].proposed]
     there = recognised([own.said[row] for row in left], extra, by_id=False)
     tally["there"] += sum(place >= 0 for place in there)
     for added in (each for place, each in zip(there, extra, strict=True) if place < 0):
         number = own.add(author, image, added)
         changes.append(Accepted(person, image, number, "added", "", _words(added)))
     return changes
+
+
+def _is_open(each: ReviewObject, new: Record) -> bool:
+    """Return whether an annotation was proposed, and came back as it was sent."""
+    old: Record = each.sent or {}
+    return each.proposed and is_same_shape(old, new) and old["category"] == new["category"]
 
 
 def _taken(

@@ -16,8 +16,7 @@ Record = dict[str, Any]
 def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     """Return a COCO document of the places worth a look, at most 1,000, and a queue of them.
 
-    The gain is the score. What is missing is an annotation that the model suggests: whoever keeps
-    it accepts it.
+    The gain is the score. What is missing is an annotation that the model proposes.
     """
     labels, own = result.labels, result.labels.annotations
     kept = np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH)[:MOST_REVIEWED]
@@ -44,12 +43,12 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
             images.append({"id": _next_id(images), "file_name": labels.image_names[place]}
                           | {side: length for side, length in size if length})  # fmt: skip
         box = [said[side] for side in ("x", "y", "width", "height")]
-        suggested = -1
+        drawn = at.get(n, -1)
         if row >= 0:
             annotations[at[n]]["score"] = said["score"]
             box = own.bbox[row].tolist()
         elif said["suggested"]:
-            suggested = len(annotations)
+            drawn = len(annotations)
             annotations.append({
                 "id": _next_id(annotations), "image_id": images[known[place]]["id"],
                 "category_id": category_id[said["suggested"]], "bbox": box,
@@ -65,8 +64,9 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
             bbox=tuple(box),
             reason=f"{said['kind']}: {said['reason']}",
             gain=said["score"],
+            proposed=row < 0 <= drawn,
         )
-        items.append(ReviewItem(found, at.get(n, -1), known[place], suggested))
+        items.append(ReviewItem(found, drawn, known[place]))
     return document, items
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.core.errors import OutputError
+from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, first_few, in_natural_order
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.records import ASKED_KEYS
+from bboxqa.formats.records import ASKED_KEYS, UNNAMED
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.names import people_paths
@@ -31,6 +31,8 @@ from bboxqa.report.encodings import csv_row, json_text
 
 # The settings with which annotators, images and categories are found again.
 _READ = ("annotator_key", "attribution", "join", "category_map")
+# The file of objects of which nobody is named.
+_NOBODY = "review"
 
 
 class SentList(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,18 +94,22 @@ def send(
     """Write a file for each annotator with the objects of a COCO document, and lists of them.
 
     Images are in the order of their best objects. The settings and the choices are those with which
-    the file is read that takes over the review. Return notes on what the format could not hold.
+    the file is read that takes over the review. Return notes on what is proposed, and on
+    what the format could not hold.
     """
     sides = ((image["file_name"], image.get("width"), image.get("height"))
              for image in document["images"])  # fmt: skip
     sizes = {name: (width, height) for name, width, height in sides if name and width and height}
     choices = completed(reading, choices_of({"image_size": sizes or None}))
     people, to_format = in_natural_order({each.object.annotator for each in items}), writer(to)
-    end = "" if to_format.layout == "folder" else to_format.suffixes[0]
+    is_folder = to_format.layout == "folder"
+    end = "" if is_folder else to_format.suffixes[0]
+    called = {each: _NOBODY if each == UNNAMED and _NOBODY not in people else each
+              for each in people}  # fmt: skip
+    paths = people_paths(called.values())
     # No file is called like the lists.
-    paths = {name: parts[0] for name, parts in people_paths(people).items() if name}
     names = {name: f"%73{path[1:]}{end}" if path.lower() == "sent" else path + end
-             for name, path in paths.items()}  # fmt: skip
+             for name in people for path in paths[called[name]]}  # fmt: skip
     sent: dict[ReviewItem, ReviewObject] = {}
     losses: dict[str, None] = {}
     try:
@@ -111,9 +117,19 @@ def send(
             for person in people:
                 own = [each for each in items if each.object.annotator == person]
                 target = scratch / names[person]
-                part = _part(document, own, person)
-                losses |= dict.fromkeys(_write(part, target, to, choices))
-                sent |= _as_read(own, document, target, choices)
+                # The name of a folder is that of its annotator.
+                part = _part(document, own, None if is_folder else person)
+                lost = _write(part, target, to, choices)
+                try:
+                    found = _as_read(own, document, target, choices)
+                except DatasetError:
+                    found = {}
+                if part["annotations"] and not found:
+                    raise OutputError(
+                        f"--to {to} holds no object that is sent; try --to cvat. {'; '.join(lost)}"
+                    )
+                losses |= dict.fromkeys(lost)
+                sent |= found
             objects = tuple(sent.get(each, each.object) for each in items)
             listed = SentList(
                 to=to,
@@ -127,24 +143,30 @@ def send(
                 (scratch / name).write_text(text, "utf-8")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    return [*losses]
+    n = sum(each.proposed for each in objects)
+    open_ = f"{count(n, 'proposed box', 'proposed boxes')} among them: delete what is no object"
+    return [
+        *[f"{open_}; accept --add-proposed adds those that stay as they are"] * (n > 0),
+        *losses,
+    ]
 
 
-def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str) -> Record:
+def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str | None) -> Record:
     """Return the part of a COCO document for an annotator, the images with most gain first."""
+    author = {} if person is None else {"annotator": person}
     gain: dict[int, float] = {}
     for each in items:
         gain[each.place] = gain.get(each.place, 0.0) + each.object.gain
-    asked = dict.fromkeys(ASKED_KEYS) | {"annotators": [person]}
+    asked = dict.fromkeys(ASKED_KEYS) | {f"{key}s": [name] for key, name in author.items()}
     images, annotations = document["images"], document["annotations"]
     return {
         "images": [images[place] | asked | {"gain": total} for place, total in gain.items()],
         "categories": document["categories"],
         "annotations": [
-            annotations[row] | {"annotator": person}
+            {key: value for key, value in annotations[each.row].items() if key != "annotator"}
+            | author
             for each in items
-            for row in (each.row, each.suggested)
-            if row >= 0
+            if each.row >= 0
         ],
     }
 
@@ -155,11 +177,11 @@ def _write(part: Record, target: Path, to: str, choices: Choices) -> list[str]:
         source, out = Path(place, "document.json"), Path(place, "out", target.name)
         source.write_bytes(document_bytes(part))
         out.parent.mkdir()
-        settings = AgreeSettings(annotator_key="annotator" if part["annotations"] else None)
+        names_people = any("annotator" in each for each in part["annotations"])
+        settings = AgreeSettings(annotator_key="annotator" if names_people else None)
         sent = Target(out, to, lossy=True, as_predictions=to == "label-studio")
         found = convert_with(source, sent, settings, choices)
-        # Formats of folders have one for each annotator.
-        shutil.move(next(out.iterdir()) if out.is_dir() else out, target)
+        shutil.move(out, target)
     # The lists have gains, which are the scores of an audit, and reasons.
     listed = ("'gain'", "'reason'", "'score'")
     lost = (each for each in found.losses if not each.what.endswith(listed))

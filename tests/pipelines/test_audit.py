@@ -318,9 +318,9 @@ def test_command(files, tmp_path):
     assert run("audit").returncode == 2
 
 
-@pytest.mark.parametrize("to", ["cvat", "label-studio", "coco"])
+@pytest.mark.parametrize("to", ["cvat", "label-studio", "coco", "csv", "yolo", "voc", "labelme"])
 def test_sent_back_and_accepted(files, tmp_path, to):
-    """Labels that stay as they are change nothing; what a model suggests is added if it is kept."""
+    """What stays as it was sent changes nothing; the rest of what a model proposes can be added."""
     labels, model = files
     review, new = tmp_path / "review", tmp_path / "new.json"
     command = ["audit", labels, "--predictions", model, "--send-back", review, "--to", to]
@@ -331,7 +331,11 @@ def test_sent_back_and_accepted(files, tmp_path, to):
     assert [row.split(": ")[0].rpartition(",")[2].strip('"') for row in sent[1:]] == [
         "spurious", "class", "twice", "place", "missing",
     ]  # fmt: skip
-    assert run("accept", labels, review, "-o", new).returncode == 0
+    assert "1 proposed box among them: delete what is no object" in found.stderr
+    untouched = run("accept", labels, review, "-o", new)
+    assert (untouched.returncode, new.read_bytes()) == (0, labels.read_bytes())
+    assert "1 annotation proposed, as sent, and so not added" in untouched.stderr
+    assert run("accept", labels, review, "-o", new, "--add-proposed", "--force").returncode == 0
     before, after = (json.loads(each.read_text("utf-8"))["annotations"] for each in (labels, new))
     assert after[: len(before)] == before
     (added,) = after[len(before) :]

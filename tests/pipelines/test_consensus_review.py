@@ -73,7 +73,10 @@ TOOLS = {
 def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):
     found = sent(tmp_path, "cvat")
     assert "Next: bboxqa accept merged.json review -o NEW.json, when that is done" in found.stdout
-    assert "4 objects to look at in review; 2 of them were dropped: delete those" in found.stderr
+    assert (
+        "2 proposed boxes among them: delete what is no object; accept --add-proposed adds"
+        in found.stderr
+    )
     rows = [*csv.DictReader((tmp_path / "review/sent.csv").read_text().splitlines())]
     assert [(row["image"], row["category"], row["reason"]) for row in rows] == [
         ("c.jpg", "cat", "dropped: drawn by 1 of 3, 2 keep an object"),
@@ -96,8 +99,13 @@ def decide(image, box, label):
 def test_decisions_come_back_from_each_tool(tmp_path, to):
     sent(tmp_path, to)
     file, edit = TOOLS[to]
+    edit(tmp_path / "review" / file, lambda _image, box, label: (box, label))
+    found = run("accept", "merged.json", "review", "-o", "same.json", cwd=tmp_path)
+    assert "2 annotations proposed, as sent, and so not added" in found.stderr
+    assert (tmp_path / "same.json").read_bytes() == (tmp_path / "merged.json").read_bytes()
     edit(tmp_path / "review" / file, decide, [("b.jpg", [150, 150, 20, 20], "cat")])
-    found = run("accept", "merged.json", "review", "-o", "new.json", cwd=tmp_path)
+    accept = ("accept", "merged.json", "review", "-o", "new.json", "--add-proposed")
+    found = run(*accept, cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     before = json.loads((tmp_path / "merged.json").read_text())
     after = json.loads((tmp_path / "new.json").read_text())

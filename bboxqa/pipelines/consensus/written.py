@@ -84,7 +84,7 @@ def _plain(document: Record) -> Record:
 def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -> list[str]:
     """Write the objects to look at in the order of review; return notes on them.
 
-    Dropped objects are sent as well: those that the reviewer leaves in the file are accepted.
+    Dropped objects are sent as well, as proposals.
     """
     data, found = result.data, result.found
     places = found.to_review[:MOST_REVIEWED].tolist()
@@ -104,10 +104,9 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
         )
         items.append(ReviewItem(said, rows[place], int(found.image[place])))
     losses = send(_plain(document), items, AgreeSettings(), NO_CHOICES, folder, to)
-    n_dropped, n_more = sum(i.object.proposed for i in items), len(found.to_review) - len(items)
-    open_ = f"; {n_dropped:,} of them were dropped: delete those that are none" if n_dropped else ""
+    n_more = len(found.to_review) - len(items)
     more = f"; {n_more:,} more are not sent" if n_more else ""
-    return [f"{count(len(items), 'object')} to look at in {folder}{open_}{more}", *losses]
+    return [f"{count(len(items), 'object')} to look at in {folder}{more}", *losses]
 
 
 def reasons_of(result: ConsensusResult, places: list[int]) -> list[str]:
