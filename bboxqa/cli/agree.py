@@ -137,7 +137,9 @@ def agree(
     written, notes = _write_targets(
         result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}, tool
     )
-    if send_back is not None and diagnosis is not None:
+    if send_back is not None and diagnosis is not None and not diagnosis.to_review:
+        notes = (*notes, f"no object has to be looked at again: {send_back} was not written")
+    elif send_back is not None and diagnosis is not None:
         from bboxqa.pipelines.send_back import send_back as sent
 
         written.append(send_back)

@@ -25,6 +25,7 @@ from bboxqa.diagnostics.object_cells import (
     unit_members,
 )
 from bboxqa.model.annotations import Annotations
+from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, equal_edges
 from bboxqa.model.table import Categorical, Column, Table
@@ -214,8 +215,8 @@ def copies(matched: MatchedUnits) -> Table:
     two has with others; and copied.
 
     Edges are equal that differ by 0.01 px or less, and by 0.1 % of the shorter side or less, as a
-    copy in another format is rounded. Joints are equal that differ by 0.01 px or less, and outlines
-    whose similarity is 0.99 or more.
+    copy in another format is rounded. Joints are equal that differ by 0.01 px or less, outlines
+    whose similarity is 0.99 or more, and two masks whose similarity is 1.
 
     A pair is marked as copied if it has five identical boxes or more, and if the interval of their
     share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
@@ -270,7 +271,12 @@ def copies(matched: MatchedUnits) -> Table:
 
 def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
     """Return which pairs have one outline, up to rounding as of edges; all without outlines."""
-    alike: BoolArray = pairs.similarity >= (0 if of.segmentation is None else _SAME_OUTLINE)
+    least: float | FloatArray = 0
+    if of.segmentation is not None:
+        # No format rounds the pixels of masks.
+        is_mask = of.segmentation.kind == SegmentationKind.RLE
+        least = np.where(is_mask[pairs.left] & is_mask[pairs.right], 1, _SAME_OUTLINE)
+    alike: BoolArray = pairs.similarity >= least
     return alike
 
 

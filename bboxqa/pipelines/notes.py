@@ -1,11 +1,12 @@
 """Notes that are needed to read the figures of a result."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isnan
 
 import numpy as np
 
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few, joined, one_line
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
@@ -118,4 +119,14 @@ def all_asked_notes(data: Dataset, part: ThresholdResult) -> Iterator[str]:
             f"{int(partly_annotated(data).sum()):,} of {count(len(data.image_names), 'image')} "
             "annotated by some annotators only, without a list of who was asked: the others count "
             f"as not asked. If all were asked, {' and '.join(figures)}: --asked all"
+            f"{_unlike_cases(data)}"
         )
+
+
+def _unlike_cases(data: Dataset) -> str:
+    """Return a sentence on images whose names differ only by case; "" if there are none."""
+    names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data)).tolist()]
+    number = Counter(map(str.casefold, names))
+    unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
+    shown = f"{count(len(unlike), 'name')} differ only by upper and lower case, such as "
+    return f". {shown}{joined([*map(one_line, unlike[:2])])}: rename the files" if unlike else ""

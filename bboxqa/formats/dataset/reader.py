@@ -50,7 +50,9 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         raise ConfigError(_NO_SESSIONS)
     options = reading.settings()
     are_people = (
-        reading.min_annotators > 1 or reading.attribution == "files" or reading.by_files == "any"
+        reading.min_annotators > 1
+        or reading.attribution == "files"
+        or reading.by_files in ("any", "all")
     )
     sources = sources_of(
         source,

@@ -182,6 +182,37 @@ def test_two_people_with_a_file_an_image_are_compared_as_masks(tmp_path):
         assert found["thresholds"][0]["place"]["mean_iou"] == 3360 / 3840
 
 
+def test_a_folder_of_people_is_compared_with_a_reference(tmp_path):
+    two_people(tmp_path / "in")
+    outcome = run("agree", tmp_path / "in", "--mask", "binary", "--reference", tmp_path / "in/bob",
+                  "--format", "json")  # fmt: skip
+    (found,) = json.loads(outcome.stdout)["thresholds"]
+    of = {each["name"]: each["f1"]["value"] for each in found["reference"]["annotators"]}
+    assert of == {"ann": 1, "bob": 1}
+    review = tmp_path / "review"
+    outcome = run(
+        "agree", tmp_path / "in", "--mask", "binary", "--send-back", review, "--to", "cvat"
+    )
+    assert "no object has to be looked at again" in outcome.output
+    assert "accept" not in outcome.output
+    assert not review.exists()
+
+
+def test_masks_with_one_box_are_copies_only_if_all_pixels_are_equal(tmp_path):
+    for n in range(8):
+        pixels = square(0, 0, 60, shape=(60, 60))
+        save(tmp_path / f"ann/{'Im' if n < 2 else 'im'}{n}.png", pixels)
+        save(tmp_path / f"cat/im{n}.png", pixels)
+        pixels[9, 9 + n] = 0
+        save(tmp_path / f"bob/im{n}.png", pixels)
+    outcome = run("agree", tmp_path, "--mask", "binary")
+    assert "ann and cat copied boxes" in outcome.output
+    assert "4 names differ only by upper and lower case, such as Im0 and im0" in outcome.output
+    outcome = run("agree", tmp_path / "ann", tmp_path / "bob", "--mask", "binary")
+    assert "cop" not in outcome.output
+    assert "share boxes" not in outcome.output
+
+
 def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
     two_people(tmp_path)
     assert run("validate", ".", "--mask", "binary", cwd=tmp_path / "ann").returncode == 0
