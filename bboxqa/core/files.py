@@ -18,17 +18,12 @@ from typing import BinaryIO
 from bboxqa.core.errors import OutputError
 from bboxqa.core.interrupts import PLACED, placing
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
 
 _DIGITS = 16
-# Seconds between creating a folder and locking it.
-_NEW = 5.0
+# Seconds after which no process still fills a folder.
+_ABANDONED = 24 * 3600.0
 # Names of files have at most 255 bytes, on encrypted disks 143.
 _LONGEST = 100
 
@@ -250,7 +245,6 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     scratch = _hidden(place)
     # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()
-    lock = _locked(scratch)
     try:
         yield scratch
         old = _hidden(place)
@@ -267,34 +261,14 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a folder while this process lives, and return its number; None if it is locked."""
-    if fcntl is None:
-        return None
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(number)
-        return None
-    return number
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove the folders that killed processes left in a folder.
-
-    A process locks its folder at once, so that an unlocked one of some age has no process.
-    """
+    """Remove the folders that killed processes left in a folder a day ago or earlier."""
     for each in place.glob(UNFINISHED_FOLDERS):
         with suppress(OSError):
-            is_new = time.time() - each.stat().st_mtime < _NEW
-            if not is_new and (lock := _locked(each)) is not None:
+            if time.time() - each.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(each, ignore_errors=True)
-                os.close(lock)
 
 
 def _hidden(folder: Path) -> Path:

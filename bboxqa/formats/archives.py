@@ -264,14 +264,10 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
         is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)
         small = each.file_size <= min(left, _KEPT_EACH) and not is_picture(each.filename)
         left -= each.file_size * small
-        opened = cache(partial(archive.read, each)) if small else None
-        yield _Entry(
-            each.filename,
-            each.file_size,
-            partial(archive.open, each) if opened is None else partial(_of_kept, opened),
-            is_link,
-        )
+        opened = _kept(archive, each) if small else partial(archive.open, each)
+        yield _Entry(each.filename, each.file_size, opened, is_link)
 
 
-def _of_kept(content: Callable[[], bytes]) -> IO[bytes]:
-    return io.BytesIO(content())
+def _kept(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+    content = cache(partial(archive.read, info))
+    return lambda: io.BytesIO(content())
