@@ -10,22 +10,20 @@ from bboxqa.core.errors import BboxqaError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_KEY, _LAYOUT = r"[\w.]*[A-Z]{3,}|session\b|file\b|\S+$", "raters-x-units|units-x-raters"
-# The values that may follow an option in a message; any other word is not its value.
-_VALUES = {
-    "annotator-key": _KEY, "session-key": _KEY, "time-key": _KEY, "attribution": r"files\b",
-    "join": r"(?:name|path|stem|none)\b", "asked": r"all\b", "similarity": r"[a-z]+\b",
-    "map": "OLD=NEW", "sigmas": r"estimated|0[\d.,]+", "reference": r"[A-Z]{3,}|\S+$",
-    "predictions": "FILE", "pseudonyms": "KEY", "images": "DIR", "bootstrap": r"\d+",
-    "from": r"(?!says)[a-z][\w-]*", "image-size": r"\d+x\d+|FILE", "missing-txt": r"asked\b",
-    "voc-base": r"\d", "columns": r"\w+=[^\s).;]+", "layout": _LAYOUT,
-    "box-format": r"(?:xy|cxcy)(?:wh|xy)[\w-]*",
-    "unit": "m?s\\b", "weights": "linear|quadratic", "interval": "bca", "by": "category",
-    **dict.fromkeys((
-        "iou", "score", "rotated", "ground-truth", "min-f1", "annotator", "value", "cluster",
-        "n-options", "no-checks", "force", "lossy", "split", "side-by-side", "out",
-    ), "(?!)"),
-}  # fmt: skip
+# Any word behind these is their value; at the end of a line also behind those.
+_NAMED, _KEYS = "similarity|from", "annotator-key|session-key|time-key|reference"
+_OTHERS = (
+    "attribution|join|asked|map|sigmas|predictions|pseudonyms|images|bootstrap|image-size|"
+    "missing-txt|voc-base|columns|box-format|layout|unit|weights|interval|by|iou|score|rotated|"
+    "ground-truth|min-f1|annotator|value|cluster|n-options|no-checks|force|lossy|split|"
+    "side-by-side|out"
+)
+# What may follow any option as its value; other words are part of the sentence.
+_VALUE = (
+    r"'[^'\n]+=[^'\n]*'|\w+=[^\s).;:]+|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
+    r"\w+-(?:shares|pixels|x-units|x-raters)|(?:files|name|path|stem|none|all|asked|session|file|"
+    r"estimated|linear|quadratic|bca|category|m?s|(?:xy|cxcy)(?:wh|xy))\b"
+)
 _NAMES = {
     "iou": "iou_threshold", "map": "category_map", "from": "from_format", "no-checks": "checks",
 }  # fmt: skip
@@ -40,7 +38,8 @@ _COMMAND = re.compile(r"(bboxqa [a-z]+\b[^`\n]*)")
 _PERSON = r"--annotator (?:'([^'\n]*)'|([^\s'=]+=\S*[^\s,.;)]))"
 _PEOPLE = re.compile(rf"{_PERSON}(?:\s+{_PERSON})*")
 _OPTION = re.compile(
-    "|".join(rf"(?<![\w-])--({name})(?: ({value}))?(?![\w-])" for name, value in _VALUES.items()),
+    rf"(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*))?|({_KEYS})(?: ({_VALUE}|\S+$))?|"
+    rf"({_OTHERS})(?: ({_VALUE}))?)(?![\w-])",
     re.MULTILINE,
 )
 
@@ -87,7 +86,7 @@ def _literal(value: str) -> str:
     if re.fullmatch(r"\d+x\d+", value):
         return f"({value.replace('x', ', ')})"
     if "=" in value:
-        pairs = (part.split("=", 1) for part in value.strip(",…").split(",") if "=" in part)
+        pairs = (part.split("=", 1) for part in value.strip("',…").split(",") if "=" in part)
         items = ", ".join(f'"{key}": "{each}"' for key, each in pairs)
         return f"{{{items}}}"
     if "," in value:

@@ -44,14 +44,11 @@ def alpha_of(pairs, distance):
 @pytest.mark.parametrize(
     ("one", "other", "of_masi", "of_jaccard"),
     [
-        ({1, 2}, {1, 2, 3, 4}, 0.665, 0.5),
-        ({1, 2}, {1, 2}, 0, 0),
-        ({1, 2}, {2, 3}, 1 - 0.33 / 3, 2 / 3),
-        ({1}, {2}, 1, 1),
-        (set(), {2}, 1, 1),
+        ({1, 2}, {1, 2, 3, 4}, 0.665, 0.5), ({1, 2}, {1, 2}, 0, 0),
+        ({1, 2}, {2, 3}, 1 - 0.33 / 3, 2 / 3), ({1}, {2}, 1, 1), (set(), {2}, 1, 1),
         (set(), set(), 0, 0),
     ],
-)
+)  # fmt: skip
 def test_known_distances(one, other, of_masi, of_jaccard):
     values = [str(sorted(one)), str(sorted(other)), "[9]"]
     for name, expected in (("masi", of_masi), ("jaccard", of_jaccard)):

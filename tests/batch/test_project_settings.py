@@ -80,10 +80,8 @@ def test_projects_are_merged_where_their_settings_or_those_of_the_run_say_so(tmp
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
-        (
-            '[reading]\nimage_size = "../b/sizes.csv"\n',
-            "image_size is '../b/sizes.csv', which leads",
-        ),
+        ('[reading]\nimage_size = "../b/sizes.csv"\n',
+         "image_size is '../b/sizes.csv', which leads"),
         ('[reading]\nimage_size = "gone.csv"\n', "gone.csv: no such file"),
         ("[reading]\nimage_size = 7\n", "[reading]: image_size is 7; expected width and height"),
         ("[reading]\nvoc_base = 2\n", "[reading]: voc_base is 2; expected 0 or 1"),
@@ -97,7 +95,7 @@ def test_projects_are_merged_where_their_settings_or_those_of_the_run_say_so(tmp
         ("map = {}\n", "unknown setting 'map'; did you mean 'category_map'?"),
         ('filter = "x*"\n', "no file matches filter 'x*'"),
     ],
-)
+)  # fmt: skip
 def test_wrong_settings_fail_their_project_only(tmp_path, toml, words):
     root = tmp_path / "root"
     part = document([annotation(1, annotator="ann"), annotation(2, annotator="bob")])

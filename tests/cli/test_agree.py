@@ -232,20 +232,15 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["x.json", "--similarity", "iou"], "similarity is 'iou'; expected one of bbox"),
         (["x.json", "--iou", "1.5"], "--iou is 1.5; expected more than 0 and at most 1"),
         (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
-        (
-            ["x.json", "--matcher", "best"],
-            "expected one of auto, hungarian, recursive, greedy",
-        ),
+        (["x.json", "--matcher", "best"], "expected one of auto, hungarian, recursive, greedy"),
         (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
         (["x.json", "--config", "kalso"], "; did you mean 'kalos'?"),
         (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
         (["x.json", "--bootstrap", "-1"], "bootstrap is -1; expected 0, or 40 to 100,000"),
-        (
-            ["x.json", "--missing", "ignore", "--empty-images", "unit"],
-            "--empty-images is 'unit', which counts",
-        ),
+        (["x.json", "--missing", "ignore", "--empty-images", "unit"],
+         "--empty-images is 'unit', which counts"),
     ],
-)
+)  # fmt: skip
 def test_wrong_use_is_explained(arguments, message, tmp_path):
     done = run("agree", *arguments, cwd=tmp_path)
     assert done.returncode == 2
@@ -257,17 +252,13 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "the file is empty"),
-        (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
+        (b"", "the file is empty"), (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
         (b"<!DOCTYPE html><html>Sign in</html>", "F001 error the file is a web page"),
-        (b"[]", "holds an empty list"),
-        (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
-        (
-            b'{"images": [], "annotations": [], "categories": []}',
-            "no annotations; nothing to measure",
-        ),
+        (b"[]", "holds an empty list"), (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
+        (b'{"images": [], "annotations": [], "categories": []}',
+         "no annotations; nothing to measure"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
     path = tmp_path / "ünïcode name.json"
     path.write_bytes(text)

@@ -380,27 +380,20 @@ MISSING = [f"{key} is missing; expected a list" for key in ("images", "annotatio
     [
         ("[]", ["the top level is a list; expected an object"]),
         ("7", ["the top level is 7; expected an object"]),
-        ("null", ["the top level is null; expected an object"]),
-        ({"info": {}}, MISSING),
-        (
-            two_annotators() | {"images": {}, "annotations": None},
-            ["images is a dict; expected a list", "annotations is a NoneType; expected a list"],
-        ),
+        ("null", ["the top level is null; expected an object"]), ({"info": {}}, MISSING),
+        (two_annotators() | {"images": {}, "annotations": None},
+         ["images is a dict; expected a list", "annotations is a NoneType; expected a list"]),
         (b"\xff\xfe" + TEXT.encode("utf-16-le"), ["is UTF-16; expected UTF-8"]),
         (b"\xfe\xff" + TEXT.encode("utf-16-be"), ["is UTF-16; expected UTF-8"]),
-        (
-            TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
-            [f"byte {TEXT.index('1.jpg')} is not UTF-8"],
-        ),
+        (TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
+         [f"byte {TEXT.index('1.jpg')} is not UTF-8"]),
         (TEXT + " {}", [f"not JSON at byte {len(TEXT) + 1}: extra data"]),
-        ("@" + TEXT, ["not JSON at byte 0: "]),
-        (TEXT[:-1] + ",}", ["not JSON at byte "]),
+        ("@" + TEXT, ["not JSON at byte 0: "]), (TEXT[:-1] + ",}", ["not JSON at byte "]),
         (TEXT[:-1] + ',"a":"\t"}', ["not JSON at byte "]),
         ("[" * 100_000, ["not JSON at byte 1: lists nested more than 500 deep"]),
         (document([]), ["no annotations; nothing to measure"]),
-    ],
-    ids=range(14),
-)
+    ], ids=range(14),
+)  # fmt: skip
 def test_problems_of_files(content, expected, tmp_path):
     found = problems(tmp_path, content)
     assert len(found) == len(expected)
@@ -457,16 +450,11 @@ def test_duplicate_ids_and_records_that_are_no_objects(key, tmp_path):
 @pytest.mark.parametrize(
     "outline",
     [
-        [[1, 2, 3]],
-        [SQUARE, [1]],
-        [[0, 0, 3e9, 0, 3, 3]],
-        {"size": [100, 100], "counts": [5, 6]},
-        {"size": [100, 100], "counts": [10_005, -5]},
-        {"size": [100, 100], "counts": "é"},
-        {"size": [0, 100], "counts": []},
-        {"size": [10**6, 10**6], "counts": "0"},
+        [[1, 2, 3]], [SQUARE, [1]], [[0, 0, 3e9, 0, 3, 3]], {"size": [100, 100], "counts": [5, 6]},
+        {"size": [100, 100], "counts": [10_005, -5]}, {"size": [100, 100], "counts": "é"},
+        {"size": [0, 100], "counts": []}, {"size": [10**6, 10**6], "counts": "0"},
     ],
-)
+)  # fmt: skip
 def test_outlines_that_are_not_sound(outline, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     (problem,) = problems(tmp_path, content)

@@ -43,18 +43,13 @@ LONG = "unit,annotator,value\na,x,yes\nb,x,no\na,y,no\n"
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("t.csv", LONG),
-        ("t.csv", "\ufeff" + LONG),
-        ("t.csv", LONG.encode("utf-16")),
-        ("t.csv", LONG.replace("\n", "\r\n")),
-        ("t.csv", LONG.replace(",", ";")),
-        ("t.csv", LONG.replace(",", ", ").replace("no\n", " no \n")),
-        ("t.csv", LONG + "\n,,\n"),
-        ("t.tsv", LONG.replace(",", "\t")),
-        ("t.txt", LONG.replace(",", "\t")),
+        ("t.csv", LONG), ("t.csv", "\ufeff" + LONG), ("t.csv", LONG.encode("utf-16")),
+        ("t.csv", LONG.replace("\n", "\r\n")), ("t.csv", LONG.replace(",", ";")),
+        ("t.csv", LONG.replace(",", ", ").replace("no\n", " no \n")), ("t.csv", LONG + "\n,,\n"),
+        ("t.tsv", LONG.replace(",", "\t")), ("t.txt", LONG.replace(",", "\t")),
         ("t.csv", 'extra,"unit",annotator,value\n"1\n2",a,x,yes\n,b,x,no\n,a,y,"no"\n'),
     ],
-)
+)  # fmt: skip
 def test_delimited_tables(write, name, text):
     ratings = read(write(text, name))
     assert triples(ratings) == ROWS
@@ -86,11 +81,9 @@ def test_parquet(tmp_path):
 
 
 RATERS = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
-    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
-    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
-    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
-]
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]  # fmt: skip
 
 
 def table_text(rows, header=None, names=None, missing=""):

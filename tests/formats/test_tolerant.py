@@ -24,13 +24,10 @@ def document(records):
 @pytest.mark.parametrize(
     ("text", "offset", "why"),
     [
-        ("", 0, "the file ends here"),
-        ("   ", 3, "the file ends here"),
-        ("hello", 0, "Expecting value"),
-        ('{"images": [1, 2', 16, "the file ends here"),
+        ("", 0, "the file ends here"), ("   ", 3, "the file ends here"),
+        ("hello", 0, "Expecting value"), ('{"images": [1, 2', 16, "the file ends here"),
         ('{"images": [{"id": 1}, {"id"', 28, "the file ends here"),
-        ('{"images": [], ', 15, "the file ends here"),
-        ('{"images" []}', 10, "expected ':'"),
+        ('{"images": [], ', 15, "the file ends here"), ('{"images" []}', 10, "expected ':'"),
         ('{"images": [] "x": 1}', 14, "expected ',' or '}'"),
         ('{"images": [1 2]}', 14, "expected ',' or ']'"),
         ('{"images": [1, 2,]}', 16, "a comma before ']'"),
@@ -39,7 +36,7 @@ def document(records):
         ("[" * 100_000, 1, "lists nested more than 500 deep"),
         ('{"info": tru}', 9, "Expecting value"),
     ],
-)
+)  # fmt: skip
 def test_where_a_file_breaks(text, offset, why):
     assert read(text).broken == [(offset, why)]
 
@@ -55,14 +52,11 @@ def test_records_before_a_break_are_kept():
     ("encode", "named"),
     [
         (lambda t: b"\xef\xbb\xbf" + t.encode(), "UTF-8 with a byte order mark"),
-        (lambda t: t.encode("utf-16"), "UTF-16"),
-        (lambda t: t.encode("utf-16-le"), "UTF-16-LE"),
-        (lambda t: t.encode("utf-16-be"), "UTF-16-BE"),
-        (lambda t: t.encode("utf-32"), "UTF-32"),
-        (lambda t: t.encode("latin-1"), "not UTF-8 (byte 27 is 0xe9)"),
-        (lambda t: t.encode(), ""),
+        (lambda t: t.encode("utf-16"), "UTF-16"), (lambda t: t.encode("utf-16-le"), "UTF-16-LE"),
+        (lambda t: t.encode("utf-16-be"), "UTF-16-BE"), (lambda t: t.encode("utf-32"), "UTF-32"),
+        (lambda t: t.encode("latin-1"), "not UTF-8 (byte 27 is 0xe9)"), (lambda t: t.encode(), ""),
     ],
-)
+)  # fmt: skip
 def test_encodings(encode, named):
     result = read(encode('{"images": [{"file_name": "é.jpg"}]}'.replace('"f', '"f')))
     assert result.encoding == named
@@ -184,16 +178,14 @@ def mixed(n, extra):
 @pytest.mark.parametrize(
     "text",
     [
-        mixed(60, {}),
-        mixed(60, {"text": '"},{"id": 1'}),
+        mixed(60, {}), mixed(60, {"text": '"},{"id": 1'}),
         mixed(60, {"inner": [{"a": 1}, {"b": 2}] * 9}),
         mixed(60, {}).replace('"id": 7,', '"id": 7, "id": 8,'),
         mixed(60, {}).replace('"id": 50,', '"id": NaN,'),
-        mixed(60, {}).replace('"id": 50,', '"id" 50,'),
-        mixed(60, {})[:-900],
+        mixed(60, {}).replace('"id": 50,', '"id" 50,'), mixed(60, {})[:-900],
         mixed(3, {}).replace("[]", "[" + "{}, " * 900 + "{}]"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("window", [60, 500])
 def test_windows_change_nothing_of_broken_files(text, window, monkeypatch):
     whole = read(text)

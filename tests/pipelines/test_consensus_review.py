@@ -63,11 +63,9 @@ def of_csv(path, change, added=()):
 
 
 TOOLS = {
-    "cvat": ("consensus.xml", in_cvat),
-    "label-studio": ("consensus.json", in_studio),
-    "csv": ("consensus.csv", of_csv),
-    "coco": ("consensus.json", in_coco),
-}
+    "cvat": ("consensus.xml", in_cvat), "label-studio": ("consensus.json", in_studio),
+    "csv": ("consensus.csv", of_csv), "coco": ("consensus.json", in_coco),
+}  # fmt: skip
 
 
 def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):

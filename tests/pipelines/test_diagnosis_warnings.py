@@ -9,10 +9,8 @@ import bboxqa
 from bboxqa.model.annotations import EDGES
 
 _KINDS = {
-    "image": "of the units",
-    "groups": "share no image",
-    "base": "differ by the same amount",
-}
+    "image": "of the units", "groups": "share no image", "base": "differ by the same amount",
+}  # fmt: skip
 
 
 def warned(data, **settings):

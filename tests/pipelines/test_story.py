@@ -136,12 +136,10 @@ def test_the_order_of_records_and_the_ids_do_not_matter(trial):
 @pytest.mark.parametrize(
     "rows",
     [
-        [],
-        [(0, 0, 0, (0, 0, 10, 10))],
-        [(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (0, 0, 10, 10))],
+        [], [(0, 0, 0, (0, 0, 10, 10))], [(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (0, 0, 10, 10))],
         [(0, 0, 0, (0, 0, 10, 10)), (1, 1, 1, (50, 0, 10, 10)), (2, 2, 1, (0, 0, 0, 0))],
     ],
-)
+)  # fmt: skip
 def test_few_annotations_are_diagnosed(rows):
     data = dataset(rows, n_images=3, n_annotators=3)
     found = bboxqa.agree(data, bootstrap=40).diagnose()

@@ -27,16 +27,9 @@ from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
 HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'; alert(1) //",
-    "{{ 7 * 7 }}",
-    "</title></style></svg><b>",
-    "\u202egnp.exe",
-    "x" * 300,
-    "🐑 sheep",
-    "two\nlines",
-]
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; alert(1) //", "{{ 7 * 7 }}",
+    "</title></style></svg><b>", "\u202egnp.exe", "x" * 300, "🐑 sheep", "two\nlines",
+]  # fmt: skip
 
 
 def documents(data, **settings):

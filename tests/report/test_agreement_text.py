@@ -27,12 +27,10 @@ def result_of(data, **settings):
 @pytest.mark.parametrize(
     ("similarity", "threshold", "title"),
     [
-        ("bbox", 0.5, "At IoU 0.5"),
-        ("bbox", 0.625, "At IoU 0.625"),
-        ("centroid", 0.7, "At centroid 0.7"),
-        ("giou", 0.25, "At giou 0.25"),
+        ("bbox", 0.5, "At IoU 0.5"), ("bbox", 0.625, "At IoU 0.625"),
+        ("centroid", 0.7, "At centroid 0.7"), ("giou", 0.25, "At giou 0.25"),
     ],
-)
+)  # fmt: skip
 def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, title):
     result = result_of(data, similarity=similarity, iou_threshold=threshold, matcher="recursive")
     text = "\n".join(text_lines(result, details=True))

@@ -83,14 +83,10 @@ def test_the_number_of_the_first_pixel_is_said(tmp_path, corners, chosen, source
 @pytest.mark.parametrize(
     ("said", "name"),
     [
-        ("a.jpg", "a.jpg"),
-        ("day/a.jpg", "day/a.jpg"),
-        ("C:\\users\\me\\a.jpg", "a.jpg"),
-        ("/home/me/a.jpg", "a.jpg"),
-        ("../../a.jpg", "a.jpg"),
-        ("", "x"),
+        ("a.jpg", "a.jpg"), ("day/a.jpg", "day/a.jpg"), ("C:\\users\\me\\a.jpg", "a.jpg"),
+        ("/home/me/a.jpg", "a.jpg"), ("../../a.jpg", "a.jpg"), ("", "x"),
     ],
-)
+)  # fmt: skip
 def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, said, name):
     found, _ = translated(written(tmp_path, x=xml(name=said)))
     assert found.images[0]["file_name"] == name
@@ -128,18 +124,14 @@ def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
     [
         (xml(thing(30, 1, 10, 9)), "T030", 4, "xmin is greater than xmax"),
         (xml(thing("x", 1, 10, 9)), "T001", 4, "xmin is 'x'; expected a number"),
-        (
-            xml(thing("5e9", 1, 10, 9)),
-            "T001",
-            4,
-            "xmin is '5e9'; expected a number within ±1,000,000,000",
-        ),
+        (xml(thing("5e9", 1, 10, 9)), "T001", 4,
+         "xmin is '5e9'; expected a number within ±1,000,000,000"),
         (xml(thing("inf", 1, 10, 9)), "T001", 4, "xmin is 'inf'; expected a number"),
         (xml("<object><name>cat</name></object>"), "T001", 4, "has no bndbox"),
         (xml(thing(1, 1, 9, 9, name="")), "T004", 4, "an object has no name"),
         (xml(thing(1, 1, 9, 9)).replace("</size>", ""), "T001", 5, "mismatched tag"),
     ],
-)
+)  # fmt: skip
 def test_a_defect_is_found_where_it_stands(tmp_path, text, code, line, words):
     (finding,) = validate(written(tmp_path, a=text), select=["T"]).findings
     assert (finding.code, finding.spot.line) == (code, line)

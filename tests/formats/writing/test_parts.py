@@ -61,11 +61,7 @@ def test_shares_of_single_images_are_exact_and_seeds_differ():
 @pytest.mark.parametrize(
     ("shares", "group_by", "words"),
     [
-        (
-            (("train", 0.8), ("val", 0.1)),
-            None,
-            "parts are train=0.8,val=0.1; expected shares",
-        ),
+        ((("train", 0.8), ("val", 0.1)), None, "parts are train=0.8,val=0.1; expected shares"),
         ((("train", 1.0),), None, "such as train=0.8,val=0.2"),
         ((("a", 0.5), ("a", 0.5)), None, "expected shares that"),
         ((("../a", 0.5), ("b", 0.5)), None, "expected shares that"),
@@ -74,7 +70,7 @@ def test_shares_of_single_images_are_exact_and_seeds_differ():
         (HALVES, "patient", r"image v1/1.jpg has no 'patient' to group by; expected a key of all"),
         ((("a", 0.99), ("b", 0.01)), "folder", "part b gets no image: there are 2 groups of 2"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_division_is_refused(shares, group_by, words):
     with pytest.raises(ConfigError, match=words):
         Parts(shares, 0, group_by).of_images(Content(coco(2)["images"], [], []))

@@ -92,12 +92,9 @@ def test_key_points_are_kept(tmp_path, shape, line, points):
 @pytest.mark.parametrize(
     ("shape", "shown"),
     [
-        ("many", "many"),
-        ("[17, 4]", "[17, 4]"),
-        ("\n- 17", "- 17"),
-        ('"[1, 3]"', '"[1, 3]"'),
+        ("many", "many"), ("[17, 4]", "[17, 4]"), ("\n- 17", "- 17"), ('"[1, 3]"', '"[1, 3]"'),
     ],
-)
+)  # fmt: skip
 def test_a_shape_of_key_points_with_a_wrong_value_is_refused(tmp_path, names, shape, shown):
     two(tmp_path, ann__data_yaml=f"{names}kpt_shape: {shape}\nnc: 1\n")
     outcome = run("agree", tmp_path)
@@ -207,18 +204,11 @@ def line_by_line(folder):
 @pytest.mark.parametrize(
     "extra",
     [
-        "",
-        "1 .1 .1 .2 .2 .9",
-        "0 .1 .1 .2 .2 .3 .3",
-        "7 .5 .5 .1 .1",
-        "0 0.5 0.5 0.2 0.2 ",
-        "0\t.5 .5 .2 .2",
-        "0 5e-1 .5 .2 1e-3",
-        "0 1 1 .2 1",
-        "0  .5 .5 .2 .2",
+        "", "1 .1 .1 .2 .2 .9", "0 .1 .1 .2 .2 .3 .3", "7 .5 .5 .1 .1", "0 0.5 0.5 0.2 0.2 ",
+        "0\t.5 .5 .2 .2", "0 5e-1 .5 .2 1e-3", "0 1 1 .2 1", "0  .5 .5 .2 .2",
         "\n\n0.0 0.12345678901234567 .5 .2 .2",
     ],
-)
+)  # fmt: skip
 def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
     random = np.random.default_rng(1)
     for number in range(4):
@@ -235,16 +225,13 @@ def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        (
-            "nc: 1\nnames: [cat",
-            "T001 error data.yaml: is YAML that cannot be read: expected ',' or ']'",
-        ),
+        ("nc: 1\nnames: [cat",
+         "T001 error data.yaml: is YAML that cannot be read: expected ',' or ']'"),
         ("names: " + "[" * 1_000, "is YAML that cannot be read"),
         ("names: [[cat]]", "the names of classes are not texts"),
         ("names: cat #" + "x" * 1_000_000, "has more than 1,000,000 characters"),
-    ],
-    ids=["open", "deep", "nested", "long"],
-)
+    ], ids=["open", "deep", "nested", "long"],
+)  # fmt: skip
 def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
     two(tmp_path, data_yaml=names)
     with pytest.raises(DatasetError) as caught:
@@ -292,16 +279,14 @@ def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
 @pytest.mark.parametrize(
     ("paths", "missing"),
     [
-        ("train: images\nval: images", []),
-        ("train: ./images\nval: [images, other]", [3]),
+        ("train: images\nval: images", []), ("train: ./images\nval: [images, other]", [3]),
         ("train: ../images\nval: /content/other/images/val", [3]),
         ("path: ..\ntrain: images\nval: train.txt", [4]),
         ("path: /content\ntrain: /content/a/images\nval: data.yaml", [3]),
-        ("train: labels\nval: C:\\\\sets\\\\x", [3]),
-        ("train:\nval: images/*", []),
+        ("train: labels\nval: C:\\\\sets\\\\x", [3]), ("train:\nval: images/*", []),
         (f"train: {'x' * 999}\nval: [a, {{}}, 7]", [2, 3, 3]),
     ],
-)
+)  # fmt: skip
 def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
     yaml = f"names: [cat]\n{paths}\n"
     folder = made(tmp_path / "a", data_yaml=yaml, labels__a_txt=BOX, images__a_ppm=PICTURE)

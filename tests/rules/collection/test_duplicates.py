@@ -27,16 +27,12 @@ def pointers(code, *annotations, **more):
 @pytest.mark.parametrize(
     "extra",
     [
-        {},
-        {"note": [1, {"a": None}]},
-        {"rater": "ann"},
+        {}, {"note": [1, {"a": None}]}, {"rater": "ann"},
         {"segmentation": [[10, 10, 30, 10, 30, 40]]},
-        {"bbox": "none", "segmentation": [[10, 10, 30, 10, 30, 40]]},
-        {"bbox": [0, 0, 0, 0]},
-        {"image_id": "a"},
-        {"iscrowd": 1},
+        {"bbox": "none", "segmentation": [[10, 10, 30, 10, 30, 40]]}, {"bbox": [0, 0, 0, 0]},
+        {"image_id": "a"}, {"iscrowd": 1},
     ],
-)
+)  # fmt: skip
 def test_a_record_that_is_there_again_is_found(extra):
     assert pointers("D001", extra, {"bbox": [50, 10, 9, 9]}, extra) == ["/annotations/2"]
 
@@ -44,15 +40,10 @@ def test_a_record_that_is_there_again_is_found(extra):
 @pytest.mark.parametrize(
     "other",
     [
-        {"rater": "bob"},
-        {"note": "b"},
-        {"category_id": 2},
-        {"image_id": 2},
-        {"bbox": [10, 10, 20, 30.5]},
-        {"segmentation": [[10, 10, 30, 10, 30, 41]]},
-        {"area": 599},
+        {"rater": "bob"}, {"note": "b"}, {"category_id": 2}, {"image_id": 2},
+        {"bbox": [10, 10, 20, 30.5]}, {"segmentation": [[10, 10, 30, 10, 30, 41]]}, {"area": 599},
     ],
-)
+)  # fmt: skip
 def test_a_record_that_differs_anywhere_is_another_one(other):
     one = {"rater": "ann", "note": "a", "segmentation": [[10, 10, 30, 10, 30, 40]]}
     assert not found("D001", one, {**one, **other}, images=[{}, {}], categories=TWO_CLASSES)
@@ -80,16 +71,13 @@ def test_a_box_drawn_twice_is_found_at_the_later_one():
 @pytest.mark.parametrize(
     ("left", "right"),
     [
-        ({"rater": "ann"}, {"rater": "bob"}),
-        ({"image_id": 1}, {"image_id": 2}),
-        ({"iscrowd": 1}, {}),
-        ({}, {"bbox": [10, 10, 20, 34]}),
+        ({"rater": "ann"}, {"rater": "bob"}), ({"image_id": 1}, {"image_id": 2}),
+        ({"iscrowd": 1}, {}), ({}, {"bbox": [10, 10, 20, 34]}),
         ({"bbox": [10, 10, 0, 30]}, {"bbox": [10, 10, 0, 30], "note": 1}),
-        ({"image_id": 9}, {"image_id": 9, "note": 1}),
-        ({"image_id": 9}, {"image_id": [9]}),
+        ({"image_id": 9}, {"image_id": 9, "note": 1}), ({"image_id": 9}, {"image_id": [9]}),
         ({"bbox": None}, {"bbox": ["10", 10, 20, 30]}),
     ],
-)
+)  # fmt: skip
 def test_other_boxes_are_no_duplicates(code, left, right):
     kind = 2 if code == "D003" else 1
     annotations = [left, {"bbox": NEAR, "category_id": kind, **right}]

@@ -73,29 +73,22 @@ CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        (captions(), "COCO captions"),
-        (captions(category_id=0), "COCO captions"),
-        (panoptic_example(), "panoptic COCO"),
-        (lvis(), "LVIS"),
-        (tao(), "TAO"),
-        (videos(), "YouTube-VIS"),
-        (results(), "COCO results"),
+        (captions(), "COCO captions"), (captions(category_id=0), "COCO captions"),
+        (panoptic_example(), "panoptic COCO"), (lvis(), "LVIS"), (tao(), "TAO"),
+        (videos(), "YouTube-VIS"), (results(), "COCO results"),
         (CAPTION_RESULTS, "results of COCO captions"),
         (PANOPTIC_RESULTS, "results of panoptic COCO"),
         (objects(annotations=LABELS), "COCO image labels"),
         (exact(TOP), "COCO image info, without annotations"),
         (exact({**TOP, "categories": CATEGORIES}), "COCO image info, without annotations"),
-        (exact({**TOP, "annotation": []}), ""),
-        (exact({**TOP, "images": []}), ""),
+        (exact({**TOP, "annotation": []}), ""), (exact({**TOP, "images": []}), ""),
         (exact({**TOP, "annotations": None}), ""),
-        (objects(annotations=[{**LABELS[0], "area": 9}]), ""),
-        (objects(), ""),
+        (objects(annotations=[{**LABELS[0], "area": 9}]), ""), (objects(), ""),
         (objects(annotations=[]), ""),
         (objects(annotations=[{"id": 1, "image_id": 1, "caption": "a cat", **BOX}]), ""),
-        ('[{"data": {"image_id": 1}, "score": 1}]', ""),
-        ("[]", "an empty list"),
+        ('[{"data": {"image_id": 1}, "score": 1}]', ""), ("[]", "an empty list"),
     ],
-)
+)  # fmt: skip
 def test_the_kind_of_a_file(text, name):
     assert kind_of(document_of(text)).name == name
     [file] = validate(json.loads(text)).files if text[0] == "{" else [None]
@@ -131,15 +124,12 @@ def test_an_object_of_lvis_may_have_two_categories():
 @pytest.mark.parametrize(
     ("change", "code", "key"),
     [
-        ({"score": "0.5"}, "E001", "score"),
-        ({"score": None}, "E001", "score"),
-        ({"score": 1.5}, "E002", "score"),
-        ({"score": -0.1}, "E002", "score"),
-        ({"bbox": [1, 2, 3]}, "S006", "bbox"),
-        ({"bbox": [1, 2, 0, 4]}, "B001", "bbox"),
+        ({"score": "0.5"}, "E001", "score"), ({"score": None}, "E001", "score"),
+        ({"score": 1.5}, "E002", "score"), ({"score": -0.1}, "E002", "score"),
+        ({"bbox": [1, 2, 3]}, "S006", "bbox"), ({"bbox": [1, 2, 0, 4]}, "B001", "bbox"),
         ({"image_id": [1]}, "S003", "image_id"),
     ],
-)
+)  # fmt: skip
 def test_defects_of_results(change, code, key):
     found, missing = sorted(findings(results({}, change)), key=lambda each: each.code == "S016")
     assert missing.code == "S016"
@@ -222,13 +212,11 @@ def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        (captions(), "COCO captions"),
-        (PANOPTIC_RESULTS, "results of panoptic COCO"),
-        (videos(), "YouTube-VIS"),
-        (CAPTION_RESULTS, "results of COCO captions"),
+        (captions(), "COCO captions"), (PANOPTIC_RESULTS, "results of panoptic COCO"),
+        (videos(), "YouTube-VIS"), (CAPTION_RESULTS, "results of COCO captions"),
         (exact(TOP), "COCO image info, without annotations"),
     ],
-)
+)  # fmt: skip
 def test_agreement_of_other_kinds_is_refused_by_name(tmp_path, text, name):
     [path] = written(tmp_path, text)
     refused = run("agree", path)

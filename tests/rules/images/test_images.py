@@ -164,15 +164,12 @@ def test_the_size_before_the_exif_orientation(tmp_path):
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("/data/a.jpg", "an absolute path"),
-        ("C:\\data\\a.jpg", "an absolute path"),
-        ("https://example.org/a.jpg", "a URL"),
-        ("data:image/png;base64,AA", "a URL"),
-        ("../a.jpg", 'a path with ".."'),
-        ("b\\..\\a.jpg", 'a path with ".."'),
+        ("/data/a.jpg", "an absolute path"), ("C:\\data\\a.jpg", "an absolute path"),
+        ("https://example.org/a.jpg", "a URL"), ("data:image/png;base64,AA", "a URL"),
+        ("../a.jpg", 'a path with ".."'), ("b\\..\\a.jpg", 'a path with ".."'),
         ("b\\a.jpg", "a path with backslashes"),
     ],
-)
+)  # fmt: skip
 def test_names_that_are_no_plain_paths(name, what):
     (found,) = findings(images(name), code="M005")
     assert f"is {what}; expected" in found.message

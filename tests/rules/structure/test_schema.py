@@ -83,19 +83,13 @@ def test_an_empty_record_is_one_finding_and_is_removed(name):
     [
         ({"bbox": [5, -1e300, 9, 9]}, "bbox", "a number of bbox is -1e+300"),
         ({"bbox": [5, 5, 9, 2e9]}, "bbox", "a number of bbox is 2,000,000,000"),
-        (
-            {"segmentation": [[5, 5, 9, 5, 9, 9], [5, 5, 9, 5, 9, 1e300]]},
-            "segmentation",
-            "a number of segmentation is 1e+300",
-        ),
+        ({"segmentation": [[5, 5, 9, 5, 9, 9], [5, 5, 9, 5, 9, 1e300]]}, "segmentation",
+         "a number of segmentation is 1e+300"),
         ({"attributes": {"rotation": 1e300}}, "attributes", "attributes.rotation is 1e+300"),
-        (
-            {"attributes": {"rotation": -(10**400)}},
-            "attributes",
-            "attributes.rotation is more than a float can hold",
-        ),
+        ({"attributes": {"rotation": -(10**400)}}, "attributes",
+         "attributes.rotation is more than a float can hold"),
     ],
-)
+)  # fmt: skip
 def test_a_number_too_large_for_a_place_or_an_angle_is_one_finding(values, pointer, what):
     sound = json.loads(whole_file({"annotations": [{} for _ in range(8)]}))
     sound["annotations"][3] |= values
