@@ -74,7 +74,7 @@ def audit(
 
     \b
       bboxqa audit labels.json --predictions results.json
-      bboxqa audit labels/ --predictions runs/predict/labels/ --out audit/
+      bboxqa audit data/ --predictions runs/detect/predict/labels/ --missing-txt asked
 
     An object without a label (missing), a label without an object (spurious), of another category
     (class), badly drawn (place) or repeated (twice), the most suspicious first. A model that was

@@ -1,5 +1,7 @@
 """Audit: labels of one annotator against a model, or against themselves."""
 
+import re
+import shlex
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,15 +21,18 @@ from bboxqa.diagnostics.audit import (
     suspects,
 )
 from bboxqa.diagnostics.label_geometry import geometric_suspects
-from bboxqa.formats.choices import given
+from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.image_names import join_advice, join_name
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import head_of
+from bboxqa.formats.writing.names import without_ending
+from bboxqa.formats.yolo.reader import class_names
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.audit import WORTH, AuditResult
+from bboxqa.model.choices import completed
 from bboxqa.model.consensus import LINK
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
@@ -95,7 +100,7 @@ def audit_files(
     reading: Reading,
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
-    one = replace(reading, min_annotators=1, by_files="none", scores=True)
+    one = replace(reading, min_annotators=1, by_files="any", scores=True)
     path = Path(predictions) if isinstance(predictions, str | PathLike) else None
     if path is not None and not isinstance(labels, Dataset) and _is_list(path, reading):
         # The ids of results are those of the labels.
@@ -109,7 +114,11 @@ def audit_files(
     if not isinstance(labels, Dataset):
         labels = read_for(labels, settings, one)
     if not isinstance(predictions, Dataset | None):
-        scored = replace(reading, scores=True, score=0.0)
+        # Images of YOLO have the size that the labels say.
+        size = zip(labels.image_names, map(tuple, labels.image_size.tolist()), strict=True)
+        known = choices_of({"image_size": {name: each for name, each in size if all(each)} or None})
+        choices = completed(reading.choices, known)
+        scored = replace(reading, scores=True, score=0.0, choices=choices)
         predictions = read_other(predictions, settings, scored)
     return audit_with(labels, predictions, settings)
 
@@ -155,7 +164,10 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
     if len(several):
         image = one_line(labels.image_names[int(several[0])])
         problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
-        advice = "Annotators are compared with each other by: bboxqa agree"
+        advice = (
+            "Annotators are compared with each other by: bboxqa agree\n"
+            "Several files of predictions, put in one folder, count as votes: --predictions DIR"
+        )
         raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
     if model is None:
         labels = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
@@ -164,7 +176,8 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         return _result(labels, geometric_suspects(labels), labels, basis, settings)
     votes = bool((_n_people(model) > 1).any())
     one, basis = _consensus(model) if votes else _scored(model)
-    drawn, both, notes = _joined(labels, one)
+    one, notes = _named_alike(labels, one, settings)
+    drawn, both, more = _joined(labels, one)
     crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
     found = suspects(both, (crowds.image, crowds.bbox), votes=votes)
     result = _result(drawn, found, both, basis, settings)
@@ -172,7 +185,7 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         result,
         n_predictions=len(model.annotations),
         sources=(*labels.sources, *model.sources),
-        notes=(*notes, *result.notes),
+        notes=(*notes, *more, *result.notes),
     )
 
 
@@ -235,6 +248,47 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
     return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
 
 
+def _named_alike(
+    labels: Dataset, model: Dataset, settings: AgreeSettings
+) -> tuple[Dataset, list[str]]:
+    """Return predictions with the names of images and classes that YOLO leaves to the labels.
+
+    Also return a note on what was joined so.
+    """
+    notes: list[str] = []
+    sides = [[*each.image_names] for each in (labels, model)]
+    stems = [[join_name(name, "stem") for name in names] for names in sides]
+    is_bare = any(all(without_ending(name) == name for name in names) for names in sides)
+    are_unique = all(len({*each}) == len(each) for each in stems)
+    if is_bare and are_unique and {*stems[0]} & {*stems[1]} and not {*sides[0]} & {*sides[1]}:
+        of = dict(zip(stems[0], sides[0], strict=True))
+        names = (of.get(stem, name) for stem, name in zip(stems[1], sides[1], strict=True))
+        model = replace(model, image_names=tuple(names))
+        notes.append("images joined by name without folder and suffix, which one side lacks")
+    known = {*model.image_names}
+    lacking = [name for name in labels.image_names if name not in known]
+    if lacking and model.reading.missing_txt == "asked":
+        # Where YOLO found nothing, it writes no file.
+        none = np.zeros((len(lacking), 2), model.image_size.dtype)
+        model = replace(
+            model,
+            image_names=(*model.image_names, *lacking),
+            image_size=np.concatenate([model.image_size, none]),
+            assigned=np.pad(model.assigned, ((0, len(lacking)), (0, 0)), constant_values=True),
+        )
+    number = [re.fullmatch(r"class (\d+)", name) for name in model.category_names]
+    path = Path(labels.sources[0].name if labels.sources else "")
+    if all(number) and path.exists() and format_of(path, labels.reading).name == "yolo":
+        own, to = class_names(path), settings.category_map
+        named = [own.get(int(each[1]), each[0]) for each in number if each]
+        model = replace(model, category_names=tuple(to.get(each) or each for each in named))
+        notes.append(
+            "classes of predictions named as in the labels, by number; if the model has others, "
+            "put its data.yaml beside them"
+        )
+    return model, notes
+
+
 def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, list[str]]:
     """Return the labels in the images that both have, and both in one data set, with notes.
 
@@ -253,7 +307,8 @@ def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, list[str
     own, notes = _known_categories(drawn, of_images(model, known), name)
     check_sizes(drawn, own, name)
     if n_left := int(labels.assigned.any(1).sum()) - len(known):
-        notes.append(f"{count(n_left, 'image')} without predictions left out")
+        todo = "if nothing was found there: --missing-txt asked"
+        notes.append(f"{count(n_left, 'image')} without predictions left out; {todo}")
     team = _with_places(drawn, np.arange(len(drawn.annotations)))
     author = np.zeros(len(drawn.annotations), np.int32)
     team = replace(team, annotator_names=("labels",), assigned=np.ones((len(known), 1), np.bool_),
@@ -275,8 +330,9 @@ def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Datas
     )
     if not len(kept):
         problem = f"no category in common: the labels have {has}, {name} has {shown}"
-        advice = f"--map {unknown[0]}={labels.category_names[0]}" if has else "Label something."
-        raise DatasetError([problem], f"If some are the same, type for instance: {advice}")
+        renamed = shlex.quote(f"{unknown[0]}=NAME")
+        advice = f"Name each as in the labels: --map {renamed}" if has else "Label something."
+        raise DatasetError([problem], advice)
     n = count(len(of) - len(kept), "prediction")
     note = f"{n} of categories that the labels do not have left out: {shown}; --map OLD=NEW renames"
     return replace(model, annotations=of.take(kept)), [note]

@@ -292,6 +292,51 @@ def test_yolo_with_scores(tmp_path):
     ]  # fmt: skip
 
 
+def test_yolo_as_it_predicts(tmp_path):
+    """Labels of Ultralytics' layout have names and sizes; predictions have class numbers only."""
+    for folder in ("data/images/val", "data/labels/val", "runs/predict/labels"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("a", "b"):
+        Image.new("RGB", (200, 100)).save(tmp_path / f"data/images/val/{name}.jpg")
+        (tmp_path / f"data/labels/val/{name}.txt").write_text("7 .5 .5 .1 .1\n3 .2 .2 .1 .1\n")
+    yaml = "path: .\ntrain: images/val\nval: images/val\nnames: {3: car, 7: bus}\n"
+    (tmp_path / "data/data.yaml").write_text(yaml)
+    (tmp_path / "runs/predict/labels/a.txt").write_text("7 .5 .5 .1 .1 .9\n7 .2 .2 .1 .1 .8\n")
+    command = ("audit", "data", "--predictions", "runs/predict/labels")
+    found = run(*command, cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert "images joined by name without folder and suffix" in found.stdout
+    assert "1 image without predictions left out; if nothing was found there:" in found.stdout
+    found = run(*command, "--missing-txt", "asked", "--format", "json", cwd=tmp_path)
+    rows = json.loads(found.stdout)["suspects"]
+    assert [(row["kind"], row["image"], row["category"], row["suggested"]) for row in rows] == [
+        ("spurious", "val/b.jpg", "car", ""), ("spurious", "val/b.jpg", "bus", ""),
+        ("class", "val/a.jpg", "car", "bus"), ("spurious", "val/a.jpg", "bus", ""),
+    ]  # fmt: skip
+    coco = written(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
+    content = json.loads(coco.read_text())
+    content["images"][0]["file_name"] = "a.jpg"
+    written(coco, content)
+    found = run("audit", coco, "--predictions", "runs/predict/labels", cwd=tmp_path)
+    assert "Name each as in the labels: --map 'class 7=NAME'" in found.stderr
+
+
+def test_files_of_several_people_are_no_labels(files, tmp_path):
+    folder = tmp_path / "people"
+    folder.mkdir()
+    labels, model = files
+    for name in ("ann", "bob", "cid"):
+        rows = [(0, 0, [*map(sum, zip(RIGHT, (len(name), n, 0, 0), strict=True))]) for n in (0, 50)]
+        rows[0] = (0, 0, [ord(name[0]), 10, 20, 20])
+        written(folder / f"{name}.json", document(rows))
+    for typed in ([folder], [folder / "ann.json", "--predictions", model, folder / "bob.json"]):
+        found = run("audit", *typed)
+        assert (found.returncode, "labels are not by one annotator" in found.stderr) == (2, True)
+        assert "put in one folder, count as votes: --predictions DIR" in found.stderr
+    votes = run("audit", labels, "--predictions", folder)
+    assert "by the votes of 3 annotators" in votes.stdout
+
+
 def test_command(files, tmp_path):
     labels, model = files
     out = tmp_path / "out"

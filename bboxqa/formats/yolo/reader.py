@@ -1,7 +1,7 @@
 """Reading YOLO label files: boxes, oriented boxes, outlines and key points."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -15,7 +15,7 @@ from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.source import files_in
+from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation import label_batches, shapes
 from bboxqa.formats.translation.collector import Boxes, Collector
 from bboxqa.formats.translation.other_files import NO_LABELS
@@ -40,21 +40,13 @@ def translate(path: Path, into: Collector) -> None:
     """
     into.title = "YOLO labels"
     source = into.wanted.files_of(path)
-    texts: list[Member] = []
-    others: list[Member] = []
-    for each in source.members:
-        is_label = label_folders.is_label_name(each.name)
-        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
-        (texts if is_label else others).append(each)
+    texts, others = _parted(source.members)
     # If there are label folders, other text files describe the data set.
     labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
     images = FileImages(path, into, labels, others)
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    described = _described(others)
-    inside = {member.name for member, _ in described}
-    _check_classes(path, described, {each.folder for each in texts})
-    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
+    described, inside = _all_described(path, texts, others)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
@@ -68,6 +60,34 @@ def translate(path: Path, into: Collector) -> None:
     texts_beside = {each.name for each in others if not is_picture(each.name)}
     records.check_parts(places | texts_beside, has_pictures=len(texts_beside) < len(others))
     images.done("labels of YOLO", _NOTES)
+
+
+def class_names(path: Path) -> dict[int, str]:
+    """Return the names of the classes of a folder or archive of label files, by number."""
+    described, _ = _all_described(path, *_parted(members_of(path)))
+    return next((found.names for _, found in described if found.names), {})
+
+
+def _parted(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
+    """Return the files of labels, and the others."""
+    texts: list[Member] = []
+    others: list[Member] = []
+    for each in members:
+        is_label = label_folders.is_label_name(each.name)
+        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
+        (texts if is_label else others).append(each)
+    return texts, others
+
+
+def _all_described(
+    path: Path, texts: Sequence[Member], others: Sequence[Member]
+) -> tuple[list[tuple[Member, ClassNames]], set[str]]:
+    """Return the files with class names, the one that counts first, and which are in the source."""
+    described = _described(others)
+    inside = {member.name for member, _ in described}
+    _check_classes(path, described, {each.folder for each in texts})
+    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
+    return described, inside
 
 
 def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
