@@ -16,7 +16,7 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.label_folders import OF_PICTURES, known_places
 from bboxqa.formats.masks.folders import CONTENT, is_mask_name
-from bboxqa.formats.masks.pixels import Runs, runs_in, values_in
+from bboxqa.formats.masks.pixels import Runs, Values, runs_in, values_in
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import files_in
 from bboxqa.formats.translation.collector import Collector
@@ -30,8 +30,14 @@ NAMES = "labelmap.txt"
 _SPECKLE, _SHOWN = 10, 3
 _MOST_BYTES = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
-# The folders of Pascal VOC that are read if both are there.
-_OF_VOC = {"classes": "segmentationclass", "instances": "segmentationobject"}
+# The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
+_OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
+_MOST_VALUES = 8
+_TWO_VALUES = (
+    'If edges are smooth, make two values, in a copy of the folder: python -c "import glob; from '
+    "PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) for f "
+    "in glob.glob('*.png')]\""
+)
 _ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
 _NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
@@ -45,9 +51,15 @@ def translate(path: Path, into: Collector) -> None:
     source = into.wanted.files_of(path)
     mode = (into.wanted.choices.mask or "").partition(":")[0]
     masks, others = _masks_in(path, source.members)
-    own = [each for each in masks if _OF_VOC.get(mode, "-") in each.folder.lower()] or masks
-    if len(own) < len(masks):
-        some = count(len(masks) - len(own), "picture")
+    objects, classes = (
+        [each for each in masks if kind in each.folder.lower()] for kind in (_OBJECTS, _CLASSES)
+    )
+    class_of = {_image_of(each, ""): each for each in classes}
+    if mode != "classes" and objects and {_image_of(each, "") for each in objects} <= {*class_of}:
+        mode = "voc"
+    own = {"classes": classes, "instances": objects, "voc": objects}.get(mode) or masks
+    if apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
+        some = count(apart, "picture")
         into.notes.append(f"{some} outside of {one_line(own[0].folder)} left out")
     of_image: dict[str, list[Member]] = {}
     for each in own:
@@ -59,12 +71,15 @@ def translate(path: Path, into: Collector) -> None:
         twice = next(each for each in labels if each not in images.files.values())
         problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
         raise DatasetError([problem], "Name the folder of one kind of masks.")
-    records = _MaskRecords(into, _names_in(path, source.members))
+    records = _MaskRecords(into, mode, _names_in(path, source.members))
     for number, (place, label) in enumerate(images.files.items()):
         image = images.labelled(place, of_image[label.name][0])
         for each in of_image[label.name]:
-            records.add_file(image, each, source.content(each._replace(most=_MOST_BYTES)))
+            both = (each, class_of[label.name]) if mode == "voc" else (each,)
+            contents = [source.content(mask._replace(most=_MOST_BYTES)) for mask in both]
+            records.add_file(image, each, *contents)
         into.step(number, len(labels))
+    records.refuse_values()
     images.done("masks", _NOTES)
 
 
@@ -137,31 +152,46 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
     return _Names(of, forms == {3})
 
 
+def _with_classes(runs: Runs, values: Values, classes: Values) -> Runs:
+    """Return the runs of objects with the values of their classes in another mask."""
+    _, first, number = np.unique(runs.value, return_index=True, return_inverse=True)
+    if classes.shape == values.shape:
+        found = classes.ravel()[runs.spans[first, 0]][number]
+        drawn = np.repeat(found, np.diff(runs.spans)[:, 0])
+        if found.all() and (drawn == classes[values != 0]).all():
+            return runs._replace(value=found)
+    raise MaskProblemError(f"has an object that is not of one value in {_CLASSES}")
+
+
 class _MaskRecords:
     """Converts masks to COCO records."""
 
-    def __init__(self, into: Collector, names: _Names) -> None:
-        self._mode, _, value = (into.wanted.choices.mask or "").partition(":")
-        self._value = int(value) if value else None
-        self._seen: dict[str, set[int]] = {}
-        self._into = into
-        self._names = names if self._mode == "classes" else _Names()
+    def __init__(self, into: Collector, mode: str, names: _Names) -> None:
+        value = (into.wanted.choices.mask or "").partition(":")[2]
+        self._mode, self._value = mode, int(value) if value else None
+        self._seen: dict[str, dict[int, list[str]]] = {}
+        self._into, self._is_named = into, mode in ("classes", "voc")
+        self._names = names if self._is_named else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
         # A folder has thousands of small files, each of which stands for a whole image.
         self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
         self._objects = Allowance("objects", 20_000, (0, 1))
 
-    def add_file(self, image: Record, member: Member, data: bytes) -> None:
-        """Add the objects of a mask."""
+    def add_file(self, image: Record, member: Member, data: bytes, *classes: bytes) -> None:
+        """Add the objects of a mask, whose classes may be in another mask."""
         into, name, where = self._into, member.name, Where(member.name, "")
         is_one = self._mode in ("binary", "objects")
         try:
-            values = values_in(data, self._pictures, in_colours=self._names.are_colours)
+            colours = self._names.are_colours
+            values = values_in(data, self._pictures, in_colours=colours and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             if is_one:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
-            key = runs.piece if self._mode == "classes" else runs.value
+            key = runs.piece + 1 if self._mode == "classes" else runs.value
+            for each in classes:
+                of_class = values_in(each, self._pictures, in_colours=colours)
+                runs = _with_classes(runs, values, of_class)
             self._objects.take(len(np.unique(key)), len(data))
         except MaskProblemError as error:
             into.refuse(name, error, where)
@@ -177,27 +207,36 @@ class _MaskRecords:
         elif not len(key):
             into.defect("T060", f"{name}: has no object; taken as nothing found", where)
         n_bytes = len(data)
-        for number, (rows, spans) in enumerate(runs.groups(key), 1):
+        for rows, spans in runs.groups(key):
             mask = RowMask(spans, width, height, n_characters=n_bytes)
-            self._add(image["id"], runs, rows, (mask, number), name)
+            self._add(image["id"], runs, rows, (mask, int(key[rows[0]])), name)
             n_bytes = 0
 
     def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
-        """Return the runs of the object of a file; refuses a second value, unless one is given."""
+        """Return the runs of the object of a file: those of its value, if one is given."""
         if self._value is not None and not is_bit:
             kept = runs.value == self._value
             return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
-        seen = self._seen.setdefault(member.folder, set())
-        seen |= {255} if is_bit and len(runs.value) else {*np.unique(runs.value).tolist()}
-        if len(seen) > 1:
-            shown = first_few(sorted(seen), _SHOWN, str)
-            problem = f"{member.shown}: its folder has the values {shown} so far, besides 0"
-            advice = (
-                f"If one is that of objects: --mask {self._mode}:{min(seen)}\n"
-                "If each is an object: --mask instances; if each is a class: --mask classes"
+        seen = self._seen.setdefault(member.folder, {})
+        for value in np.unique(runs.value).tolist():
+            seen.setdefault(255 if is_bit else value, []).append(member.shown)
+        return runs._replace(value=np.ones_like(runs.value))
+
+    def refuse_values(self) -> None:
+        """Refuse folders of files of one object that have several values, the most usual first."""
+        for seen in self._seen.values():
+            values = sorted(seen, key=lambda value: (-len(seen[value]), value))
+            if len(values) < 2:
+                continue
+            files = [f"{value} ({count(len(seen[value]), 'file')})" for value in values]
+            shown = f"its folder has the values {first_few(files, _SHOWN)}, besides 0"
+            advice = f"If one is that of objects: --mask {self._mode}:{values[0]}"
+            is_smooth = len(values) > _MOST_VALUES and 127 < max(values) < 256
+            others = "If each is an object: --mask instances; if each is a class: --mask classes"
+            raise DatasetError(
+                [f"{seen[values[-1]][0]}: {shown}; expected one"],
+                f"{_TWO_VALUES if is_smooth else advice}\n{others}",
             )
-            raise DatasetError([f"{problem}; expected one"], advice)
-        return runs
 
     def _add(
         self, image: int, runs: Runs, rows: IndexArray, found: tuple[RowMask, int], name: str
@@ -205,7 +244,7 @@ class _MaskRecords:
         """Add an object, given by its runs, its mask and its number in the file."""
         into, (mask, number) = self._into, found
         value, is_class = int(runs.value[rows[0]]), self._mode == "classes"
-        own = "" if self._mode in ("binary", "objects") else f"/{number if is_class else value}"
+        own = "" if self._mode in ("binary", "objects") else f"/{number}"
         where = Where(name, own)
         try:
             shape = self._masks.record(mask, (mask.width, mask.height))
@@ -213,7 +252,7 @@ class _MaskRecords:
             into.refuse(name + own, error, where)
             return
         names = self._names
-        category = into.category(names.name(value) if is_class else CATEGORY, where)
+        category = into.category(names.name(value) if self._is_named else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
         if names.of and value not in names.of:
             into.defect("T020", f"{names.name(value)} has no name in {NAMES}", where, row)

@@ -3,6 +3,8 @@
 import io
 import json
 import struct
+import subprocess
+import sys
 import zlib
 from warnings import catch_warnings, simplefilter
 
@@ -237,11 +239,26 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     save(tmp_path / "ann/a.png", square(value=1))
     assert len(read(tmp_path, "binary").annotations) == 1
     save(tmp_path / "ann/b.png", square(value=2))
-    problem = "b.png: its folder has the values 1, 2 so far, besides 0; expected one"
+    problem = "b.png: its folder has the values 1 \\(1 file\\), 2 \\(1 file\\), besides 0"
     with pytest.raises(DatasetError, match=problem) as refused:
         read(tmp_path, "binary")
     assert "--mask binary:1" in refused.value.advice
     assert len(read(tmp_path, "binary:1").annotations) == 1
+    save(tmp_path / "ann/a.png", square(value=2))
+    save(tmp_path / "ann/c.png", square(value=1))
+    with pytest.raises(DatasetError, match=r"c\.png: ") as refused:
+        read(tmp_path, "binary")
+    assert "--mask binary:2" in refused.value.advice
+    (tmp_path / "ann/c.png").unlink()
+    smooth = square()
+    smooth[0, 1:11] = range(9, 129, 12)
+    save(tmp_path / "ann/b.png", smooth)
+    with pytest.raises(DatasetError) as refused:
+        read(tmp_path, "binary")
+    command = refused.value.advice.split('"')[1]
+    assert "--mask binary" not in refused.value.advice
+    subprocess.run([sys.executable, "-c", command], cwd=tmp_path / "ann", check=True)
+    assert len(read(tmp_path / "ann", "binary:255").annotations) == 1
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
     save(tmp_path / "ann/b.png", square())
     assert len(read(tmp_path, "binary").annotations) == 2
@@ -347,6 +364,32 @@ def test_masks_are_written_and_read_back(tmp_path):
         assert data.annotator_names == ("ann", "bob")
         assert data.category_names == ("object",)
         assert sorted(map(bytes, masks_of(data))) == sorted(map(bytes, masks_of(original)))
+
+
+def test_objects_have_the_classes_beside_them(tmp_path):
+    ring = [1, 1, 9, 1, 9, 9, 1, 9]
+    made = document([annotation(n, 1, segmentation=[ring]) for n in (1, 2, 3)])
+    made["categories"] = [{"id": 0, "name": "cat"}, {"id": 7, "name": "dog"}]
+    for each, (category, left) in zip(made["annotations"], [(7, 0), (0, 20), (7, 40)], strict=True):
+        outline = [x + left * (1 - n % 2) for n, x in enumerate(ring)]
+        each |= {"category_id": category, "segmentation": [outline]}
+    write(tmp_path / "a.json", made)
+    assert run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks",
+               "--lossy").returncode == 0  # fmt: skip
+    # Files of people with one object each are compared with the consensus, as it was written.
+    for kind in ("instances", "binary", "binary:255", "objects"):
+        data = read(tmp_path / "out", kind)
+        names = [data.category_names[each] for each in data.annotations.category]
+        assert names == ["dog", "cat", "dog"]
+    classes = next((tmp_path / "out/SegmentationClass").iterdir())
+    pixels = np.asarray(Image.open(classes)).copy()
+    pixels[2, 2] = 0
+    save(classes, pixels)
+    with pytest.raises(DatasetError, match="has an object that is not of one value"):
+        read(tmp_path / "out", "instances")
+    # Without a class for each, objects have none.
+    classes.unlink()
+    assert read(tmp_path / "out", "instances").category_names == ("object",)
 
 
 def test_what_masks_cannot_hold_is_listed(tmp_path):
