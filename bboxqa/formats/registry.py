@@ -45,7 +45,7 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
-_SERVICES = ("sagemaker", "labelbox")
+_SERVICES = ("sagemaker", "labelbox", "zooniverse")
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -188,6 +188,10 @@ def _is_sagemaker(folder: Path) -> bool:
     return first is not None and begins("SageMaker", head_of(first))
 
 
+def _is_zooniverse(path: Path) -> bool:
+    return head_of(path).removeprefix(b"\xef\xbb\xbf").startswith(b"classification_id,user_name,")
+
+
 _BUILT_IN = (
     COCO,
     COCO_ARCHIVE,
@@ -201,6 +205,7 @@ _BUILT_IN = (
     _text("datumaro", "Datumaro", recognises_folder=_is_datumaro),
     _text("sagemaker", "SageMaker", (".manifest", ".json", ".jsonl"), _is_sagemaker),
     _text("labelbox", "Labelbox", (".ndjson", ".json", ".jsonl")),
+    _format("zooniverse", (".csv",), _is_zooniverse),
     _format("table", TABLES, _is_table),
     _format("voc", (), partial(_recognises, "VOC", ".xml"), folders=_VOC),
     _format("labelme", (), partial(_recognises, "LabelMe", ".json"), folders=_LABELME),
@@ -222,6 +227,7 @@ _TITLES = {
     "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
     "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
     "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth", "labelbox": "Labelbox",
+    "zooniverse": "Zooniverse",
 }  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""

@@ -1,1 +1,1 @@
-"""Exports of labelling services: SageMaker Ground Truth and Labelbox."""
+"""Exports of labelling services: SageMaker Ground Truth, Labelbox and Zooniverse."""

@@ -1,5 +1,6 @@
-"""Reading exports of labelling services: SageMaker Ground Truth and Labelbox."""
+"""Reading exports of labelling services: SageMaker Ground Truth, Labelbox and Zooniverse."""
 
+import csv
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,9 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import HEAD, is_lines
 from bboxqa.formats.member import Member, is_picture
-from bboxqa.formats.source import members_like, only_file
+from bboxqa.formats.opening import decoded
+from bboxqa.formats.source import members_like, members_of, only_file
+from bboxqa.formats.tables.rows import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import NOT_JSON, json_of, json_problem
@@ -21,6 +24,7 @@ from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
     mapping,
+    number_of,
     numbers_of,
     plain_text,
     points_of,
@@ -29,12 +33,15 @@ from bboxqa.formats.translation.untrusted import (
 _BOX = ("left", "top", "width", "height")
 _DRAWN = ("boundingBoxes", "polygons")
 _APART = {"line": "polyline", "point": "key point", "mask": "mask", "composite_mask": "mask"}
+_NAMES = ("filename", "file_name", "image_name", "image", "file", "name")
+"""Keys by which projects of Zooniverse name the image of a subject, the best first."""
 _NOTES = (
     ("unlabelled", "image", "left out: the manifest has no labels of it"),
-    ("other", "answer", "left out: neither boxes nor polygons"),
+    ("other", "answer", "left out: neither boxes nor polygons of the first frame"),
     ("earlier", "label", "of earlier jobs left out: the last job counts"),
     ("again", "label", "left out: by someone who had labelled the image before"),
 )
+_LONGEST_CELL = 1 << 26
 _Object = dict[str, Any]
 
 
@@ -206,3 +213,67 @@ def _shape_of_labelbox(given: _Object) -> Record:
         return shapes.outlined(points_of(given["polygon"], "polygon", least=3))
     apart = next((each for key, each in _APART.items() if key in given), "")
     return {"shape": apart} if apart else {"bbox": numbers_of(given.get("bounding_box"), _BOX)}
+
+
+def zooniverse(path: Path, into: Collector) -> None:
+    """Translate the classifications of a project of Zooniverse, which volunteers drew."""
+    into.title, into.named_by = "Zooniverse classifications", "the column 'user_name'"
+    into.advice = "Rectangles in the export of classifications are read."
+    member = only_file(path, [*members_of(path)], "classifications of Zooniverse")
+    table = Delimited(member.shown, decoded(member.shown, member.read()))
+    images = _Images(into, _shape_of_zooniverse)
+    # A cell holds all that a volunteer drew.
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        _add_classifications(images, into, table)
+    finally:
+        csv.field_size_limit(before)
+    into.count(_NOTES)
+
+
+def _add_classifications(images: _Images, into: Collector, table: Delimited) -> None:
+    for part in table.chunks([*range(len(table.header))]):
+        for at, cells in zip(part.at, zip(*part.columns, strict=True), strict=True):
+            where, row = Where("", at), dict(zip(table.header, cells, strict=True))
+            try:
+                _add_classification(images, into, row, where)
+            except NOT_JSON:
+                problem = f"line {at}: metadata, annotations or subject_data is not JSON"
+                into.defect("T001", problem, where)
+
+
+def _add_classification(
+    images: _Images, into: Collector, row: dict[str, str], where: Where
+) -> None:
+    about, tasks, subjects = (
+        msgspec.json.decode(row[key]) for key in ("metadata", "annotations", "subject_data")
+    )
+    subject = mapping(next(iter(mapping(subjects).values()), None))
+    plain = {key.lower().strip("#!/ "): plain_text(value) for key, value in subject.items()}
+    known = (plain[each] for each in _NAMES if plain.get(each))
+    name = next(known, f"subject {row['subject_ids']}")
+    natural = mapping(next(iter(items(mapping(about).get("subject_dimensions"))), None))
+    size = {side: natural.get(f"natural{side.capitalize()}") for side in ("width", "height")}
+    image = images.image(row["subject_ids"], name, size, where)
+    values = (each for task in items(tasks) for each in items(mapping(task).get("value")))
+    drawn = [each for each in map(mapping, values) if {"tool", "toolIndex"} & each.keys()]
+    first = [each for each in drawn if not each.get("frame")]
+    into.tally["other"] += len(drawn) - len(first)
+    said = []
+    for each in first:
+        tool = f"tool {plain_text(each.get('toolIndex', each.get('tool')))}"
+        said.append((plain_text(each.get("tool_label")) or tool, each))
+    images.add(image, row["user_name"], said, where)
+
+
+def _shape_of_zooniverse(given: _Object) -> Record:
+    """Return a rectangle, which newer projects place by its centre; others are kept apart."""
+    if "width" not in given or "height" not in given:
+        return {"shape": "key point" if given.keys() >= {"x", "y"} else "other shape"}
+    corner = ("x_center", "y_center") if "x_center" in given else ("x", "y")
+    x, y, width, height = numbers_of(given, (*corner, "width", "height"))
+    if "x_center" in given:
+        x, y = x - width / 2, y - height / 2
+    angle = number_of(given["angle"], "angle") if given.get("angle") else 0
+    box = [x, y, width, height]
+    return shapes.turned_box(box, angle) if angle else {"bbox": box}

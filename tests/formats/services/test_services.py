@@ -1,5 +1,6 @@
-"""Exports of SageMaker Ground Truth and Labelbox: images, people, boxes, refusals."""
+"""Exports of SageMaker Ground Truth, Labelbox and Zooniverse: images, people, boxes, refusals."""
 
+import csv
 import json
 
 import pytest
@@ -126,3 +127,45 @@ def test_lines_that_are_cut_off_are_defects_with_their_place(tmp_path):
     ((_, line, _, said),) = found(path, "T001")
     assert line == 2
     assert said.startswith("line 2: ")
+
+
+def classification(who, values, *, subject="900", name="a.jpg", metadata=None):
+    size = {"subject_dimensions": [{"naturalWidth": 640, "naturalHeight": 480}]}
+    return [
+        "1", who, json.dumps(size) if metadata is None else metadata,
+        json.dumps([{"task": "T0", "value": values}, {"task": "T1", "value": "yes"}]),
+        json.dumps({subject: {"#Filename": name}}), subject,
+    ]  # fmt: skip
+
+
+def classifications(path, *rows):
+    header = ["classification_id", "user_name", "metadata", "annotations", "subject_data"]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([[*header, "subject_ids"], *rows])
+    return path
+
+
+def test_rectangles_of_volunteers(tmp_path):
+    old = {"x": 40, "y": 50, "width": 100, "height": 80, "tool": 0, "frame": 0, "tool_label": "cat"}
+    new = {"x_center": 90, "y_center": 90, "width": 100, "height": 80, "toolIndex": 1}
+    long = [{"x": 1, "y": 1, "tool": 2, "details": "d" * 150_000}]
+    path = classifications(
+        tmp_path / "a.csv",
+        classification("ann", [old]),
+        classification("bob", [new, {**old, "frame": 1}]),
+        classification("ann", [old]),
+        classification("cid", long),
+    )
+    data = read_coco(path)
+    assert drawn(data) == [
+        ("a.jpg", "ann", "cat", 40, 50, 100, 80), ("a.jpg", "bob", "tool 1", 40, 50, 100, 80),
+    ]  # fmt: skip
+    assert asked(data) == {"a.jpg": ["ann", "bob", "cid"]}
+    assert len(found(path, "T007")) == 1
+    assert csv.field_size_limit() == 131_072
+
+
+def test_a_cell_that_is_no_json_is_a_defect(tmp_path):
+    path = classifications(tmp_path / "a.csv", classification("ann", [], metadata="{"))
+    ((_, line, _, said),) = found(path, "T001")
+    assert (line, said) == (2, "line 2: metadata, annotations or subject_data is not JSON")
