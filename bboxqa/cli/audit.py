@@ -119,7 +119,7 @@ def audit(
         from bboxqa.pipelines.audit_review import review_of
         from bboxqa.pipelines.send_back import send
 
-        notes += send(*review_of(result), settings, result.reading, send_back, str(to))
+        notes += send(*review_of(result), settings, result.labels.reading, send_back, str(to))
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
     shown = {} if output_format == "json" else {"next_step": _next_step(paths, predictions, out)}

@@ -1,26 +1,24 @@
 """Labels to look at again: those that a model, or other annotators, contradict."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
     IntArray,
-    compact,
     frozen_arrays,
     overlapping_boxes,
+    rows,
 )
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.model.annotations import Annotations, Dataset
 
 KINDS = ("missing", "spurious", "class", "place", "twice")
-"""An object without a label, a label without an object, another category, a badly drawn label, and
-a label that repeats another one."""
 MISSING, SPURIOUS, CLASS, PLACE, TWICE = range(5)
 REASONS = (
     "score {:.2f}, and no label",
@@ -51,6 +49,9 @@ _FOLDS, _MOST_LEARNT = 5, 100_000
 # As many predictions of a category as shrink its offset by half, and the precision of coefficients
 # of features with a standard deviation of 1.
 _OF_CATEGORY, _RIDGE = 25.0, 1.0
+# A category with fewer labels has no usual size. Deviations count from so many spreads on; a
+# spread is at least so many natural units.
+_FEW_LABELS, _USUAL, _LEAST_SPREAD = 20, 3.5, 0.1
 
 
 @frozen_arrays
@@ -58,47 +59,48 @@ class Suspects:
     """S places to look at, the most suspicious first."""
 
     kind: IndexArray
-    """(S,) int64. Index into `KINDS`."""
     image: IndexArray
     label: IndexArray
     prediction: IndexArray
-    """(S,) int64. Indices of the image and of annotations; -1 for none."""
+    """(S,) int64. Indices into `KINDS`, of images and of annotations; -1 for none."""
     bbox: FloatArray
     """(S, 4) float64. Where to look: the prediction of what is missing, and of a badly drawn label,
     otherwise the label."""
     score: FloatArray
     """(S,) float64. From 0 to 1."""
     reason: IndexArray
-    """(S,) int64. Index into `REASONS`."""
-    figures: FloatArray
-    """(S, 2) float64. The figures of the reason; NaN for none."""
+    one: FloatArray
+    other: FloatArray
+    """(S,) int64 and float64. Index into `REASONS`, and its figures; NaN for none."""
 
     def __len__(self) -> int:
         return len(self.kind)
 
 
-def places(of: Annotations, kind: int, score: FloatArray, **more: NDArray[np.generic]) -> Suspects:
+def _places(of: Annotations, kind: int, score: FloatArray, **more: Any) -> Suspects:
     """Return suspects of a kind from what is known of them; image and box follow from the rest."""
-    n = len(score)
-    none = {"label": np.full(n, -1), "prediction": np.full(n, -1), "reason": np.full(n, kind)}
-    known = {**none, "figures": np.full((n, 2), np.nan), **more}
-    at_prediction = kind in (MISSING, PLACE) and (known["prediction"] >= 0).all()
-    shown = known["prediction" if at_prediction else "label"]
+    n, kept = len(score), np.flatnonzero(score >= _LEAST)
+    known: dict[str, Any] = {"label": -1, "prediction": -1, "one": np.nan, "other": np.nan}
+    known |= {"kind": kind, "score": score, "reason": kind} | more
+    known = {name: np.broadcast_to(each, (n, *np.shape(each)[1:]))[kept]
+             for name, each in known.items()}  # fmt: skip
     if "image" not in known:
+        label, prediction = known["label"], known["prediction"]
+        at_prediction = (prediction >= 0) & (kind in {MISSING, PLACE})
+        shown = np.where(at_prediction, prediction, label)
         known |= {"image": of.image[shown].astype(np.int64), "bbox": of.bbox[shown]}
-    return Suspects(kind=np.full(n, kind), score=score, **known)
+    return Suspects(**known)
 
 
-def ranked(parts: list[Suspects]) -> Suspects:
+def _ranked(parts: list[Suspects]) -> Suspects:
     """Return all suspects in one ranking, each label once, with its highest score.
 
     Ties are in the order of kinds, images and boxes.
     """
     names = [each.name for each in fields(Suspects)]
     joined = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
-    kept = np.flatnonzero(joined["score"] >= _LEAST)
-    keys = [-joined["score"].round(9), *(joined[each] for each in ("kind", "image", "label"))]
-    order = kept[np.lexsort([each[kept] for each in (joined["prediction"], *keys[::-1])])]
+    keys = [joined[name] for name in ("prediction", "label", "image", "kind")]
+    order = np.lexsort([*keys, -joined["score"].round(9)])
     label = joined["label"][order]
     _, first = np.unique(label, return_index=True)
     is_kept = label < 0
@@ -106,7 +108,7 @@ def ranked(parts: list[Suspects]) -> Suspects:
     return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
 
 
-def suspects(both: Dataset, crowd: tuple[IntArray, FloatArray], *, votes: bool = False) -> Suspects:
+def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Suspects:
     """Return what is suspicious about labels, by predictions.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
@@ -125,8 +127,8 @@ def suspects(both: Dataset, crowd: tuple[IntArray, FloatArray], *, votes: bool =
     ----------
     both : Dataset
         Annotator 0 drew the labels, annotator 1 is the model, whose annotations have a score.
-    crowd : (C,) int32 and (C, 4) float64
-        The images and boxes of labels that are crowds; predictions inside are not missing.
+    crowds : Annotations
+        Labels of groups; predictions inside are not missing.
     votes : bool
         Whether scores are shares of several annotators. Annotations with a negative score are then
         no predictions, but say how many gave a category to the one with the same box.
@@ -138,64 +140,49 @@ def suspects(both: Dataset, crowd: tuple[IntArray, FloatArray], *, votes: bool =
     """
     of, n = both.annotations, len(both.annotations)
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
-    # Annotations of an image are ordered by annotator, and labels come first.
-    label, prediction, iou = pairs.left, pairs.right, pairs.similarity
-    given = np.asarray(of.score)
-    s, named = given.clip(0)[prediction], np.abs(given)[prediction]
-    if votes:
-        named = (-given).clip(0)[prediction]
-    real, same = s > 0, iou >= _SAME
-    partner = _matched(label, prediction, s * iou, np.flatnonzero(real & same), n)
-    free = (partner[label] < 0) & (partner[prediction] < 0) & real
-    near = _matched(label, prediction, s * iou, np.flatnonzero(free), n)
+    # Labels come first in an image. The last pair stands for none, which has the index -1.
+    label, prediction = (np.append(each, -1) for each in (pairs.left, pairs.right))
+    iou, score = np.append(pairs.similarity, 0), np.append(np.asarray(of.score), 0)
+    s = score.clip(0)[prediction]
+    named = (-score).clip(0)[prediction] if votes else s
+    same, alike = iou >= _SAME, of.category[label] == of.category[prediction]
+    partner = _matched(label, prediction, s * iou, same & (s > 0), n)
+    is_free = (partner[label] < 0) & (partner[prediction] < 0) & (s > 0)
+    near = _matched(label, prediction, s * iou, is_free, n)
     labels = np.flatnonzero(of.annotator == 0)
-
-    def found(kind: int, rows: IndexArray, pair: IndexArray, score: FloatArray, one: FloatArray,
-              other: FloatArray, reason: int | None = None) -> Suspects:  # fmt: skip
-        kept = np.flatnonzero(score >= _LEAST)
-        return places(
-            of, kind, score[kept], label=rows[kept], figures=np.stack([one, other], axis=1)[kept],
-            prediction=np.append(prediction, -1)[pair[kept]],
-            reason=np.full(len(kept), kind if reason is None else reason),
-        )  # fmt: skip
-
+    has_partner, sure = partner[labels] >= 0, s[near[labels]] >= _SURE
     support = s * np.minimum(1, 2 * iou)
-    pair = _best(label, support, np.flatnonzero(support > 0), n)[labels]
-    sure = _of(s, near[labels], 0) >= _SURE
-    parts = []
-    for some, reason in ((pair >= 0, SUPPORTED), (pair < 0, SPURIOUS)):
-        rows = np.flatnonzero(some & ~sure)
-        own = pair[rows]
-        parts.append(found(SPURIOUS, labels[rows], own, 1 - _of(support, own, 0), _of(s, own, 0),
-                           _of(iou, own, 0), reason))  # fmt: skip
-    alike = of.category[label] == of.category[prediction]
-    pair = _best(label, named, np.flatnonzero(same & ~alike), n)[labels]
-    own_score = _of(named, _best(label, named, np.flatnonzero(same & alike), n)[labels], 0)
-    other_score = _of(named, pair, 0)
-    parts.append(found(CLASS, labels, pair, other_score * (1 - own_score), other_score, own_score))
-    pair = np.where(partner >= 0, partner, near)[labels]
-    rows = np.flatnonzero((partner[labels] >= 0) | sure)
+    best = _best(label, support, support > 0, n)[labels]
+    other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
+    drawn = np.where(has_partner, partner[labels], near[labels])
     apart = s * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
-    at = pair[rows]
-    parts.append(found(PLACE, labels[rows], at, apart[at], s[at], iou[at]))
     again = repeated(of, labels, partner < 0)[labels]
-    parts.append(found(TWICE, labels, np.full(len(labels), -1), 2 * again - 1, again, again))
-    of_labels = ranked(parts)
+    of_labels = _ranked([
+        _places(of, SPURIOUS, np.where(sure, 0, 1 - support[best]), label=labels,
+                prediction=prediction[best], one=s[best], other=iou[best],
+                reason=np.where(best < 0, SPURIOUS, SUPPORTED)),
+        _places(of, CLASS, named[other] * (1 - named[own]), label=labels,
+                prediction=prediction[other], one=named[other], other=named[own]),
+        _places(of, PLACE, np.where(has_partner | sure, apart[drawn], 0), label=labels,
+                prediction=prediction[drawn], one=s[drawn], other=iou[drawn]),
+        _places(of, TWICE, 2 * again - 1, label=labels, one=again, other=again),
+    ])  # fmt: skip
     used = of_labels.prediction[of_labels.kind == PLACE]
     nearest = np.zeros(n)
     np.maximum.at(nearest, prediction, iou)
-    missing = _missing(both, partner, nearest, crowd, used, votes=votes)
-    return ranked([missing, of_labels])
+    is_open = (partner < 0) & (nearest < _SAME) & ~np.isin(np.arange(n), used)
+    missing = _missing(of, crowds, partner >= 0, is_open, nearest if votes else None)
+    return _ranked([missing, of_labels])
 
 
 def _matched(
-    left: IndexArray, right: IndexArray, weight: FloatArray, pairs: IndexArray, n: int
+    left: IndexArray, right: IndexArray, weight: FloatArray, admissible: BoolArray, n: int
 ) -> IndexArray:
-    """Return the pair of each of n annotations if `pairs` are taken by falling weight, or -1.
+    """Return the pair of each of n annotations if pairs are taken by falling weight, or -1.
 
     In each round, all pairs are taken that are the best of both their ends.
     """
-    found = np.full(n, -1)
+    found, pairs = np.full(n, -1), np.flatnonzero(admissible)
     order = pairs[np.lexsort((right[pairs], left[pairs], -weight[pairs]))]
     while len(order):
         place, taken = np.arange(len(order)), np.ones(len(order), np.bool_)
@@ -210,17 +197,12 @@ def _matched(
     return found
 
 
-def _best(label: IndexArray, value: FloatArray, pairs: IndexArray, n: int) -> IndexArray:
+def _best(label: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> IndexArray:
     """Return the pair with the highest value of each label, (n,); -1 for none."""
-    best = np.full(n, -1)
+    best, pairs = np.full(n, -1), np.flatnonzero(admissible)
     order = pairs[np.lexsort((-pairs, value[pairs]))]
     best[label[order]] = order
     return best
-
-
-def _of(values: FloatArray, pair: IndexArray, other: float) -> FloatArray:
-    """Return the value of each pair; `other` where there is none."""
-    return np.append(values, other)[pair]
 
 
 def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArray:
@@ -240,41 +222,36 @@ def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArra
 
 
 def _missing(
-    both: Dataset,
-    partner: IndexArray,
-    nearest: FloatArray,
-    crowd: tuple[IntArray, FloatArray],
-    used: IndexArray,
-    *,
-    votes: bool,
+    of: Annotations,
+    crowds: Annotations,
+    has_label: BoolArray,
+    is_open: BoolArray,
+    nearest: FloatArray | None,
 ) -> Suspects:
-    """Return the predictions without a label that are not `used` otherwise, each object once."""
-    of = both.annotations
-    rows = np.flatnonzero((of.annotator == 1) & (np.asarray(of.score) > 0))
-    own, image = np.asarray(of.score)[rows], of.image[rows].astype(np.int64)
-    score, share = own * (1 - nearest[rows]), np.full(len(rows), np.nan)
-    if not votes:
-        has_label = partner[rows] >= 0
-        share = labelled_share(own, of.bbox[rows, 3], of.category[rows], of.image[rows], has_label)
-        score = np.where(np.isnan(share), own, share)
-    is_open = (partner[rows] < 0) & (nearest[rows] < _SAME) & ~np.isin(rows, used)
-    edges, crowd_edges = corners(of.bbox[rows]), corners(crowd[1])
-    for one, other in overlapping_boxes(image, edges, crowd[0].astype(np.int64), crowd_edges):
-        shared = overlap(edges[one], crowd_edges[other])
-        is_open[one[shared >= _SAME * of.bbox[rows[one], 2:].prod(1)]] = False
-    kept = np.flatnonzero(is_open & (score >= _LEAST))
+    """Return the predictions that are open, each object once.
+
+    `nearest`, given for votes, is the IoU with the most similar label.
+    """
+    at = np.flatnonzero((of.annotator == 1) & (np.asarray(of.score) > 0))
+    own, image = np.asarray(of.score)[at], of.image[at].astype(np.int64)
+    share, edges, around = np.full(len(at), np.nan), corners(of.bbox[at]), corners(crowds.bbox)
+    if nearest is None:
+        share = labelled_share(own, of.bbox[at, 3], of.category[at], of.image[at], has_label[at])
+    score = np.where(np.isnan(share), own if nearest is None else own * (1 - nearest[at]), share)
+    left = is_open[at]
+    for one, other in overlapping_boxes(image, edges, crowds.image.astype(np.int64), around):
+        shared = overlap(edges[one], around[other])
+        left[one[shared >= _SAME * of.bbox[at[one], 2:].prod(1)]] = False
+    kept = np.flatnonzero(left & (score >= _LEAST))
     # Of two predictions of one object, the one with the higher score counts.
     kept = kept[np.argsort(-score[kept], kind="stable")]
     edges, image, lower = edges[kept], image[kept], [kept[:0]]
     for one, other in overlapping_boxes(image, edges, image, edges):
-        again = (one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)
-        lower.append(other[again])
+        lower.append(other[(one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)])
     kept = np.delete(kept, np.concatenate(lower))
-    return places(
-        of, MISSING, score[kept], prediction=rows[kept],
-        reason=np.where(np.isnan(share[kept]), MISSING, SHARE),
-        figures=np.stack([own, share], axis=1)[kept],
-    )  # fmt: skip
+    reason = np.where(np.isnan(share), MISSING, SHARE)[kept]
+    return _places(of, MISSING, score[kept], prediction=at[kept], reason=reason, one=own[kept],
+                   other=share[kept])  # fmt: skip
 
 
 def labelled_share(
@@ -301,33 +278,27 @@ def labelled_share(
     features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
     spread = features.std(0)
     features = (features - features.mean(0)) / np.where(spread > 0, spread, 1)
-    features = np.concatenate([np.ones((len(score), 1)), features], axis=1)
-    fold = image % _FOLDS
-    _, group = compact(category.astype(np.int64), int(category.max()) + 1)
-    share = np.full(len(score), np.nan)
+    features = np.insert(features, 0, 1, axis=1)
+    fold, share = image % _FOLDS, np.full(len(score), np.nan)
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        rest = rest[:: -(-len(rest) // _MOST_LEARNT) or 1]
-        if not len(own) or not len(rest):
-            continue
-        weights = _logistic(features[rest], labelled[rest])
-        known = features[rest] @ weights
-        offset = _offsets(known, labelled[rest], group[rest], int(group.max()) + 1)
-        share[own] = _sigmoid(features[own] @ weights + offset[group[own]])
+        if len(rest):
+            rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
+            weights = _logistic(features[rest], labelled[rest])
+            known = features[rest] @ weights
+            offset = _offsets(known, labelled[rest], category[rest], int(category.max()) + 1)
+            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
 
 
-def _offsets(
-    known: FloatArray, labelled: BoolArray, group: IndexArray, n_groups: int
-) -> FloatArray:
+def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
     """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
-    offset = np.zeros(n_groups)
-    spread = _sigmoid(known) * (1 - _sigmoid(known))
-    prior = _OF_CATEGORY * float(spread.mean())
+    offset, likely = np.zeros(n), _sigmoid(known)
+    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
     for _ in range(8):
         likely = _sigmoid(known + offset[group])
-        slope = np.bincount(group, labelled - likely, n_groups) - prior * offset
-        curve = np.bincount(group, likely * (1 - likely), n_groups) + prior
+        slope = np.bincount(group, labelled - likely, n) - prior * offset
+        curve = np.bincount(group, likely * (1 - likely), n) + prior
         offset += (slope / curve).clip(-1, 1)
     return offset
 
@@ -339,9 +310,7 @@ def _sigmoid(z: FloatArray) -> FloatArray:
 
 def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
     """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights = np.zeros(features.shape[1])
-    penalty = np.full(len(weights), _RIDGE)
-    penalty[0] = 1e-3
+    weights, penalty = np.zeros(3), np.array([1e-3, _RIDGE, _RIDGE])
     for _ in range(50):
         likely = _sigmoid(features @ weights)
         slope = features.T @ (likely - labelled) + penalty * weights
@@ -351,3 +320,68 @@ def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
         if np.abs(step).max() < 1e-7:
             break
     return weights
+
+
+def geometric_suspects(data: Dataset) -> Suspects:
+    """Return what is suspicious about labels by their geometry, without a model.
+
+    - place: the size, within its image, or the shape of a label is far from the median of its
+      category; the score is 1 - 3.5 / z with z the distance in robust standard deviations. Or all
+      n > 1 labels of an image are those of the image before: n / (n + 1)
+    - twice: 2 IoU - 1 of another label of the category
+    - missing: an image without labels, where most have some: 1 - 2 times the share without
+    """
+    of, n_images = data.annotations, len(data.image_names)
+    labels = np.flatnonzero(~of.iscrowd)
+    again = repeated(of, labels, ~of.iscrowd)[labels]
+    number = np.bincount(of.image, minlength=n_images)
+    empty = np.flatnonzero(number == 0)
+    share = np.full(len(empty), len(empty) / max(n_images, 1))
+    whole = np.concatenate([np.zeros((len(empty), 2)), data.image_size[empty]], axis=1)
+    return _ranked([
+        *_outliers(data, labels),
+        _copies(of, number),
+        _places(of, TWICE, 2 * again - 1, label=labels, reason=REPEATED, one=again, other=again),
+        _places(of, MISSING, 1 - 2 * share, image=empty, bbox=whole, reason=EMPTY,
+                one=1 - share, other=share),
+    ])  # fmt: skip
+
+
+def _outliers(data: Dataset, labels: IndexArray) -> list[Suspects]:
+    """Return labels whose size or shape is far from what is usual for the category."""
+    of = data.annotations
+    width, height = of.bbox[labels, 2:].clip(1e-6).T
+    size = data.image_size[of.image[labels]].astype(np.float64)
+    # Unless the size of all images is known, sizes are those in pixels.
+    scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
+    found = []
+    for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
+        z = _deviations(np.log(values) / 2, of.category[labels])
+        score = 1 - _USUAL / z.clip(_USUAL)
+        found.append(_places(of, PLACE, score, label=labels, reason=reason, one=z, other=z))
+    return found
+
+
+def _deviations(value: FloatArray, category: IntArray) -> FloatArray:
+    """Return how many robust standard deviations values are from the median of their category."""
+    result = np.zeros(len(value))
+    order = np.argsort(category, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(category[order])) + 1):
+        if len(own) >= _FEW_LABELS:
+            apart = np.abs(value[own] - np.median(value[own]))
+            result[own] = apart / max(1.4826 * float(np.median(apart)), _LEAST_SPREAD)
+    return result
+
+
+def _copies(of: Annotations, number: IndexArray) -> Suspects:
+    """Return images whose labels, two or more, are exactly those of the image before."""
+    start, stop = np.cumsum(number) - number, np.cumsum(number)
+    later = np.flatnonzero((number[1:] == number[:-1]) & (number[1:] > 1)) + 1
+    at, before = (rows(start[each], stop[each])[0] for each in (later, later - 1))
+    differs = (of.bbox[at] != of.bbox[before]).any(1) | (of.category[at] != of.category[before])
+    image = later[~np.isin(later, of.image[at[differs]])]
+    edges = corners(of.bbox)
+    own = [edges[start[each] : stop[each]] for each in image.tolist()]
+    around = [[*each[:, :2].min(0), *each[:, 2:].max(0)] for each in own]
+    n, bbox = number[image].astype(np.float64), from_corners(np.reshape(around, (-1, 4)))
+    return _places(of, PLACE, n / (n + 1), image=image, bbox=bbox, reason=COPIED, one=n, other=n)

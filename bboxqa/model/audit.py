@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.model.annotations import Dataset, Source
-from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 
@@ -36,7 +35,6 @@ class AuditResult:
     settings: AgreeSettings
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()
-    reading: Choices = NO_CHOICES
 
     def head(self, n: int) -> "AuditResult":
         """Return the result with its `n` most suspicious places only."""

@@ -13,17 +13,19 @@ from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics.audit import (
+    CLASS,
     KINDS,
     MISSING,
+    PLACE,
     REASONS,
     SHARE,
     Suspects,
+    geometric_suspects,
     suspects,
 )
-from bboxqa.diagnostics.label_geometry import geometric_suspects
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.dataset.image_names import join_advice, join_name
+from bboxqa.formats.dataset.image_names import join_name
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.registry import format_of
@@ -42,14 +44,13 @@ from bboxqa.pipelines.reference import (
     apart,
     as_one,
     check_sizes,
+    in_common,
     joined_sides,
     of_images,
     read_other,
 )
 
 _NAMED = 3
-# The kinds for which a model suggests a category.
-_WITH_CATEGORY = ("missing", "class", "place")
 # Figures of reasons are rounded to 0.001, and not larger than 100.
 _MOST = 100_001
 
@@ -101,16 +102,15 @@ def audit_files(
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
     one = replace(reading, min_annotators=1, by_files="any", scores=True)
-    path = Path(predictions) if isinstance(predictions, str | PathLike) else None
-    if path is not None and not isinstance(labels, Dataset) and _is_list(path, reading):
+    if isinstance(predictions, str | PathLike) and not isinstance(labels, Dataset):
         # The ids of results are those of the labels.
-        model = Predictions(path, 0.0)
-        data = read_for(labels, settings, replace(one, predictions=model))
-        team, own = apart(data, model.annotator)
-        parts = [tuple(each for each in data.sources if (each.role == "predictions") is of_model)
-                 for of_model in (False, True)]  # fmt: skip
-        own = replace(own, sources=parts[1], notes=())
-        return audit_with(replace(team, sources=parts[0]), own, settings)
+        path = Path(predictions)
+        if _is_list(path, reading):
+            model = Predictions(path, 0.0)
+            data = read_for(labels, settings, replace(one, predictions=model))
+            team, own = apart(data, model.annotator)
+            team = replace(team, sources=data.sources[:-1])
+            return audit_with(team, replace(own, sources=data.sources[-1:], notes=()), settings)
     if not isinstance(labels, Dataset):
         labels = read_for(labels, settings, one)
     if not isinstance(predictions, Dataset | None):
@@ -125,10 +125,11 @@ def audit_files(
 
 def _is_list(path: Path, reading: Reading) -> bool:
     """Return whether a file is a list of results, maybe one without scores."""
-    if not path.is_file() or is_results_list(path, reading.choices):
-        return path.is_file()
-    is_coco = format_of(path, reading.choices) is COCO
-    return is_coco and head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    return path.is_file() and (
+        is_results_list(path, reading.choices)
+        or (format_of(path, reading.choices) is COCO
+            and head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
+    )  # fmt: skip
 
 
 def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:
@@ -142,20 +143,19 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
     groups = [name.rpartition("/")[0] for name in names]
     groups = groups if len({*groups}) >= folds else names
     number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
-    lists = {
-        f"{part}-{fold + 1}.txt": [
-            name for name, group in zip(names, groups, strict=True)
-            if (number[group] == fold) is (part == "test")
-        ]
-        for fold in range(folds) for part in ("train", "test")
-    }  # fmt: skip
+    written = {}
     try:
         with filled_folder(folder) as scratch:
-            for file, own in lists.items():
-                (scratch / file).write_text("".join(f"{each}\n" for each in own), "utf-8")
+            for fold in range(folds):
+                is_own = [number[group] == fold for group in groups]
+                for part in ("train", "test"):
+                    own = [f"{name}\n" for name, in_test in zip(names, is_own, strict=True)
+                           if in_test is (part == "test")]  # fmt: skip
+                    (scratch / f"{part}-{fold + 1}.txt").write_text("".join(own), "utf-8")
+                    written[folder / f"{part}-{fold + 1}.txt"] = len(own)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    return {folder / file: len(own) for file, own in lists.items()}
+    return written
 
 
 def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
@@ -170,22 +170,30 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         )
         raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
     if model is None:
-        labels = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
-        labels = _with_places(labels, np.arange(len(labels.annotations)))
+        drawn = both = _with_places(of_images(labels, np.flatnonzero(labels.assigned.any(1))))
+        found, sources, notes = geometric_suspects(both), labels.sources, tuple[str, ...]()
         basis = "geometry alone, which shows less than the predictions of a model would"
-        return _result(labels, geometric_suspects(labels), labels, basis, settings)
-    votes = bool((_n_people(model) > 1).any())
-    one, basis = _consensus(model) if votes else _scored(model)
-    one, notes = _named_alike(labels, one, settings)
-    drawn, both, more = _joined(labels, one)
-    crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-    found = suspects(both, (crowds.image, crowds.bbox), votes=votes)
-    result = _result(drawn, found, both, basis, settings)
-    return replace(
-        result,
-        n_predictions=len(model.annotations),
-        sources=(*labels.sources, *model.sources),
-        notes=(*notes, *more, *result.notes),
+    else:
+        votes = bool((_n_people(model) > 1).any())
+        one, basis = _consensus(model) if votes else _scored(model)
+        one, remarks = _named_alike(labels, one, settings)
+        drawn, both, notes = _joined(labels, one)
+        notes = (*remarks, *notes)
+        crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
+        found, sources = suspects(both, crowds, votes=votes), (*labels.sources, *model.sources)
+    kinds, images = _counted(found, drawn)
+    place = np.append(np.asarray(both.annotations.place), -1)
+    return AuditResult(
+        suspects=_table(drawn, found, both, place),
+        rows=place[found.label],
+        kinds=kinds,
+        images=images,
+        labels=drawn,
+        n_predictions=None if model is None else len(model.annotations),
+        basis=basis,
+        settings=settings,
+        sources=sources,
+        notes=(*notes, *labels.headlines, *labels.notes),
     )
 
 
@@ -197,10 +205,12 @@ def _n_people(data: Dataset) -> IndexArray:
     return number
 
 
-def _with_places(data: Dataset, place: IndexArray, score: FloatArray | None = None) -> Dataset:
-    """Return a data set whose annotations have places and scores, which a join keeps."""
-    score = np.zeros(len(place)) if score is None else score
-    return replace(data, annotations=replace(data.annotations, place=place, score=score))
+def _with_places(data: Dataset, score: FloatArray | None = None) -> Dataset:
+    """Return a data set whose annotations have places, their rows by default, and scores."""
+    of, rows = data.annotations, np.arange(len(data.annotations))
+    place = rows if score is None or of.place is None else of.place
+    score = np.zeros(len(rows)) if score is None else score
+    return replace(data, annotations=replace(of, place=place, score=score))
 
 
 def _scored(data: Dataset) -> tuple[Dataset, str]:
@@ -208,18 +218,16 @@ def _scored(data: Dataset) -> tuple[Dataset, str]:
     name = "predictions" if not data.sources else Path(data.sources[0].name).name
     data = as_one(data, name)
     n, score = len(data.annotations), data.annotations.score
-    place = np.arange(n) if data.annotations.place is None else data.annotations.place
     lacking = np.ones(n, np.bool_) if score is None else np.isnan(score)
     if score is None or lacking.all():
-        basis = "predictions without scores, each taken as sure"
-        return _with_places(data, place, np.ones(n)), basis
+        return _with_places(data, np.ones(n)), "predictions without scores, each taken as sure"
     if lacking.any():
         problem = f"{lacking.sum():,} of {count(n, 'prediction')} have no score"
         raise DatasetError([f"{name}: {problem}"], "Give all of them a score from 0 to 1, or none.")
     if not 0 <= score.min() <= score.max() <= 1:
         problem = f"scores are from {score.min():g} to {score.max():g}; expected 0 to 1"
         raise DatasetError([f"{name}: {problem}"], "Convert them: percentages, divided by 100.")
-    return _with_places(data, place, score), "the scores of a model"
+    return _with_places(data, score), "the scores of a model"
 
 
 def _consensus(data: Dataset) -> tuple[Dataset, str]:
@@ -242,9 +250,7 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
         score=np.concatenate([objects.votes, -n_votes]) / objects.asked[rows],
         place=np.full(len(rows), -1),
     )
-    asked = np.ones((len(data.image_names), 1), np.bool_)
-    one = replace(data, annotations=annotations, annotator_names=("consensus",), assigned=asked,
-                  unlisted=None, repeats=None)  # fmt: skip
+    one = as_one(replace(data, annotations=annotations, repeats=None), "consensus")
     return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
 
 
@@ -289,41 +295,32 @@ def _named_alike(
     return model, notes
 
 
-def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, list[str]]:
+def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, tuple[str, ...]]:
     """Return the labels in the images that both have, and both in one data set, with notes.
 
     The places of labels are their rows, those of predictions their positions in the file.
     """
     name = model.annotator_names[0]
-    place = {image: number for number, image in enumerate(labels.image_names)}
-    at = np.array([place.get(image, -1) for image in model.image_names], np.int64)
-    known = np.flatnonzero((at >= 0) & np.append(labels.assigned.any(1), False)[at])
-    known = known[np.argsort(at[known], kind="stable")]
-    if not len(known):
-        found = join_advice([set(labels.image_names), set(model.image_names)])
-        advice = f"Images are joined by file_name: {found or 'check the names.'}"
-        raise DatasetError([f"labels and predictions ({name}) have no image in common"], advice)
-    drawn = of_images(labels, at[known])
-    own, notes = _known_categories(drawn, of_images(model, known), name)
+    nothing = f"labels and predictions ({name}) have no image in common"
+    drawn, own = in_common(labels, model, nothing)
+    own, notes = _known_categories(drawn, own, name)
     check_sizes(drawn, own, name)
-    if n_left := int(labels.assigned.any(1).sum()) - len(known):
+    if n_left := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
         todo = "if nothing was found there: --missing-txt asked"
-        notes.append(f"{count(n_left, 'image')} without predictions left out; {todo}")
-    team = _with_places(drawn, np.arange(len(drawn.annotations)))
-    author = np.zeros(len(drawn.annotations), np.int32)
-    team = replace(team, annotator_names=("labels",), assigned=np.ones((len(known), 1), np.bool_),
-                   annotations=replace(team.annotations, annotator=author))  # fmt: skip
-    return drawn, joined_sides(team, own, name), notes
+        notes = (*notes, f"{count(n_left, 'image')} without predictions left out; {todo}")
+    return drawn, joined_sides(as_one(_with_places(drawn), "labels"), own, name), notes
 
 
-def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Dataset, list[str]]:
+def _known_categories(
+    labels: Dataset, model: Dataset, name: str
+) -> tuple[Dataset, tuple[str, ...]]:
     """Return predictions of the categories that labels have, and notes on the others."""
     of = model.annotations
     known = np.array([each in labels.category_names for each in model.category_names], np.bool_)
     kept = np.flatnonzero(known[of.category])
     unknown = [model.category_names[each] for each in np.unique(of.category[~known[of.category]])]
     if not unknown:
-        return model, []
+        return model, ()
     shown, has = (
         first_few(each, _NAMED, lambda one: repr(one_line(one)))
         for each in (unknown, labels.category_names)
@@ -335,63 +332,45 @@ def _known_categories(labels: Dataset, model: Dataset, name: str) -> tuple[Datas
         raise DatasetError([problem], advice)
     n = count(len(of) - len(kept), "prediction")
     note = f"{n} of categories that the labels do not have left out: {shown}; --map OLD=NEW renames"
-    return replace(model, annotations=of.take(kept)), [note]
+    return replace(model, annotations=of.take(kept)), (note,)
 
 
-def _result(
-    labels: Dataset, found: Suspects, both: Dataset, basis: str, settings: AgreeSettings
-) -> AuditResult:
-    """Return suspects as the tables of a result."""
-    worth = found.score >= WORTH
-    number = [np.bincount(found.kind[rows], minlength=len(KINDS)) for rows in (worth, slice(None))]
-    shares = found.figures[worth & (found.reason == SHARE), 1]
-    expected = np.full(len(KINDS), np.nan)
-    if len(shares):
-        expected[MISSING] = shares.sum()
-    n_images = len(labels.image_names)
+def _counted(found: Suspects, labels: Dataset) -> tuple[Table, Table]:
+    """Return how many suspects there are of each kind, and in each image, the worst first."""
+    worth, n_images = found.score >= WORTH, len(labels.image_names)
+    number = [np.bincount(each, minlength=len(KINDS)) for each in (found.kind[worth], found.kind)]
+    shares, expected = found.other[worth & (found.reason == SHARE)], np.full(len(KINDS), np.nan)
+    expected[MISSING] = shares.sum() if len(shares) else np.nan
     n_worth = np.bincount(found.image[worth], minlength=n_images)
     total = np.bincount(found.image[worth], found.score[worth], n_images)
     images = np.flatnonzero(n_worth)
     images = images[np.lexsort((images, -total[images].round(9)))]
-    place = np.append(np.asarray(both.annotations.place), -1)
-    rows = place[found.label]
-    return AuditResult(
-        suspects=_table(labels, found, both, rows, place[found.prediction]),
-        rows=rows,
-        kinds=Table({
-            "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
-            "n_worth_a_look": number[0], "n": number[1], "expected": expected,
-        }),
-        images=Table({
-            "image": Categorical(images.astype(np.int32), labels.image_names),
-            "n": n_worth[images], "total": total[images],
-        }),
-        labels=labels,
-        n_predictions=None,
-        basis=basis,
-        settings=settings,
-        sources=labels.sources,
-        notes=(*labels.headlines, *labels.notes),
-        reading=labels.reading,
-    )  # fmt: skip
+    return Table({
+        "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
+        "n_worth_a_look": number[0], "n": number[1], "expected": expected,
+    }), Table({
+        "image": Categorical(images.astype(np.int32), labels.image_names),
+        "n": n_worth[images], "total": total[images],
+    })  # fmt: skip
 
 
-def _table(
-    labels: Dataset, found: Suspects, both: Dataset, rows: IndexArray, place: IndexArray
-) -> Table:
+def _table(labels: Dataset, found: Suspects, both: Dataset, place: IndexArray) -> Table:
     """Return the table of suspects."""
-    has_label, of = rows >= 0, np.append(both.annotations.category, -1)
-    ids = np.where(has_label, np.cumsum(has_label) - 1, -1)
-    names_category = np.isin(found.kind, [KINDS.index(each) for each in _WITH_CATEGORY])
-    suggested = np.where(names_category, of[found.prediction], -1)
-    x, y, width, height = found.bbox.T
+    has_label, of = found.label >= 0, np.append(both.annotations.category, -1)
+    ids = np.where(has_label, np.cumsum(has_label) - 1, -1).astype(np.int32)
+    shown = labels.annotations.shown_ids(place[found.label[has_label]])
+    # Numbers need no quotes, and are written faster as they are.
+    are_plain = "".join(shown).isdecimal()
+    has_category = np.isin(found.kind, (MISSING, CLASS, PLACE))
+    suggested = np.where(has_category, of[found.prediction], -1)
     columns: dict[str, Column] = {
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found.kind.astype(np.int32), KINDS),
         "image": Categorical(found.image.astype(np.int32), labels.image_names),
-        "label": _label_column(labels.annotations.shown_ids(rows[has_label]), ids),
-        "prediction": np.ma.masked_less(place, 0),
-        "x": x, "y": y, "width": width, "height": height,
+        "label": np.array([*shown, ""], object)[ids] if are_plain
+                 else Categorical(ids, tuple(shown)),
+        "prediction": np.ma.masked_less(place[found.prediction], 0),
+        **dict(zip(("x", "y", "width", "height"), found.bbox.T, strict=True)),
         "category": Categorical(of[found.label].astype(np.int32), both.category_names),
         "suggested": Categorical(suggested.astype(np.int32), both.category_names),
         "score": found.score.round(6),
@@ -400,16 +379,10 @@ def _table(
     return Table(columns, {"score": ".2f"})
 
 
-def _label_column(shown: list[str], ids: IndexArray) -> Column:
-    """Return the ids of labels; numbers need no quotes, and are written faster as they are."""
-    if "".join(shown).isdecimal():
-        return np.array([*shown, ""], object)[ids]
-    return Categorical(ids.astype(np.int32), tuple(shown))
-
-
 def _reasons(found: Suspects) -> Categorical:
     """Return the reasons in words; those with equal figures are put into words once."""
-    one, other = (np.nan_to_num(found.figures * 1000).round().clip(0, _MOST - 1).astype(np.int64)).T
+    one, other = (np.nan_to_num(each * 1000).round().clip(0, _MOST - 1).astype(np.int64)
+                  for each in (found.one, found.other))  # fmt: skip
     keys, code = np.unique((found.reason * _MOST + one) * _MOST + other, return_inverse=True)
     (reason, one), other = np.divmod(keys // _MOST, _MOST), keys % _MOST
     shown = zip(reason.tolist(), (one / 1000).tolist(), (other / 1000).tolist(), strict=True)

@@ -83,25 +83,16 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         name = reference
         team, own = apart(data, name)
         notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
-    # The images of the reference that annotators were asked about, with all annotations.
-    place = {image: number for number, image in enumerate(team.image_names)}
-    in_team = np.array([place.get(image, -1) for image in own.image_names], np.int64)
-    known = np.flatnonzero(in_team >= 0)
-    known = known[team.assigned[in_team[known]].any(1)]
-    known = known[np.argsort(in_team[known], kind="stable")]
-    if not len(known):
-        found = join_advice([set(team.image_names), set(own.image_names)])
-        n = len(own.image_names)
-        asked = f"no annotator was asked about any of its {n:,} images" if n else "has no images"
-        advice = f": {found}" if found else "; check the names."
-        raise DatasetError([f"{name}: {asked}"], f"Images are joined by file_name{advice}")
-    drawn, expected = of_images(team, in_team[known]), of_images(own, known)
+    n = len(own.image_names)
+    asked = f"no annotator was asked about any of its {n:,} images" if n else "has no images"
+    drawn, expected = in_common(team, own, f"{name}: {asked}")
     check_sizes(drawn, expected, name)
     both = joined_sides(drawn, expected, name)
     if expected.annotations.iscrowd.all():
         notes.append(
             f"the reference {one_line(name)} has no annotation in "
-            f"{count(len(known), 'image')}: all that annotators drew there counts as extra"
+            f"{count(len(drawn.image_names), 'image')}: all that annotators drew there counts as "
+            "extra"
         )
     used = _used_categories(own)
     lacking = [one_line(each) for each in used if each not in team.category_names]
@@ -191,6 +182,22 @@ def of_images(data: Dataset, images: IndexArray) -> Dataset:
         unlisted=None,
         repeats=None,
     )
+
+
+def in_common(team: Dataset, own: Dataset, nothing: str) -> tuple[Dataset, Dataset]:
+    """Return two data sets in the images of the second that the first was asked about, by name.
+
+    Raises DatasetError with `nothing` if there is no such image.
+    """
+    place = {image: number for number, image in enumerate(team.image_names)}
+    at = np.array([place.get(image, -1) for image in own.image_names], np.int64)
+    known = np.flatnonzero((at >= 0) & np.append(team.assigned.any(1), False)[at])
+    known = known[np.argsort(at[known], kind="stable")]
+    if not len(known):
+        found = join_advice([set(team.image_names), set(own.image_names)])
+        advice = f": {found}" if found else "; check the names."
+        raise DatasetError([nothing], f"Images are joined by file_name{advice}")
+    return of_images(team, at[known]), of_images(own, known)
 
 
 def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:

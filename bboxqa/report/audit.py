@@ -90,6 +90,6 @@ def write_audit(
 
     Raises OutputError if this would replace one of the files `kept`.
     """
-    found = manifest(result.settings, result.sources, result.reading)
+    found = manifest(result.settings, result.sources, result.labels.reading)
     documents = {"summary": summary(result), "manifest": found}
     return write_tables(folder, documents, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)

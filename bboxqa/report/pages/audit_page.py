@@ -32,7 +32,7 @@ def audit_page(
 ) -> str:
     """Return the page of an audit; of a `linked` one, style and script are files beside it."""
     worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
-    found = manifest(result.settings, result.sources, result.reading)
+    found = manifest(result.settings, result.sources, result.labels.reading)
     rows = [[kind, MEANINGS[kind], *figures] for kind, *figures in result.kinds.rows()]
     return render(
         "audit",
