@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -207,9 +207,6 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-# Each format looks at each file, and opening a small one takes as long as parsing it.
-_KEPT, _KEPT_EACH = 64 << 20, 1 << 16
-"""The most bytes of small files that are kept once read, together and of each."""
 _UNIX = 3
 _ZIP_END = struct.Struct("<4s4H2LH")
 
@@ -249,7 +246,6 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
     Raises DatasetError for an encrypted file, and for one with more content than annotations can
     have, such as a zip bomb.
     """
-    left = _KEPT
     for each in archive.infolist():
         if each.filename and each.is_dir():
             continue
@@ -262,12 +258,4 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
         if each.flag_bits & 1 and not is_picture(each.filename):
             raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
         is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)
-        small = each.file_size <= min(left, _KEPT_EACH) and not is_picture(each.filename)
-        left -= each.file_size * small
-        opened = _kept(archive, each) if small else partial(archive.open, each)
-        yield _Entry(each.filename, each.file_size, opened, is_link)
-
-
-def _kept(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
-    content = cache(partial(archive.read, info))
-    return lambda: io.BytesIO(content())
+        yield _Entry(each.filename, each.file_size, partial(archive.open, each), is_link)

@@ -35,7 +35,6 @@ _BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"
 _NO_COCO = rb'(?!.*"images"\s*:)'
 _ITEM = rb"(?:\[\s*)?\{"
 _FLOAT = rb" -?\d+(?:\.\d+)?"
-_IN_TOOL = "Export COCO JSON, or a table of boxes, from {}."
 _BY_JQ = "Convert it: jq '{}' FILE > OUT.json"
 _DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
@@ -48,6 +47,12 @@ class _Signature(NamedTuple):
     pattern: bytes
     what: str
     advice: str
+
+
+def _tool(kind: str, pattern: bytes, advice: str = "") -> tuple[str, str, bytes, str, str]:
+    """Return the signature of JSON of a tool that exports tables or COCO if there is no advice."""
+    advice = advice or f"Export COCO JSON, or a table of boxes, from {kind}."
+    return kind, _JSON, pattern, f"JSON of {kind}", advice
 
 
 # Of each group, the first pattern that matches counts.
@@ -169,40 +174,29 @@ _SIGNATURES = tuple(
          rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
          rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
          "JSON of V7 Darwin", _MEASURED),
-        ("Hasty", _JSON, rb'\{.*"export_format_version"\s*:', "JSON of Hasty",
-         _IN_TOOL.format("Hasty")),
-        ("Cityscapes", _JSON, rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
-         "JSON of Cityscapes", _DATUMARO.format("cityscapes")),
-        ("Mapillary", _JSON, rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',
-         "JSON of Mapillary Vistas", _DATUMARO.format("mapillary_vistas")),
-        ("ADE20K", _JSON, rb'\{\s*"annotation"\s*:\s*\{.*"imsize"\s*:',
-         "JSON of ADE20K", _DATUMARO.format("ade20k2020")),
-        ("MPII", _JSON, rb'\[\s*\{.*"joint_self"\s*:', "JSON of MPII",
-         _DATUMARO.format("mpii_json")),
-        ("BDD100K", _JSON, _ITEM + rb'(?=.*"category"\s*:).*"\w+2d"\s*:',
-         "JSON of BDD100K",
-         "Convert it by its own program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
-        ("SA-1B", _JSON,
-         rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"predicted_iou"\s*:',
-         "JSON of SA-1B",
-         _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
-                       "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
-                       '[{id: 1, name: "object"}]}')),
-        ("Dataloop", _JSON,
-         rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"itemId"\s*:',
-         "JSON of Dataloop",
-         'In Python: dtlpy.Converter().convert_dataset(DATASET, to_format="coco", local_path=OUT)'),
-        ("SuperAnnotate", _JSON,
-         rb'\{(?=.*"metadata"\s*:)(?=.*"instances"\s*:\s*\[).*"\w+Id"\s*:',
-         "JSON of SuperAnnotate", _IN_TOOL.format("SuperAnnotate")),
-        ("Encord", _JSON, _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:',
-         "JSON of Encord", _IN_TOOL.format("Encord")),
-        ("Scale", _JSON, _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:',
-         "JSON of Scale", _IN_TOOL.format("Scale, or a script of it")),
-        ("Kili", _JSON, _ITEM + rb'.*"jsonResponse"\s*:', "JSON of Kili", _IN_TOOL.format("Kili")),
-        ("VoTT", _JSON,
-         rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:).*|.*"securityToken"\s*:.*"videoSettings"\s*:)',
-         "JSON of VoTT", "In VoTT, export Pascal VOC, or CSV."),
+        _tool("Hasty", rb'\{.*"export_format_version"\s*:'),
+        _tool("Cityscapes", rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
+              _DATUMARO.format("cityscapes")),
+        _tool("Mapillary Vistas", rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',
+              _DATUMARO.format("mapillary_vistas")),
+        _tool("ADE20K", rb'\{\s*"annotation"\s*:\s*\{.*"imsize"\s*:',
+              _DATUMARO.format("ade20k2020")),
+        _tool("MPII", rb'\[\s*\{.*"joint_self"\s*:', _DATUMARO.format("mpii_json")),
+        _tool("BDD100K", _ITEM + rb'(?=.*"category"\s*:).*"\w+2d"\s*:', "Convert it by its own "
+              "program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
+        _tool("SA-1B", rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"predicted_iou"\s*:',
+              _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
+                            "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
+                            '[{id: 1, name: "object"}]}')),
+        _tool("Dataloop", rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"itemId"\s*:',
+              "In Python: dtlpy.Converter().convert_dataset(DATASET, "
+              'to_format="coco", local_path=OUT)'),
+        _tool("SuperAnnotate", rb'\{(?=.*"metadata"\s*:)(?=.*"instances"\s*:\s*\[).*"\w+Id"\s*:'),
+        _tool("Encord", _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:'),
+        _tool("Scale", _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:'),
+        _tool("Kili", _ITEM + rb'.*"jsonResponse"\s*:'),
+        _tool("VoTT", rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:)'
+              rb'|(?=.*"securityToken"\s*:).*"videoSettings"\s*:)', "Export Pascal VOC, or CSV."),
         ("Lightly", _JSON, rb'\{\s*"file_name"\s*:.*"predictions"\s*:\s*\[',
          "predictions of Lightly",
          "Name the COCO JSON that they were made from, or write them as COCO results."),

@@ -260,19 +260,6 @@ def test_links_in_a_zip_are_named_as_in_a_tar(tmp_path):
         members_of(path)
 
 
-def test_a_zip_unpacks_small_files_once_within_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "_KEPT", 5)
-    reads, read = [], zipfile.ZipFile.read
-    monkeypatch.setattr(
-        zipfile.ZipFile, "read", lambda self, info: reads.append(info.filename) or read(self, info)
-    )
-    contents = {"a.json": "{}", "b.json": "[7]", "c.json": "[8]"}
-    members = members_of(zipped(tmp_path / "a.zip", contents))
-    for _ in range(2):
-        assert [each.read().decode() for each in members] == [*contents.values()]
-    assert reads == ["a.json", "b.json"]
-
-
 @pytest.mark.parametrize("opened", ["[", '{"a":', '["]",'])
 def test_deep_json_is_refused_whatever_calls_the_decoder(tmp_path, opened):
     closed = "}" if ":" in opened else "]"

@@ -72,10 +72,8 @@ def _of_tiff(data: bytes, pictures: Allowance) -> tuple[Values, None]:
     with opened_raster(io.BytesIO(data), "GTiff") as raster:
         if raster is None:
             raise MaskProblemError("cannot be decoded: no TIFF that rasterio reads")
-        pages = len(raster.subdatasets)
-        if raster.count != 1 or pages:
-            some = f"{pages} pages" if pages else f"{raster.count} bands"
-            raise MaskProblemError(f"has {some}; expected a file for each")
+        if raster.count != 1 or raster.subdatasets:
+            raise MaskProblemError("has several bands or pages; expected a file for each")
         kind = np.dtype(raster.dtypes[0])
         if kind.kind not in "ui" or (problem := block_problem(raster)):
             problem = f"of type {kind}" if kind.kind not in "ui" else problem

@@ -68,7 +68,8 @@ def translate(path: Path, into: Collector) -> None:
     images = FileImages(path, into, labels, others, ())
     _share_pictures(images)
     if len(images.files) < len(labels):
-        twice = next(each for each in labels if each not in images.files.values())
+        used = {*images.files.values()}
+        twice = next(each for each in labels if each not in used)
         problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
         raise DatasetError([problem], "Name the folder of one kind of masks.")
     records = _MaskRecords(into, mode, _names_in(path, source.members))

@@ -53,7 +53,8 @@ class Parts:
         for image in sorted(content.images, key=image_name):
             groups.setdefault(self._group_of(image, content), []).append(image["id"])
         rng = np.random.default_rng(self.seed)
-        drawn = [[*groups.values()][place] for place in rng.permutation(len(groups))]
+        whole = [*groups.values()]
+        drawn = [whole[place] for place in rng.permutation(len(whole))]
         wanted = {name: share * len(content.images) for name, share in self.shares}
         found: dict[int, str] = {}
         for group in sorted(drawn, key=len, reverse=True):
