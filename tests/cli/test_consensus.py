@@ -104,17 +104,6 @@ def test_each_annotation_is_a_member_or_dropped_and_shuffling_changes_no_byte(se
     assert again.dropped.records() == first.dropped.records()
 
 
-def test_a_shuffled_file_gives_the_same_bytes(tmp_path):
-    content = json.loads(SIMULATED.read_text())
-    written(tmp_path, content)
-    outputs = [tmp_path / "merged.json", tmp_path / "dropped.csv"]
-    first = [each.read_bytes() for each in outputs]
-    for each in ("images", "categories", "annotations"):
-        random.Random(3).shuffle(content[each])
-    written(tmp_path, content, "--force")
-    assert [each.read_bytes() for each in outputs] == first
-
-
 def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
     boxes = {"ann": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]))

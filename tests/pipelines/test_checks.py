@@ -195,17 +195,12 @@ def test_an_object_in_place_of_an_annotator_stops_and_its_key_can_be_named(tmp_p
 
 
 def test_annotations_to_ignore_are_crowds(tmp_path):
-    box = {"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30]}
     drawn = [
-        {**box, "id": number, "annotator": name, "bbox": [10 + 40 * place, 10, 20, 30], **more}
-        for number, (name, place, more) in enumerate(
-            [("a", 0, {}), ("b", 0, {}), ("b", 1, {"ignore": 1}), ("a", 2, {"ignore": 0})], 1
-        )
-    ]
-    images = [{"id": 1, "file_name": "1.png", "width": 200, "height": 80}]
-    document = {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": drawn}
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps(document))
+        annotation(1, annotator="a"), annotation(2, annotator="b"),
+        annotation(3, bbox=[50, 10, 20, 30], annotator="b", ignore=1),
+        annotation(4, bbox=[50, 50, 20, 30], annotator="a", ignore=0),
+    ]  # fmt: skip
+    path = write(tmp_path / "export.json", coco(drawn))
     data = bboxqa.read_coco(path)
     assert data.annotations.iscrowd.tolist() == [number == 3 for number in data.annotations.id]
     result = bboxqa.agree(data, bootstrap=0)

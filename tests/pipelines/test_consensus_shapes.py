@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask
 from support.cli import run
+from support.datasets import annotation, document
 
 import bboxqa
 from bboxqa.model.shapes.masks import decode_counts, spans_of_runs
@@ -142,7 +143,7 @@ def voted(annotations):
 
 
 @pytest.mark.skipif(not LVIS.exists(), reason="the data is not here")
-def test_pixel_votes_of_two_annotators_are_those_of_crowd_kit():
+def test_pixel_votes_of_two_annotators_are_those_of_their_definition():
     content = json.loads(LVIS.read_text())
     sizes = {each["id"]: (each["height"], each["width"]) for each in content["images"]}
     rles = {}
@@ -158,17 +159,6 @@ def test_pixel_votes_of_two_annotators_are_those_of_crowd_kit():
     for each in several:
         expected = voted([rles[member] for member in each["members"]])
         assert (decoded(each["segmentation"]) == expected).all()
-    pandas = pytest.importorskip("pandas")
-    crowdkit = pytest.importorskip("crowdkit.aggregation")
-    rows = [
-        (each["id"], who, decoded(rles[member]).astype(bool))
-        for each in several
-        for who, member in zip(each["drawn_by"], each["members"], strict=True)
-    ]
-    frame = pandas.DataFrame(rows, columns=["task", "worker", "segmentation"])
-    expected = crowdkit.SegmentationMajorityVote().fit_predict(frame)
-    for each in several:
-        assert (decoded(each["segmentation"]) == expected[each["id"]]).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -235,18 +225,8 @@ def test_key_points_are_medians_and_a_mirrored_pose_is_turned_back():
 
 
 def test_outlines_reach_other_formats_and_masks_need_lossy_where_there_are_none(tmp_path):
-    drawn = [outlined(who, 5, 5, 10, 10) for who in "abc"]
-    for each in drawn:
-        each["segmentation"] = [[5, 5, 15, 5, 15, 15, 10, 18, 5, 15]]
-        each["bbox"] = [5, 5, 10, 13]
-    content = {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": SIZE, "height": SIZE}],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": n, "image_id": 1, "category_id": 1} | each for n, each in enumerate(drawn)
-        ],
-    }
-    (tmp_path / "in.json").write_text(json.dumps(content))
+    drawn = [annotation(n, **outlined(who, 5, 5, 10, 10)) for n, who in enumerate("abc")]
+    (tmp_path / "in.json").write_text(json.dumps(document(drawn)))
     found = run("consensus", "in.json", "-o", "labels", "--to", "yolo-segment", cwd=tmp_path)
     assert found.returncode == 0
     found = run("consensus", "in.json", "-o", "boxes", "--to", "yolo", "--force", cwd=tmp_path)

@@ -107,13 +107,7 @@ def _objects_of(member: Member, into: Collector) -> Iterator[tuple[Where, _Objec
 
 
 def _path_of(address: str) -> str:
-    """Return the path in an address, by which an image is named.
-
-    Examples
-    --------
-    >>> _path_of("s3://bucket/day/a.jpg"), _path_of("a b.jpg")
-    ('day/a.jpg', 'a b.jpg')
-    """
+    """Return the path in an address, such as s3://bucket/day/a.jpg, which names an image."""
     return urlsplit(address).path.lstrip("/") if "://" in address else address
 
 

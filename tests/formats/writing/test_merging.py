@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.cli import run
+from support.datasets import annotation, document, image, write
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -12,19 +13,10 @@ from bboxqa.core.errors import DatasetError
 def coco(path, categories, images, annotator=None, first=1):
     """Write a data set with one annotation of the first category in each image."""
     who = {"annotator": annotator} if annotator else {}
-    content = {
-        "images": [
-            {"id": n, "file_name": name, "width": 64, "height": 48}
-            for n, name in enumerate(images, first)
-        ],
-        "categories": [{"id": n, "name": name} for n, name in categories.items()],
-        "annotations": [
-            {"id": n, "image_id": n, "category_id": min(categories), "bbox": [n, 2, 9, 8], **who}
-            for n in range(first, first + len(images))
-        ],
-    }
-    path.write_text(json.dumps(content))
-    return path
+    named = dict(enumerate(images, first))
+    drawn = [annotation(n, n, min(categories), [n, 2, 9, 8], **who) for n in named]
+    listed = [{"id": n, "name": name} for n, name in categories.items()]
+    return write(path, document(drawn, [image(*each) for each in named.items()], listed))
 
 
 def merged(tmp_path, *files, **more):
@@ -44,13 +36,10 @@ def test_equal_names_are_one_category_and_ids_that_differ_are_told(tmp_path):
     ann = coco(tmp_path / "ann.json", {1: "cat", 2: "dog"}, ["a.jpg"], "ann")
     bob = coco(tmp_path / "bob.json", {1: "dog", 2: "cat"}, ["a.jpg"], "bob")
     notes, drawn, names = merged(tmp_path, ann, bob)
-    assert notes == [
-        "new ids, since those of the files clash or differ: 1 annotation",
-        (
-            "ids of categories differ: 'cat' is 2 in bob.json and 1 in the output, "
-            "'dog' is 1 in bob.json and 2 in the output"
-        ),
-    ]
+    new, moved = notes
+    assert new == "new ids, since those of the files clash or differ: 1 annotation"
+    assert moved == ("ids of categories differ: 'cat' is 2 in bob.json and 1 in the output, "
+                     "'dog' is 1 in bob.json and 2 in the output")  # fmt: skip
     assert drawn == [("a.jpg", "cat", "ann"), ("a.jpg", "dog", "bob")]
     assert names == {1: "cat", 2: "dog"}
 

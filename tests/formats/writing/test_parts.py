@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cli import run
+from support.datasets import annotation, document, image
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -19,18 +20,14 @@ HALVES = (("train", 0.5), ("val", 0.5))
 
 def coco(n_images, per_video=1):
     """Return a data set of two people, with videos of some images."""
-    images = [
-        {"id": n, "file_name": f"v{n // per_video}/{n}.jpg", "width": 64, "height": 48,
-         "video_id": n // per_video}
-        for n in range(1, n_images + 1)
-    ]  # fmt: skip
-    annotations = [
-        {"id": 2 * n + k, "image_id": n, "category_id": 1, "bbox": [n, k, 9, 8], "annotator": who}
-        for n in range(1, n_images + 1)
+    videos = {n: n // per_video for n in range(1, n_images + 1)}
+    images = [image(n, f"v{video}/{n}.jpg", video_id=video) for n, video in videos.items()]
+    drawn = [
+        annotation(2 * n + k, n, bbox=[n, k, 9, 8], annotator=who)
+        for n in videos
         for k, who in enumerate(("ann", "bob"))
     ]
-    names = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    return {"images": images, "annotations": annotations, "categories": names}
+    return document(drawn, images, [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=40), st.integers(0, 5))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask
 from support.converted import written
+from support.datasets import annotation, document, image
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -23,12 +24,10 @@ def of(*outlines):
     """Return COCO of outlines of one image, each with its bounds as box."""
     annotations = []
     for number, outline in enumerate(outlines, 1):
-        record = {"id": number, "image_id": 1, "category_id": 1, "segmentation": outline}
-        bounds = bounds_of(record)
-        sides = [bounds[2] - bounds[0], bounds[3] - bounds[1]]
-        annotations.append(record | {"bbox": [*bounds[:2], *sides]})
-    images = [{"id": 1, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}]
-    return {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": annotations}
+        left, top, right, bottom = bounds_of({"segmentation": outline})
+        box = [left, top, right - left, bottom - top]
+        annotations.append(annotation(number, bbox=box, segmentation=outline))
+    return document(annotations, [image(1, width=WIDTH, height=HEIGHT)])
 
 
 def rle_of(pixels):
@@ -37,12 +36,12 @@ def rle_of(pixels):
     return {"size": list(pixels.shape), "counts": counts}
 
 
-def back(tmp_path, document, to):
+def back(tmp_path, content, to):
     """Return the conversion, and the annotations as COCO has them after it."""
     end = {"label-studio": ".json"}.get(to, "")
     out = tmp_path / f"out{end}"
-    found = bboxqa.convert(written(tmp_path / "source.json", document), out, to=to)
-    sizes = written(tmp_path / "sizes.json", document)
+    found = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to)
+    sizes = written(tmp_path / "sizes.json", content)
     with bboxqa.reading(image_size=sizes):
         bboxqa.convert(out, tmp_path / "back.json", to="coco")
     return found, json.loads((tmp_path / "back.json").read_bytes())["annotations"]

@@ -1,6 +1,7 @@
 """K: keypoints."""
 
 import pytest
+from support.datasets import annotation, document
 from support.validation import codes, findings
 
 from bboxqa import validate
@@ -116,12 +117,9 @@ def test_skeletons_without_wrong_numbers(skeleton):
 
 @pytest.mark.parametrize("categories", [None, [], [{"id": 1, "name": "c", "keypoints": ["a"]}]])
 def test_points_of_an_unknown_category_are_those_of_no_category(categories):
-    annotation = {"id": 1, "image_id": 1, "category_id": 7, "bbox": [1, 2, 30, 20]}
     points = {"keypoints": [16, 15, 9, 20, 20, 1], "num_keypoints": 2}
-    document = {
-        "images": [{"id": 1, "width": 200, "height": 150, "file_name": "a.jpg"}],
-        "annotations": [annotation | points],
-        **({} if categories is None else {"categories": categories}),
-    }
-    (found,) = (each for each in validate(document).findings if each.code == "K002")
+    content = document([annotation(1, category_id=7, **points)], categories=categories or [])
+    if categories is None:
+        del content["categories"]
+    (found,) = (each for each in validate(content).findings if each.code == "K002")
     assert found.message.startswith("visibility of keypoint 1 is 9")
