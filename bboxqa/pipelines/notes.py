@@ -115,18 +115,14 @@ def all_asked_notes(data: Dataset, part: ThresholdResult) -> Iterator[str]:
         if not isnan(value)
     ]
     if figures:
+        names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data))]
+        number = Counter(map(str.casefold, names))
+        unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
+        hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "
+        hint += f"{joined([*map(one_line, unlike[:2])])}: rename those of one image"
         yield (
-            f"{int(partly_annotated(data).sum()):,} of {count(len(data.image_names), 'image')} "
+            f"{len(names):,} of {count(len(data.image_names), 'image')} "
             "annotated by some annotators only, without a list of who was asked: the others count "
             f"as not asked. If all were asked, {' and '.join(figures)}: --asked all"
-            f"{_unlike_cases(data)}"
+            f"{hint if unlike else ''}"
         )
-
-
-def _unlike_cases(data: Dataset) -> str:
-    """Return a sentence on images whose names differ only by case; "" if there are none."""
-    names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data)).tolist()]
-    number = Counter(map(str.casefold, names))
-    unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
-    shown = f"{count(len(unlike), 'name')} differ only by upper and lower case, such as "
-    return f". {shown}{joined([*map(one_line, unlike[:2])])}: rename the files" if unlike else ""

@@ -33,11 +33,11 @@ _IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
 _OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
 _MOST_VALUES = 8
-_TWO_VALUES = (
-    'If edges are smooth, make two values, in a copy of the folder: python -c "import glob; from '
-    "PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) for f "
-    "in glob.glob('*.png')]\""
-)
+_TWO_VALUES = """\
+If edges are smooth, make two values, in a copy of the folder: python -c "import glob; \
+from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
+for f in glob.glob('*.png')]\""""
+_EACH = "If each is an object: --mask instances; if each is a class: --mask classes"
 _ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
 _NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
@@ -51,16 +51,15 @@ def translate(path: Path, into: Collector) -> None:
     source = into.wanted.files_of(path)
     mode = (into.wanted.choices.mask or "").partition(":")[0]
     masks, others = _masks_in(path, source.members)
-    objects, classes = (
-        [each for each in masks if kind in each.folder.lower()] for kind in (_OBJECTS, _CLASSES)
-    )
+    objects = [each for each in masks if _OBJECTS in each.folder.lower()]
+    classes = [each for each in masks if _CLASSES in each.folder.lower()]
     class_of = {_image_of(each, ""): each for each in classes}
     if mode != "classes" and objects and {_image_of(each, "") for each in objects} <= {*class_of}:
         mode = "voc"
     own = {"classes": classes, "instances": objects, "voc": objects}.get(mode) or masks
     if apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
-        some = count(apart, "picture")
-        into.notes.append(f"{some} outside of {one_line(own[0].folder)} left out")
+        some = f"{count(apart, 'picture')} outside of {one_line(own[0].folder)}"
+        into.notes.append(f"{some} left out")
     of_image: dict[str, list[Member]] = {}
     for each in own:
         of_image.setdefault(_image_of(each, mode), []).append(each)
@@ -191,8 +190,9 @@ class _MaskRecords:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
             key = runs.piece + 1 if self._mode == "classes" else runs.value
             for each in classes:
-                of_class = values_in(each, self._pictures, in_colours=colours)
-                runs = _with_classes(runs, values, of_class)
+                runs = _with_classes(
+                    runs, values, values_in(each, self._pictures, in_colours=colours)
+                )
             self._objects.take(len(np.unique(key)), len(data))
         except MaskProblemError as error:
             into.refuse(name, error, where)
@@ -210,7 +210,8 @@ class _MaskRecords:
         n_bytes = len(data)
         for rows, spans in runs.groups(key):
             mask = RowMask(spans, width, height, n_characters=n_bytes)
-            self._add(image["id"], runs, rows, (mask, int(key[rows[0]])), name)
+            where = Where(name, "" if is_one else f"/{key[rows[0]]}")
+            self._add(image["id"], runs, rows, mask, where)
             n_bytes = 0
 
     def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
@@ -225,32 +226,22 @@ class _MaskRecords:
 
     def refuse_values(self) -> None:
         """Refuse folders of files of one object that have several values, the most usual first."""
-        for seen in self._seen.values():
+        for seen in (each for each in self._seen.values() if len(each) > 1):
             values = sorted(seen, key=lambda value: (-len(seen[value]), value))
-            if len(values) < 2:
-                continue
             files = [f"{value} ({count(len(seen[value]), 'file')})" for value in values]
             shown = f"its folder has the values {first_few(files, _SHOWN)}, besides 0"
-            advice = f"If one is that of objects: --mask {self._mode}:{values[0]}"
             is_smooth = len(values) > _MOST_VALUES and 127 < max(values) < 256
-            others = "If each is an object: --mask instances; if each is a class: --mask classes"
-            raise DatasetError(
-                [f"{seen[values[-1]][0]}: {shown}; expected one"],
-                f"{_TWO_VALUES if is_smooth else advice}\n{others}",
-            )
+            one = f"If one is that of objects: --mask {self._mode}:{values[0]}"
+            advice = f"{_TWO_VALUES if is_smooth else one}\n{_EACH}"
+            raise DatasetError([f"{seen[values[-1]][0]}: {shown}; expected one"], advice)
 
-    def _add(
-        self, image: int, runs: Runs, rows: IndexArray, found: tuple[RowMask, int], name: str
-    ) -> None:
-        """Add an object, given by its runs, its mask and its number in the file."""
-        into, (mask, number) = self._into, found
-        value, is_class = int(runs.value[rows[0]]), self._mode == "classes"
-        own = "" if self._mode in ("binary", "objects") else f"/{number}"
-        where = Where(name, own)
+    def _add(self, image: int, runs: Runs, rows: IndexArray, mask: RowMask, where: Where) -> None:
+        """Add an object, given by its runs, its mask and its place."""
+        into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
         try:
             shape = self._masks.record(mask, (mask.width, mask.height))
         except MaskProblemError as error:
-            into.refuse(name + own, error, where)
+            into.refuse(f"{where.member}{where.at}", error, where)
             return
         names = self._names
         category = into.category(names.name(value) if self._is_named else CATEGORY, where)
