@@ -28,7 +28,9 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.annotations import Dataset
+    from bboxqa.model.choices import Choices
     from bboxqa.model.diagnosis import Diagnosis, Story
+    from bboxqa.model.settings import AgreeSettings
     from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.report.pages.page_file import PageTarget
 
@@ -255,8 +257,6 @@ def how_to_accept(
 ) -> str:
     """Return what to type when the objects that were sent back are done."""
     from bboxqa.formats.registry import format_of
-    from bboxqa.model.choices import as_options
-    from bboxqa.report.pages.reproduce import option_words
 
     (paths, named), first, original, more = given, "", "ORIGINAL", ""
     if key is not None:
@@ -269,12 +269,33 @@ def how_to_accept(
         original = "original.json"
         # Files that name nobody are those of their annotators here, as they were measured.
         files = "" if named or "per annotator" not in result.attribution else " --attribution files"
-        options = as_options(result.reading).items()
-        said = shlex.join(word for option in options for word in option_words(*option))
+        said = reading_words(result.reading)
         words = shlex.join(map(str, measured))
         first = f"bboxqa convert {words} {original} --to coco{files}{said and ' '}{said}; "
     place = shlex.quote(str(folder))
     return f"when they are done: {first}bboxqa accept {original} {place} -o NEW.json{more}"
+
+
+def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -> str:
+    """Return the options with which files were read."""
+    from bboxqa.model.choices import as_options
+    from bboxqa.model.settings import AgreeSettings
+    from bboxqa.report.pages.reproduce import option_words
+
+    usual = AgreeSettings()
+    names = (
+        "annotator_key",
+        "attribution",
+        "join",
+        "category_map",
+        "asked",
+        "filter",
+        "similarity",
+    )
+    own = ((name, getattr(settings or usual, name)) for name in names)
+    changed = {name: value for name, value in own if value != getattr(usual, name)}
+    options = {**as_options(reading), **changed}.items()
+    return shlex.join(word for option in options for word in option_words(*option))
 
 
 def _hides(report: Path, out: Path, *, split: bool) -> bool:

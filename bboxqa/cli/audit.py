@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree import check_sending, how_to_accept, page_target
+from bboxqa.cli.agree import check_sending, how_to_accept, page_target, reading_words
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
@@ -122,7 +122,11 @@ def audit(
         notes += send(*review_of(result), settings, result.labels.reading, send_back, str(to))
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
-    shown = {} if output_format == "json" else {"next_step": _next_step(paths, predictions, out)}
+    shown = (
+        {}
+        if output_format == "json"
+        else {"next_step": _next_step(result, paths, predictions, out)}
+    )
     show(AUDIT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
     return 0
@@ -135,12 +139,15 @@ def _write_page(result: "AuditResult", page: "PageTarget", progress: Any) -> tup
     return write_audit_page(result, page, shlex.join(["bboxqa", *sys.argv[1:]]), progress)
 
 
-def _next_step(paths: tuple[Path, ...], predictions: Path | None, out: Path | None) -> str:
+def _next_step(
+    result: "AuditResult", paths: tuple[Path, ...], predictions: Path | None, out: Path | None
+) -> str:
     """Return what to type next."""
+    said = reading_words(result.labels.reading, result.settings)
     model = str(predictions or "RESULTS")
     typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", model])
     more = " --send-back review/ --to cvat" if out else " --out audit/"
-    return typed + (more if predictions else "")
+    return typed + (said and f" {said}") + (more if predictions else "")
 
 
 def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli import options as shared
+from bboxqa.cli.agree import reading_words
 from bboxqa.cli.failures import refuse_inputs
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def consensus(
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.sources import paths_in
+    from bboxqa.model.consensus import LINK
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
     from bboxqa.pipelines.consensus.page import write_consensus_page
     from bboxqa.pipelines.consensus.written import check_targets, send_objects, write_consensus
@@ -116,7 +118,10 @@ def consensus(
             notes += send_objects(result, known, send_back, str(to))
             written.append(send_back)
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
-        next_step = _next(result, files, target, send_back)
+        read = f"{files} {reading_words(result.data.reading, settings)}".strip()
+        own = "" if quorum is None else f" --quorum {quorum:g}"
+        own += "" if iou == LINK else f" --iou {iou:g}"
+        next_step = _next(result, (read, own), target, send_back)
         if page is not None:
             notes += write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -126,13 +131,19 @@ def consensus(
     return 0
 
 
-def _next(result: "ConsensusResult", files: str, target: "Target", sent: Path | None) -> str:
-    """Return what to type next: send objects back, accept them, or score the annotators."""
+def _next(
+    result: "ConsensusResult", typed: tuple[str, str], target: "Target", sent: Path | None
+) -> str:
+    """Return what to type next: send objects back, accept them, or score the annotators.
+
+    `typed` are the files with the options of reading, and the options of the consensus.
+    """
+    read, own = typed
     out = shlex.quote(str(target.path))
     if target.to != "coco":
         return f"bboxqa validate {out}"
     if sent is not None:
         return f"bboxqa accept {out} {shlex.quote(str(sent))} -o NEW.json, when that is done"
     if len(result.found.to_review):
-        return f"bboxqa consensus {files} -o {out} --send-back review/ --to cvat --force"
-    return f"bboxqa agree {files} --reference {out}"
+        return f"bboxqa consensus {read}{own} -o {out} --send-back review/ --to cvat --force"
+    return f"bboxqa agree {read} --reference {out}"

@@ -26,7 +26,7 @@ _WORST = 20
 def text_lines(
     result: AuditResult, *, quiet: bool = False, next_step: str = "", **_: object
 ) -> Iterator[str]:
-    """Yield how many places of which kind are worth a look, the worst image and what to type."""
+    """Yield how many places of which kind are worth a look, the first ones and what to type."""
     names = first_few(result.sources, _NAMED, lambda each: one_line(each.name))
     labels = count(len(result.labels.annotations), "label")
     predicted = result.n_predictions
@@ -44,10 +44,11 @@ def text_lines(
     yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
     if quiet:
         return
-    if len(result.images):
-        name, n, _ = next(result.images.rows())
-        found = count(len(result.images), "image")
-        yield f"Worst of {found}: {one_line(name)}, {count(n, 'place')}"
+    if len(result.suspects):
+        first = result.suspects.head(_NAMED).records()
+        words = ((each["image"], each["kind"], each["category"] or each["suggested"],
+                  f"{each['score']:.2f}") for each in first)  # fmt: skip
+        yield f"First: {', '.join(one_line(' '.join(filter(None, each))) for each in words)}"
     yield from (f" Note: {note}" for note in result.notes)
     if next_step:
         yield f"Next: {next_step}"

@@ -112,6 +112,9 @@ def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
     assert "Worth a look: 1 object: 1 drawn by 1 of 2" in found.stdout
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]), "--quorum", "2", "--force")
     assert "1 object kept, 1 dropped: kept with 2 of 2 votes" in found.stdout
+    again = "bboxqa consensus export.json --pattern '*.json' --quorum 2 --iou 0.4 -o merged.json"
+    more = ("--quorum", "2", "--iou", "0.4", "--pattern", "*.json", "--force")
+    assert again in written(tmp_path, document(boxes, asked=["ann", "bob"]), *more).stdout
 
 
 def test_equal_boxes_are_pre_drawn(tmp_path):
@@ -120,6 +123,13 @@ def test_equal_boxes_are_pre_drawn(tmp_path):
     assert (
         "Warning: 67 % of the boxes are exactly equal to one of another annotator" in found.stdout
     )
+    # Other outlines in equal boxes are drawn by each.
+    content = document(boxes)
+    for each, at in zip(content["annotations"], (12, 14, 13), strict=True):
+        each["segmentation"] = [[at, 10, 30, 10, 30, 30, 10, 30, 10, 28]]
+    found = written(tmp_path, content, "--force")
+    assert "exactly equal" not in found.stdout
+    assert "Next: bboxqa agree export.json --reference merged.json" in found.stdout
 
 
 @pytest.mark.parametrize(
@@ -161,6 +171,7 @@ def test_agree_scores_each_annotator_against_the_merged_file(tmp_path):
     [
         (["--quorum", "1.5"], "--quorum is 1.5; expected a whole number of votes, such as 3"),
         (["--quorum", "0"], "--quorum is 0; expected a whole number of votes, such as 3"),
+        (["--quorum", "4"], "--quorum is 4; expected at most 3, the annotators"),
         (["--iou", "0"], "--iou is 0; expected above 0, and at most 1"),
         (["--to", "yolo"], "merged.json: is no name of YOLO detect, which is a folder"),
         (["--similarity", "polygon"], "has no segmentation"),
@@ -183,7 +194,7 @@ def test_outputs_and_inputs_are_not_replaced(tmp_path):
     own = written(tmp_path, content, "--force", out="export.json")
     assert (own.returncode, "export.json" in own.stderr) == (2, True)
     one = written(tmp_path, document({"ann": [(1, 1, 5, 5)]}, asked=["ann"]), "--force")
-    assert (one.returncode, "annotator" in one.stderr) == (2, True)
+    assert (one.returncode, "or folder per annotator: bboxqa consensus" in one.stderr) == (2, True)
 
 
 def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):

@@ -359,7 +359,17 @@ def test_command(files, tmp_path):
     shown = json.loads(run("audit", labels, "--predictions", model, "--format", "json").stdout)
     assert [each["n"] for each in shown["kinds"]] == [1, 2, 1, 1, 1]
     assert len(shown["suspects"]) == 6
+    assert found.stdout.splitlines()[8] == (
+        "First: 0.png spurious car 1.00, 0.png class truck 0.80, 0.png twice car 0.64"
+    )
     assert "--predictions RESULTS" in run("audit", labels).stdout
+    reading = ("--image-size", "400x400", "--missing-txt", "asked", "--map", "car=big car")
+    found = run("audit", labels, "--predictions", model, *reading).stdout
+    shown = "--image-size 400x400 --missing-txt asked --map 'car=big car' --out audit/"
+    assert found.splitlines()[-1].endswith(f"--predictions {model} {shown}")
+    rows = [{"image_id": 0, "category_id": 0, "bbox": RIGHT}] * 3
+    found = run("audit", labels, "--predictions", written(tmp_path / "n.json", rows)).stderr
+    assert "n.json: results[0]: score is missing, or no number, as in 2 more; expected" in found
     assert run("audit").returncode == 2
 
 

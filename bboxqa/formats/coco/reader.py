@@ -357,10 +357,11 @@ def results_file(
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
     problems = [*problems_of(document.name, columns, found, "results")]
-    problems += [
-        f"{document.name}: results[{row}]: score is missing, or no number; expected one from 0 to 1"
-        for row in np.flatnonzero(np.isnan(score)).tolist()
-    ]
+    lacking = np.flatnonzero(np.isnan(score)).tolist()
+    for row in lacking[:1]:
+        many = f", as in {len(lacking) - 1:,} more" if lacking[1:] else ""
+        what = f"results[{row}]: score is missing, or no number{many}"
+        problems.append(f"{document.name}: {what}; expected one from 0 to 1")
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     _check_scores(path, score, options.score)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean
 from bboxqa.formats.choices import given
@@ -17,6 +17,7 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.geometry.kernels.boxes import from_corners
+from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
 from bboxqa.model.settings import AgreeSettings
@@ -88,6 +89,8 @@ def consensus(
 
 def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -> ConsensusResult:
     """Return the consensus of a data set whose boxes are checked; see `consensus`."""
+    if quorum is not None and quorum > (n := len(data.annotator_names)):
+        raise ConfigError(f"is {quorum:g}; expected at most {n}, the annotators", "quorum")
     votes = votes_of(_with_bounds(data), similarity)
     objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]
@@ -124,11 +127,10 @@ def _check_numbers(quorum: float | None, iou_threshold: float) -> None:
 
 
 def _n_equal(of: Annotations) -> int:
-    """Return how many boxes are exactly equal to one of another annotator in their image."""
-    keys = np.column_stack([of.image, of.bbox])
-    keys = keys[np.lexsort(keys.T)]
-    same = (keys[1:] == keys[:-1]).all(1)
-    return int((np.append(same, False) | np.append(False, same))[: len(keys)].sum())
+    """Return how many boxes and shapes are exactly equal to those of another annotator."""
+    alike = replace(of, category=np.zeros_like(of.category))
+    _, number = np.unique(drawn_ranks(alike, np.arange(len(of))), return_counts=True)
+    return int(number[number > 1].sum())
 
 
 class Known(NamedTuple):
@@ -172,7 +174,15 @@ def consensus_of_files(
     reading = replace(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
     )
-    data = read_for(source, settings, reading)
+    try:
+        data = read_for(source, settings, reading)
+    except DatasetError as error:
+        error.change_texts(
+            lambda text: text.replace("Agreement needs", "A consensus needs").replace(
+                "bboxqa agree ", "bboxqa consensus "
+            )
+        )
+        raise
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 
 

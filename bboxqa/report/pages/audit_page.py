@@ -33,7 +33,10 @@ def audit_page(
     """Return the page of an audit; of a `linked` one, style and script are files beside it."""
     worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
     found = manifest(result.settings, result.sources, result.labels.reading)
-    rows = [[kind, MEANINGS[kind], *figures] for kind, *figures in result.kinds.rows()]
+    rows = [
+        [kind, MEANINGS[kind], look, of, expected and round(expected)]
+        for kind, look, of, expected in result.kinds.rows()
+    ]
     return render(
         "audit",
         linked=linked,
