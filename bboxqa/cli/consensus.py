@@ -85,8 +85,12 @@ def consensus(
     from bboxqa.formats.sources import paths_in
     from bboxqa.model.consensus import LINK
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
-    from bboxqa.pipelines.consensus.page import write_consensus_page
-    from bboxqa.pipelines.consensus.written import check_targets, send_objects, write_consensus
+    from bboxqa.pipelines.consensus.written import (
+        check_targets,
+        send_objects,
+        write_consensus,
+        write_consensus_page,
+    )
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.pipelines.send_back import check_send_back

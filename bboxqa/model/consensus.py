@@ -71,6 +71,12 @@ class ConsensusObjects:
         return np.asarray(self.is_kept & (self.overlap * self.asked < _LITTLE_IOU * self.votes))
 
     @property
+    def doubts(self) -> dict[str, BoolArray]:
+        """(O,) bool each. What is doubtful about objects, in words."""
+        return {"outvoted": ~self.is_kept, "near the quorum": self.is_near,
+                "tie": self.is_tie & self.is_kept, "little overlap": self.is_wide}  # fmt: skip
+
+    @property
     def review_order(self) -> IndexArray:
         """(O,) int64. The objects by how far `overlap` is from what decides, the least first."""
         usual = _USUAL_IOU * (self.quorum - 0.5) / self.asked
@@ -80,8 +86,8 @@ class ConsensusObjects:
     @property
     def to_review(self) -> IndexArray:
         """(R,) int64. The objects that a person should look at, in the order of review."""
-        open_, order = self.is_near | self.is_wide | (self.is_tie & self.is_kept), self.review_order
-        return order[open_[order]]
+        order, (_, near, tie, wide) = self.review_order, self.doubts.values()
+        return order[(near | tie | wide)[order]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

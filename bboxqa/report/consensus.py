@@ -62,7 +62,7 @@ def _answer(result: ConsensusResult) -> Iterator[str]:
     reasons = [f"{n:,} {words}" for n, words in zip(numbers, REASONS, strict=True) if n]
     in_kept = count(int(result.in_kept.sum()), "annotation")
     yield f"{in_kept} in the kept objects; {joined(reasons) or 'none dropped'}"
-    single = (found.asked == 2) & (found.votes == 1)
+    single, (_, near, tie, wide) = (found.asked == 2) & (found.votes == 1), found.doubts.values()
     if single.any():
         by_both = count(int((found.votes[found.asked == 2] == 2).sum()), "object")
         yield (
@@ -71,9 +71,9 @@ def _answer(result: ConsensusResult) -> Iterator[str]:
         )
     parts = (
         (single, "drawn by 1 of 2"),
-        (found.is_near & ~single, "near the quorum"),
-        (found.is_tie & found.is_kept, "with a tie of categories"),
-        (found.is_wide, "whose boxes overlap little"),
+        (near & ~single, "near the quorum"),
+        (tie, "with a tie of categories"),
+        (wide, "whose boxes overlap little"),
     )
     if n := len(found.to_review):
         why = [f"{int(each.sum()):,} {words}" for each, words in parts if each.any()]

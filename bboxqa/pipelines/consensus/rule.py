@@ -32,11 +32,10 @@ class Votes(NamedTuple):
     """V votes: a box of each annotator for each object, however often it was drawn."""
 
     data: Dataset
-    """The votes as annotations."""
     of: IndexArray
-    """(N,) int64. The vote of each annotation; -1 where it has none."""
     left_out: ByteArray
-    """(N,) uint8. Why an annotation has no vote, a place in `REASONS`; 0 where it has."""
+    """(N,) int64 and uint8. The vote of each annotation; -1 where it has none, and why not, a place
+    in `REASONS`, 0 where it has."""
     n_clipped: int
 
 
@@ -47,10 +46,8 @@ def clipped_edges(data: Dataset) -> FloatArray:
     outside has no width or no height.
     """
     size = data.image_size[data.annotations.image].astype(np.float64)
-    edges: FloatArray = np.clip(
-        corners(data.annotations.bbox), 0, np.tile(np.where(size > 0, size, np.inf), 2)
-    )
-    return edges
+    most = np.tile(np.where(size > 0, size, np.inf), 2)
+    return np.asarray(np.clip(corners(data.annotations.bbox), 0, most))
 
 
 def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
@@ -65,14 +62,14 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     rows = np.flatnonzero(left_out == 0)
     n_clipped = int((edges[rows] != corners(of.bbox[rows])).any(1).sum())
     drawn = replace(of.take(rows), bbox=from_corners(edges[rows]))
-    firsts, vote = np.unique(
-        _same_objects(replace(data, annotations=drawn), similarity), return_inverse=True
-    )
+    same = _same_objects(replace(data, annotations=drawn), similarity)
+    firsts, vote = np.unique(same, return_inverse=True)
     several = np.flatnonzero(np.bincount(vote)[vote] > 1)
     # The one that stands for others depends on their shapes, not on their order in the file.
     order = several[np.lexsort((drawn_ranks(drawn, several), vote[several]))]
-    places = vote[order[run_starts(vote[order])]]
-    firsts[places] = order[run_starts(vote[order])]
+    chosen = order[run_starts(vote[order])]
+    places = vote[chosen]
+    firsts[places] = chosen
     votes = drawn.take(firsts)
     if len(several):
         group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
@@ -137,10 +134,14 @@ def consensus_of(
     pairs, _ = candidate_pairs(votes, similarity, link, pair_bytes=bytes_per_pair(of, ["greedy"]))
     units = match(of, pairs, "greedy", link)
     n, group, edges = len(units), units.unit, corners(of.bbox)
+    n_votes = np.bincount(group, minlength=n)
+    first = np.cumsum(n_votes) - n_votes
     medians, spread = np.empty((2, n, 4))
     for side, column in enumerate(edges.T):
-        medians[:, side], spread[:, side] = _median_and_range(group, column, n)
-    n_votes = np.bincount(group, minlength=n)
+        ordered = column[np.lexsort((column, group))]
+        middle = ordered[first + (n_votes - 1) // 2] + ordered[first + n_votes // 2]
+        medians[:, side] = middle / 2
+        spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
     category, is_tie = _labels(group, of, len(votes.category_names))
     found = ConsensusObjects(
@@ -167,24 +168,11 @@ def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
     return sum_by(group[order], value[order], int(group.max(initial=-1)) + 1)
 
 
-def _median_and_range(
-    group: IndexArray, value: FloatArray, n: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return the median and the range of the values of each of n groups, none of them empty."""
-    ordered = value[np.lexsort((value, group))]
-    size = np.bincount(group, minlength=n)
-    start = np.cumsum(size) - size
-    median = (ordered[start + (size - 1) // 2] + ordered[start + size // 2]) / 2
-    return median, ordered[start + size - 1] - ordered[start]
-
-
-def _counted_labels(
-    group: IndexArray, category: IntArray
-) -> tuple[IndexArray, IntArray, IndexArray]:
+def _counted_labels(group: IndexArray, category: IntArray) -> tuple[IndexArray, ...]:
     """Return each group and category that occurs together, and how often."""
     n_categories = int(category.max(initial=0)) + 1
     key, n = np.unique(group * n_categories + category, return_counts=True)
-    return key // n_categories, (key % n_categories).astype(np.int32), n
+    return key // n_categories, key % n_categories, n
 
 
 def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray, BoolArray]:
@@ -206,4 +194,4 @@ def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray,
     first = run_starts(home)
     second = np.minimum(first + 1, len(home) - 1)
     is_tie = (second != first) & (home[second] == home[first]) & (n[second] == n[first])
-    return label[first], is_tie
+    return label[first].astype(np.int32), is_tie

@@ -77,17 +77,18 @@ def _fused(data: Dataset, rows: IndexArray, quorum: float | None) -> Record:
     """Return the shape of an object from its annotations, which are sorted by annotator."""
     of, outlines, found = data.annotations, data.annotations.segmentation, Record()
     if of.keypoints is not None:
-        category = int(of.category[rows[0]])
-        joints = data.joint_names[category] if data.joint_names else ()
+        joints = data.joint_names[of.category[rows[0]]] if data.joint_names else ()
         found |= _fused_points(of.keypoints.take(rows), joints, quorum)
     if (boxes := _rectangles(of, rows)) is not None:
-        return found | _rotated(median_rotated_box(boxes))
-    drawn = rows[:0] if outlines is None else rows[outlines.kind[rows] != SegmentationKind.NONE]
-    if outlines is None or not len(drawn):
+        box = median_rotated_box(boxes)
+        found |= _drawn([*corners(box[None])], bounds(box[None])[0], box[2] * box[3])
+        return found | {"attributes": {"rotation": float(box[4])}}
+    if outlines is None:
         return found
-    people = [*np.split(drawn, run_starts(of.annotator[drawn])[1:])]
+    rows = rows[outlines.kind[rows] != SegmentationKind.NONE]
+    people = np.split(rows, run_starts(of.annotator[rows])[1:])
     least = _least(len(people), quorum)
-    if (outlines.kind[drawn] == SegmentationKind.RLE).any():
+    if (outlines.kind[rows] == SegmentationKind.RLE).any():
         name = data.image_names[int(of.image[rows[0]])]
         return found | _covered_pixels(outlines, people, least, name)
     return found | _covered_region([_region(outlines, each) for each in people], least)
@@ -123,12 +124,11 @@ def median_rotated_box(boxes: FloatArray) -> FloatArray:
     return np.asarray(middle.round(_DIGITS))
 
 
-def _rotated(box: FloatArray) -> Record:
+def _drawn(rings: Sequence[FloatArray], around: Any, area: float) -> Record:
     return {
-        "segmentation": [corners(box[None])[0].round(_DIGITS).ravel().tolist()],
-        "attributes": {"rotation": float(box[4])},
-        "area": round(float(box[2] * box[3]), _DIGITS),
-        "bounds": bounds(box[None])[0].round(_DIGITS).tolist(),
+        "segmentation": [ring.round(_DIGITS).ravel().tolist() for ring in rings],
+        "area": round(float(area), _DIGITS),
+        "bounds": np.round(around, _DIGITS).tolist(),
     }
 
 
@@ -170,11 +170,7 @@ def _covered_region(regions: Sequence[Any], least: int) -> Record:
         return {}
     whole = shapely.normalize(shapely.multipolygons(parts))
     rings = [shapely.get_coordinates(part.exterior)[:-1] for part in shapely.get_parts(whole)]
-    return {
-        "segmentation": [ring.round(_DIGITS).ravel().tolist() for ring in rings],
-        "bounds": np.round(whole.bounds, _DIGITS).tolist(),
-        "area": round(float(whole.area), _DIGITS),
-    }
+    return _drawn(rings, whole.bounds, whole.area)
 
 
 def without_holes(region: Any) -> list[Any]:

@@ -1,5 +1,6 @@
 """Writing a consensus: in any format, what was dropped, and what a person should look at."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,19 +10,23 @@ import numpy as np
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, joined, names_in_words, one_line
-from bboxqa.core.types import Files
+from bboxqa.core.types import Files, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.choices import NO_CHOICES
 from bboxqa.model.consensus import ConsensusResult
+from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.consensus.consensus import OWN_KEYS, Known, coco_document, written_objects
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
+from bboxqa.pipelines.diagnosis.review_document import drawn_shape
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.encodings import csv_line
+from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.pages.pictures import INDEX, Pixels
 
 MERGED = "merged.json"
 """The name of the output in the folder of a project."""
@@ -74,11 +79,9 @@ def _convert(document: Record, target: Target) -> list[str]:
 
 def _plain(document: Record) -> Record:
     """Return a document without the keys of the consensus."""
-    annotations = [
-        {key: value for key, value in each.items() if key not in OWN_KEYS}
-        for each in document["annotations"]
-    ]
-    return {**document, "annotations": annotations}
+    plain = [{key: each[key] for key in each if key not in OWN_KEYS}
+             for each in document["annotations"]]  # fmt: skip
+    return document | {"annotations": plain}
 
 
 def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -> list[str]:
@@ -91,7 +94,7 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
     document = coco_document(result, known, places)
     rows = {place: row for row, place in enumerate(written_objects(result, places).tolist())}
     items = []
-    for place, reason in zip(places, reasons_of(result, places), strict=True):
+    for place, reason in zip(places, _reasons(result, places), strict=True):
         annotation = document["annotations"][rows[place]]
         said = ReviewObject(
             annotator=REVIEWER,
@@ -109,27 +112,77 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
     return [f"{count(len(items), 'object')} to look at in {folder}{more}", *losses]
 
 
-def reasons_of(result: ConsensusResult, places: list[int]) -> list[str]:
+def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
     """Return why a person should look at each object, in words."""
     found, of = result.found, result.data.annotations
     people = names_in_words(result.data.annotator_names)
     categories = names_in_words(result.data.category_names)
     drawn: dict[int, dict[str, set[str]]] = {place: {} for place in places}
     for row in np.flatnonzero(np.isin(result.of, places)).tolist():
-        by_category = drawn[int(result.of[row])]
-        named = by_category.setdefault(categories[of.category[row]], set())
+        named = drawn[int(result.of[row])].setdefault(categories[of.category[row]], set())
         named.add(people[of.annotator[row]])
     reasons = []
     for place, by_category in drawn.items():
-        columns = (found.votes, found.asked, found.quorum)
-        votes, asked, quorum = (int(each[place]) for each in columns)
-        what = "kept" if votes >= quorum else "dropped"
+        votes, asked = int(found.votes[place]), int(found.asked[place])
+        what = f"{'kept' if found.is_kept[place] else 'dropped'}: drawn by {votes} of {asked}"
         given = (f"{name} by {joined(sorted(who))}" for name, who in sorted(by_category.items()))
         parts = (
-            (found.is_near, f"{what}: drawn by {votes} of {asked}, {quorum} keep an object"),
+            (found.is_near, f"{what}, {found.quorum[place]} keep an object"),
             (found.is_tie, "; ".join(given)),
             (found.is_wide, f"mean IoU {found.overlap[place] * asked / votes:.2f}"),
         )
-        said = "; ".join(words for has, words in parts if has[place])
-        reasons.append(one_line(said) or f"{what}: drawn by {votes} of {asked}")
+        reasons.append(one_line("; ".join(words for has, words in parts if has[place])) or what)
     return reasons
+
+
+def write_consensus_page(
+    result: ConsensusResult, target: PageTarget, next_step: str, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write a page of what was outvoted and is worth a look; return notes on its images."""
+    from bboxqa.pipelines.result_pages import PageImages, write_with_pixels
+    from bboxqa.report.consensus import consensus_page
+
+    found, order = result.found, result.found.review_order
+    shown = order[np.isin(order, found.to_review) | ~found.is_kept[order]]
+    images = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
+    pictures = [_picture(result, image) for image in images]
+    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in pictures}
+    inputs = [source.name for source in result.data.sources]
+
+    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
+        yield INDEX, consensus_page(result, pictures, pixels, next_step)
+
+    return write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
+
+
+def _picture(result: ConsensusResult, image: int) -> Record:
+    """Return an image in the form of the document "worst_images", with the kept objects."""
+    data, found, of = result.data, result.found, result.data.annotations
+    width, height = data.image_size[image].tolist()
+    first, last = np.searchsorted(found.image, [image, image + 1]).tolist()
+    rows = range(*np.searchsorted(of.image, [image, image + 1]).tolist())
+    shapes = [drawn_shape(data, int(result.of[row]) - first + 1, row)
+              for row in rows if result.of[row] >= 0]  # fmt: skip
+    objects, places = [], [*range(first, last)]
+    for number, (place, reason) in enumerate(zip(places, _reasons(result, places), strict=True), 1):
+        said = {"object": number, "category": data.category_names[found.category[place]]}
+        kinds = [kind for kind, has in found.doubts.items() if has[place]]
+        similarity = float(found.overlap[place] * found.asked[place] / found.votes[place])
+        objects.append(said | {"kind": (*kinds, ALL_AGREE)[0], "kinds": kinds, "reason": reason,
+                               "similarity": similarity})  # fmt: skip
+        if found.is_kept[place]:
+            rings = result.shapes[place].get("segmentation") if result.shapes else None
+            shapes.append(said | {
+                "annotation": "merged", "annotator": REVIEWER, "bbox": found.bbox[place].tolist(),
+                "rings": rings if isinstance(rings, list) else [],
+            })  # fmt: skip
+    return {
+        "file_name": data.image_names[image],
+        "width": width or None,
+        "height": height or None,
+        "asked": [data.annotator_names[each] for each in np.flatnonzero(data.assigned[image])],
+        "cost": int((~found.is_kept[places]).sum()),
+        "alpha": None,
+        "objects": objects,
+        "shapes": shapes,
+    }
