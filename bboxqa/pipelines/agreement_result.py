@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bboxqa.core.python_words import in_python_words
 from bboxqa.core.types import AnyPath
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
@@ -61,22 +62,23 @@ class AgreementResult(MeasuredAgreement):
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""
         return summary(self)
 
+    @in_python_words
     def save(self, out: AnyPath, *, force: bool = False) -> list[Path]:
         """Write the files of ``bboxqa agree --details --out`` to a folder, and return their paths.
 
         `bboxqa report`, `bboxqa cite` and `bboxqa compare` read the folder. Raises OutputError for
         a folder that has files, unless `force`, or that cannot be written.
         """
-        from bboxqa.core.python_words import in_python_words
         from bboxqa.report.result_files import check_folder, write_folder
 
         target = Path(out)
-        in_python_words(check_folder)(target, force=force)
+        check_folder(target, force=force)
         found, kept = self._diagnosis, [Path(each.name) for each in self.sources]
         return write_folder(
             self, self._documents(), target, diagnosis=found, details=True, kept=kept
         )
 
+    @in_python_words
     def report(
         self,
         path: AnyPath,
@@ -93,13 +95,12 @@ class AgreementResult(MeasuredAgreement):
         unless `force`.
         """
         from bboxqa.core.files import refuse_replacing
-        from bboxqa.core.python_words import in_python_words
         from bboxqa.formats.sources import as_paths
         from bboxqa.pipelines.result_pages import write_result
         from bboxqa.report.pages.page_file import PageTarget
 
         target = PageTarget(Path(path), [*map(Path, as_paths(images))], split, top)
-        in_python_words(target.check)(force=force)
+        target.check(force=force)
         refuse_replacing([target.path], [Path(each.name) for each in self.sources])
         return write_result(self._documents(), target)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,13 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.box_tables.columns import (
-    FORMS,
-    NAMES,
-    Columns,
-    columns_of_object,
-    plain_name,
-)
+from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, columns_of, plain_name
 from bboxqa.formats.tables.rows import Rows
 from bboxqa.formats.translation.shapes import angle_in, rotated
 from bboxqa.formats.translation.untrusted import (
@@ -298,13 +293,18 @@ def _cells_of(given: object) -> Cells:
     return found
 
 
+@lru_cache(256)
+def _columns_of_keys(keys: tuple[str, ...]) -> Columns:
+    return columns_of(keys, {})
+
+
 def _named_box(given: dict[str, Any]) -> Cells:
     """Return the cells of an object whose numbers have names, as left, top, width and height.
 
     Label Studio's csv has percentages of the image, and turns a box about its corner. Raises
     ValueProblemError if they are not numbers.
     """
-    columns = columns_of_object(tuple(given))
+    columns = _columns_of_keys(tuple(given))
     if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
         return {}
     numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]

@@ -104,18 +104,6 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
     return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
 
 
-@lru_cache(256)
-def columns_of_object(keys: tuple[str, ...]) -> Columns:
-    """Return the contents of the keys of an object in a list, which name its numbers.
-
-    Examples
-    --------
-    >>> columns_of_object(("topX", "topY", "bottomX", "bottomY", "label")).form
-    'xyxy'
-    """
-    return columns_of(keys, {})
-
-
 @lru_cache(1024)
 def plain_name(name: str) -> str:
     """Return the name of a column in lower case without punctuation, as in `NAMES`."""

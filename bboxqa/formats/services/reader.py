@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -120,7 +120,7 @@ def sagemaker(path: Path, into: Collector) -> None:
     for member in members_like(path, "SageMaker", (".manifest", ".json", ".jsonl")):
         for where, given in _objects_of(member, into):
             if "answers" in given:
-                name = member.folder or PurePosixPath(member.shown).parent.name
+                name = member.folder or Path(member.shown).absolute().parent.name
                 _add_answers(images, into, name, given["answers"], where)
             elif "dataObject" in given:
                 name = _path_of(plain_text(mapping(given["dataObject"]).get("s3Uri")))
@@ -191,8 +191,11 @@ def labelbox(path: Path, into: Collector) -> None:
         keys = ("external_id", "global_key", "row_data")
         names = [_path_of(name) for key in keys if (name := plain_text(row.get(key)))]
         name = next(filter(is_picture, names), names[0] if names else "")
-        size = mapping(given.get("media_attributes"))
-        image = images.image(plain_text(row.get("id")) or name, name, size, where)
+        size, key = mapping(given.get("media_attributes")), plain_text(row.get("id")) or name
+        if not key:
+            into.defect("T001", "has no data_row with an id or a name", where)
+            continue
+        image = images.image(key, name, size, where)
         for project in map(mapping, mapping(given.get("projects")).values()):
             for label in map(mapping, items(project.get("labels"))):
                 who = plain_text(mapping(label.get("label_details")).get("created_by"))

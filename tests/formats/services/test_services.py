@@ -122,11 +122,12 @@ def test_data_rows_of_labelbox(tmp_path):
 
 
 def test_lines_that_are_cut_off_are_defects_with_their_place(tmp_path):
-    text = lines(data_row("a.jpg"), data_row("b.jpg"))[:-9]
+    text = lines(data_row("a.jpg"), {"data_row": 7}, data_row("b.jpg"))[:-9]
     path = write(tmp_path, **{"export.ndjson": text}) / "export.ndjson"
-    ((_, line, _, said),) = found(path, "T001")
-    assert line == 2
-    assert said.startswith("line 2: ")
+    (_, nameless, _, missing), (_, line, _, said) = found(path, "T001")
+    assert (nameless, missing) == (2, "has no data_row with an id or a name")
+    assert line == 3
+    assert said.startswith("line 3: ")
 
 
 def classification(who, values, *, subject="900", name="a.jpg", metadata=None):
