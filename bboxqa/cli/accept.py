@@ -45,6 +45,6 @@ def accept(**given: Any) -> int:
     for change in found.changes:
         click.echo(str(change))
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"Note: {note}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")
     return 0

@@ -101,7 +101,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more:
     with tracking() as progress:
         found = convert_with(source, target, settings, choices, progress, key)
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"Note: {note}", err=True)
     for loss in found.losses:
         click.echo(f"{loss.how}: {loss}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")

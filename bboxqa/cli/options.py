@@ -428,7 +428,7 @@ def _thresholds(command: Any, *, several: bool) -> Any:
     if several:
         kind |= {"type": str, "callback": _all_thresholds}
         more += " 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP."
-    text = f"Least similarity of two annotations of one object; default 0.5.{more}"
+    text = f"Lowest similarity (IoU) of two annotations of one object; default 0.5.{more}"
     other = f"The same for a similarity that is not IoU, such as centroid.{more}"
     command = option("--threshold", group=COMPARE, rare=True, help=other, **kind)(command)
     return option("--iou", group=COMPARE, help=text, **kind)(command)

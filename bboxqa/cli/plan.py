@@ -84,7 +84,7 @@ def plan(
         data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
     for note in (*data.left_out, *data.map_notes.values()):
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"Note: {note}", err=True)
     print_or_write(_formatted(planned, output_format), output)
     return 2 if planned.n_needed is None else 0
 
@@ -130,7 +130,7 @@ def _lines(planned: "ImagePlan") -> list[str]:
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
     if planned.n_images < _FEW:
-        lines.append(f"note: with {count(planned.n_images, 'image')} the width itself is uncertain")
+        lines.append(f"Note: with {count(planned.n_images, 'image')} the width itself is uncertain")
     return lines
 
 

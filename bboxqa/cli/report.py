@@ -9,11 +9,11 @@ from bboxqa.cli.options import A_PATH, option, options, path_option
 
 
 @click.command()
-@click.argument("run", metavar="RUN_DIR", type=A_PATH)
+@click.argument("run", metavar="RESULT", type=A_PATH)
 @options("images", "split", "top", "pseudonyms")
 @path_option(
     "--out",
-    "Write the page to this file; default RUN_DIR/report.html, and RUN_DIR/report with --split.",
+    "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
 )
 @option(
     "--force",
@@ -30,7 +30,7 @@ def report(
     out: Path | None,
     force: bool,
 ) -> int:
-    """Make a page of a result that `bboxqa agree --out RUN_DIR` saved.
+    """Make a page of a result that `bboxqa agree --out RESULT` saved.
 
     \b
       bboxqa agree export.json --details --out results/

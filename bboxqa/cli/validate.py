@@ -359,7 +359,8 @@ def _check_options(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
 def _show_changes(
     paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
 ) -> bool:
-    """Print the changes that fixes would make; return whether there are any."""
+    """Print what fixes would change; return whether they would, or findings fail without one."""
+    from bboxqa.formats.opening import typed_paths
     from bboxqa.report.findings.text import change_lines
 
     changed = False
@@ -367,9 +368,13 @@ def _show_changes(
         changed = changed or bool(fixed.changes)
         for line in change_lines(str(file), fixed.changes):
             click.echo(line)
-    if not changed:
-        click.echo("Nothing to fix.", err=True)
-    return changed
+    if changed:
+        return True
+    report = _report(paths, settings, given)
+    some = f"No {'' if given['unsafe_fixes'] else 'safe '}fix applies; to list the findings: "
+    listed = f"{some}bboxqa validate {typed_paths(paths)}"
+    click.echo(listed if report.findings else "Nothing to fix.", err=True)
+    return bool(report.at_least(report.fail_on))
 
 
 def _fixed(

@@ -73,6 +73,8 @@ def given_words(choices: Choices) -> str:
     return (
         f"{given[0]} × {given[1]} pixels, as given"
         if isinstance(given, tuple)
+        else f"sizes from {choices.image_size_file}"
+        if choices.image_size_file
         else "sizes as given"
     )
 
@@ -220,7 +222,7 @@ class FileImages:
         """Return `add` of a label file, which has the name of a picture if there are any."""
         where = Where(member.name, 1)
         if self.pictures and place not in self.pictures:
-            self._into.defect("T022", f"{member.name}: no picture has this name", where)
+            self._into.defect("T022", "no picture has the name of this file", where)
         return self.add(place, where)
 
     def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
@@ -230,8 +232,7 @@ class FileImages:
         """
         into = self._into
         if number := into.tally["given"]:
-            some = f"{count(number, 'image')} without a picture"
-            into.notes.append(f"{some}: {given_words(self._choices)}")
+            into.notes.append(f"{count(number, 'image')}: {given_words(self._choices)}")
         into.count(words)
         into.notes += add_others(into, self.left_out, expected)
         into.notes += self._unlabelled()

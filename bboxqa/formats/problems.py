@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
@@ -24,8 +25,6 @@ _EXPECTED = {
     "keypoints": "finite numbers: x, y and visibility of each",
     "attributes.rotation": "an angle in degrees",
 }
-# Records that are listed.
-_MOST_LISTED = 1000
 
 
 def problems_of(
@@ -34,15 +33,24 @@ def problems_of(
     """Yield problems with annotations of a file, and with the names of their annotators."""
     listed = []
     for key, wrong in found.wrong.items():
-        for row in np.flatnonzero(wrong & ~found.wrong[""] if key else wrong).tolist():
-            is_there = columns.kind.get(key, columns.record)[row] != Kind.MISSING
-            said = f"{key or 'the record'} {'cannot be used' if is_there else 'is missing'}"
+        rows = np.flatnonzero(wrong & ~found.wrong[""] if key else wrong)
+        is_there = columns.kind.get(key, columns.record)[rows] != Kind.MISSING
+        for part, is_what in ((rows[is_there], "cannot be used"), (rows[~is_there], "is missing")):
+            if not len(part):
+                continue
+            row = int(part[0])
             own = f" (id {columns.text_ids.get(row, columns.id[row])})"
             has_id = columns.valid["id"][row] and records == "annotations"
-            label = f"{records}{_place(columns, row)}{own * bool(has_id)}"
-            listed.append((row, f"{name}: {label}: {said}; expected {_EXPECTED[key]}"))
-    yield from (problem for _, problem in sorted(listed)[:_MOST_LISTED])
+            label = f"{records}{_place(columns, row)}{own * bool(has_id)}{more_rows(part)}"
+            said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
+            listed.append((row, f"{name}: {label}: {said}"))
+    yield from (problem for _, problem in sorted(listed))
     yield from (f"{name}: {problem}" for problem in author_problems(columns))
+
+
+def more_rows(rows: IndexArray) -> str:
+    """Return how many rows have the problem of the first as well."""
+    return f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
 
 
 def _place(columns: Columns, row: int) -> str:

@@ -89,9 +89,8 @@ def notes_of(
 def few_images_note(n_images: int) -> Iterator[str]:
     """Yield a note on intervals if there are few images."""
     if n_images < FEW_CLUSTERS:
-        narrow = "somewhat too narrow with so few" if n_images > 1 else "not possible with one"
-        images = count(n_images, "image")
-        yield f"{images}: intervals come from resampling images, and are {narrow}"
+        narrow = "are somewhat too narrow with so few" if n_images > 1 else "need several images"
+        yield f"{count(n_images, 'image')}: intervals {narrow}"
 
 
 def shift_note(what: str, shift: float) -> str:

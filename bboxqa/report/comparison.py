@@ -60,14 +60,14 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
         n = count(version.n_annotations, "annotation")
         yield f"{name + ':':7} {files}: {images}, {people}, {n}"
     ways = [
-        f"by {version.attribution}" if version.attribution else "not named"
+        f"named by {version.attribution}" if version.attribution else "not named"
         for version in (result.before, result.after)
     ]
     yield f"annotators {' before, and after '.join(dict.fromkeys(ways))}"
     settings = result.settings
     similar = (
-        f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
-        f"{settings.matcher} matching"
+        f"{result.measure} of {min(settings.iou_threshold):g} or more "
+        f"(similarity {settings.similarity}, matcher {settings.matcher})"
     )
     if all(np.isin(table["status"], _BOTH).any() for table in (result.images, result.annotators)):
         how = f"{similar}, since {result.unused_ids}"

@@ -127,7 +127,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(
             where,
             says,
-            expected="it once",
+            expected="each annotation once",
             found=lambda row: document.record(row).get("id"),
             edits=lambda row: () if ambiguous[row] else record_edit("annotations", row),
             summary="{share} are equal to an earlier one",

@@ -159,7 +159,9 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
     if reading.is_results and not len(document.annotations):
         what, expected = "an empty list", f"results with image_id and score, or {expected}"
     elif is_list:
-        expected += "; or rows of a table: --columns image=NAME,x=NAME,…"
+        expected += (
+            ", results with image_id and score, or rows of a table (--columns image=NAME,x=NAME,…)"
+        )
     message = f"top level is {what}; expected {expected}"
     yield Defect(message, expected=expected)
 
@@ -178,7 +180,7 @@ def _large(document: Document, settings: ValidateSettings) -> Checked:
 RULES = (
     rule(
         "F001 error: file is not valid JSON",
-        breaks="No tool can load the file: every JSON reader stops at this byte.",
+        breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
         explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left
             before a bracket. The records before the break are checked. Export the file again, or
             correct it in an editor.""",

@@ -19,8 +19,8 @@ TABLES = {
 GOLDEN = """\
 before: before.json: 60 images, 3 annotators, 264 annotations
 after:  after.json: 60 images, 3 annotators, 263 annotations
-annotators by the key 'annotator' on annotations
-annotations matched by id, others by similarity bbox of 0.5 or more, auto matching
+annotators named by the key 'annotator' on annotations
+annotations matched by id, others by IoU of 0.5 or more (similarity bbox, matcher auto)
 
  Images: 59 in both; 1 removed: street_60.jpg; 1 added: street_61.jpg
  Categories: 3 in both; 1 renamed: person → pedestrian

@@ -52,7 +52,7 @@ def test_says_how_many_more(file):
     low, high = re.match(r"95 % range: ([\d,]+) to ([\d,]+) in all; ", fourth).groups()
     assert as_number(low) < as_number(needed) < as_number(high)
     assert fourth.endswith(f"; half of the samples of {needed} miss the target")
-    assert fifth == "note: with 40 images the width itself is uncertain"
+    assert fifth == "Note: with 40 images the width itself is uncertain"
 
 
 def test_with_one_category_the_interval_of_f1_is_planned(tmp_path):

@@ -155,6 +155,14 @@ def test_diff_shows_and_writes_nothing(export):
     assert sorted(export.parent.iterdir()) == before
 
 
+def test_diff_of_a_file_that_no_fix_helps_names_the_command_and_fails(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"images": [')
+    result = run("validate", path, "--diff")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"No safe fix applies; to list the findings: bboxqa validate {path}\n"
+
+
 def test_a_baseline_holds_from_any_folder(export, tmp_path):
     run("validate", "export.json", "--write-baseline", "known", cwd=tmp_path)
     known = tmp_path / "known"

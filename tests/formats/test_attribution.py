@@ -272,7 +272,7 @@ def test_a_format_names_its_own_ways(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read_dataset(tmp_path / "1.xml")
     assert str(caught.value).splitlines()[2:-1] == [
-        "  1. the assignee of the annotations or their job",
+        "  1. the assignee in the export",
         "  2. one file or folder per annotator: bboxqa agree FIRST.xml SECOND.xml",
     ]
     (tmp_path / "ann").mkdir()

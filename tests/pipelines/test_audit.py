@@ -369,7 +369,7 @@ def test_command(files, tmp_path):
     assert found.splitlines()[-1].endswith(f"--predictions {model} {shown}")
     rows = [{"image_id": 0, "category_id": 0, "bbox": RIGHT}] * 3
     found = run("audit", labels, "--predictions", written(tmp_path / "n.json", rows)).stderr
-    assert "n.json: results[0]: score is missing, or no number, as in 2 more; expected" in found
+    assert "n.json: results[0] and 2 more: score is missing, or no number; expected" in found
     assert run("audit").returncode == 2
 
 

@@ -9,7 +9,7 @@ import bboxqa
 from bboxqa.model.annotations import EDGES
 
 _KINDS = {
-    "image": "of the units", "groups": "share no image", "base": "differ by the same amount",
+    "image": "of the objects", "groups": "share no image", "base": "differ by the same amount",
 }  # fmt: skip
 
 
@@ -101,4 +101,4 @@ def test_an_image_with_many_units_and_groups_without_a_common_image():
     found = warned(with_assigned(data, assigned))
     assert set(found) == {"image", "groups"}
     assert found["groups"].startswith("2 groups of annotators share no image")
-    assert " % of the units: without it, alpha would be 1.00 and not " in found["image"]
+    assert " % of the objects: without it, alpha would be 1.00 and not " in found["image"]

@@ -280,12 +280,13 @@ def test_groups_that_agree_among_themselves_are_named():
 
 def test_what_the_data_cannot_show_is_said():
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3).story
-    assert story[-1] == "with 3 images nobody is named: it takes 5"
+    assert story[-1] == "with 3 images no annotator is named: at least 5 are needed"
     # More draws would not help.
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, bootstrap=0).story
-    assert story[-1] == "with 3 images nobody is named: it takes 5"
+    assert story[-1] == "with 3 images no annotator is named: at least 5 are needed"
     without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0).story
-    assert without[-1] == "with 0 draws nobody is named: it takes 200 (--bootstrap 200)"
+    needed = "with 0 draws no annotator is named: at least 200 are needed (--bootstrap 200)"
+    assert without[-1] == needed
     errors = {"p*": "jitter=1 confuse=cow/sheep:0.3"}
     confused = told(errors, annotators=3, images=40, bootstrap=0).story
     assert any(line.startswith("cow and sheep are confused") for line in confused)
@@ -335,7 +336,7 @@ def test_what_two_with_copied_boxes_do_otherwise_is_told():
     data = bboxqa.read_coco(made | {"annotations": own})
     line = sentence(bboxqa.agree(data, bootstrap=400).diagnose(), "p01 and p04 copied boxes")
     share = f"{100 * -(-len(copied) // 4) / len(copied):.0f} %"
-    assert f"p01 drew {n_more} more and p04 drew 0 more; {share} have unequal" in line
+    assert f"p01 drew {n_more} more and p04 drew 0 more; {share} have different" in line
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,10 @@ def test_chance_is_told_where_it_exceeds_five_percent(told):
 
 
 def test_the_share_of_one_category_stands_beside_alpha_from_three_quarters_on(told):
-    assert "lower, as 80 % are cow" in figures_with(told, largest_category=("cow", 0.8))
-    assert "lower, as" not in figures_with(told, largest_category=("cow", 0.7))
+    assert "lower as 80 % of annotations are cow" in figures_with(
+        told, largest_category=("cow", 0.8)
+    )
+    assert "lower as" not in figures_with(told, largest_category=("cow", 0.7))
 
 
 def test_pairs_below_the_threshold_are_one_warning(told):

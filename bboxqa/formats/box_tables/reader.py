@@ -343,8 +343,8 @@ class _TableRecords:
         into.notes.append(f"{said}; columns: {self._columns.described()}")
         if self._n_sizeless:
             some = count(self._n_sizeless, "box", "boxes")
-            problem = f"{some} in shares of images whose size is not known: --image-size gives it"
-            also = ", or columns do: --columns image_width=NAME,image_height=NAME"
+            problem = f"{some} in shares of images whose size is not known; give --image-size "
+            also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
             into.defect("T002", problem + also, Where(self._member.name, 1))
         if "category" not in of and "objects" not in of:
             into.defect("T004", _ONE_CATEGORY, Where(self._member.name, 1))

@@ -25,7 +25,7 @@ from bboxqa.formats.measured import measured, taken, turned_note
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import Locator
-from bboxqa.formats.problems import UNUSABLE, problems_of
+from bboxqa.formats.problems import UNUSABLE, more_rows, problems_of
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
     LISTS,
@@ -357,11 +357,9 @@ def results_file(
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
     problems = [*problems_of(document.name, columns, found, "results")]
-    lacking = np.flatnonzero(np.isnan(score)).tolist()
-    for row in lacking[:1]:
-        many = f", as in {len(lacking) - 1:,} more" if lacking[1:] else ""
-        what = f"results[{row}]: score is missing, or no number{many}"
-        problems.append(f"{document.name}: {what}; expected one from 0 to 1")
+    if len(rows := np.flatnonzero(np.isnan(score))):
+        label = f"{document.name}: results[{rows[0]}]{more_rows(rows)}"
+        problems.append(f"{label}: score is missing, or no number; expected one from 0 to 1")
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     _check_scores(path, score, options.score)

@@ -457,7 +457,7 @@ def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
             "an attribute (--annotator-key attributes.NAME) or a column (--columns annotator=NAME)"
         )
         return f"{_FEW} Name who drew what by {inside}, or give\n     {each}"
-    way = f"{file.named_by} of the annotations or their job\n  2." if file.named_by else _KEYS
+    way = f"{file.named_by} in the export\n  2." if file.named_by else _KEYS
     return f"{_FEW} They are found in one of these ways:\n  1. {way} {each}"
 
 

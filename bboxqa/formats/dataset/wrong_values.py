@@ -81,13 +81,14 @@ def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[st
     >>> [*unnamed([3, 4, 5, 8], 90, "image")]
     ['4 of 90 images do not name their annotator (ids 3, 4, 5, …); the others do']
     """
+    others = "the others do" if len(ids) < total else "those of other files do"
     if len(ids) == 1:
-        yield f"{noun} {ids[0]}: does not name its annotator; the others do"
+        yield f"{noun} {ids[0]}: does not name its annotator; {others}"
     elif len(ids):
         first = ", ".join(map(str, ids[:_EXAMPLES])) + ", …" * (len(ids) > _EXAMPLES)
         each = "at" if isinstance(ids, FilePlaces) else "ids"
         number = f"{len(ids):,} of {total:,} {noun}s"
-        yield f"{number} do not name their annotator ({each} {first}); the others do"
+        yield f"{number} do not name their annotator ({each} {first}); {others}"
 
 
 def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:

@@ -419,7 +419,7 @@ class _Records:
         if known is None:
             raise _NoSizeError(
                 "has no original_width and original_height, so that percent cannot become pixels: "
-                "--image-size gives them: 1920x1080, or the folder of images"
+                "give --image-size 1920x1080, or --image-size DIR with the images"
             )
         if size not in (None, known):
             problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"

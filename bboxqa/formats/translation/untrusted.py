@@ -82,7 +82,8 @@ def number_in(text: str, name: str) -> float:
     except ValueError:
         value = np.nan
     if not abs(value) < LARGEST:
-        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {_wanted(value)}")
+        wanted = "a number without a comma, such as 0.5" if "," in text else _wanted(value)
+        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
     return value
 
 

@@ -141,7 +141,7 @@ class _VocRecords:
         where = Where(member.name, root.line)
         image, found = self._images.add_named(place, member, name if last else "", where, size)
         if found is None and self._images.pictures:
-            problem = f"{member.name}: no picture has this name"
+            problem = "no picture has the name of this file"
             self._into.defect("T022", problem, Where(member.name, 1))
         return image
 

@@ -93,11 +93,11 @@ def name_losses(
 
 
 def ending_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the loss of the endings of image names, such as ".jpg"."""
+    """Yield the loss of the suffixes of image names, such as ".jpg"."""
     names = [image_name(each) for each in content.images]
     if lost := [name for name in names if without_ending(name) != name]:
-        why = f"{title} names files after images, without what kind of file they are"
-        noun = Noun("ending of an image name", "endings of image names")
+        why = f"{title} names files after images, without suffixes"
+        noun = Noun("suffix of an image name", "suffixes of image names")
         yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
 
 
@@ -294,7 +294,7 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         place = places[name]
         return to_format.read_name(name, place if known[place] == 1 else paths[name])
 
-    why = f"{title} names files after images, without the ending and each once; read as {{}}"
+    why = f"{title} names files after images, without suffixes and each once; read as {{}}"
     yield from name_losses("image", places, read, why)
 
 
@@ -324,11 +324,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
             yield f"kept: {root['name']!r}, above all other categories; to leave it out: {option}"
     lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
     if lost:
-        yield f"left out: {', '.join(lost)}: {title} has no place for them"
+        yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
         beside = "put the pictures beside it in the folder images"
         by_file = "read it with --image-size FILE, such as the input"
-        yield f"{title} has no sizes of images: {beside}, or {by_file}"
+        yield f"{title} holds no sizes of images: {beside}, or {by_file}"
     if number := sum(map(_is_boxed, content.annotations)) if "keypoint box" in holds else 0:
         some = count(number, "annotation")
         yield f"changed: {some} of key points without a box got their extent as box in {title}"

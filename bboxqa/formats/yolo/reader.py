@@ -327,11 +327,11 @@ class _LabelRecords:
                 self._check(label, where, self._add_label(label, image, where) if has_size else -1)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
-        problem = f"{member.name}: the size of its image is not known"
+        problem = "the size of the image is not known"
         place = label_folders.place_of(member.inner)
         if (picture := self._images.pictures.get(place)) is not None:
             problem += f", though there is {one_line(picture.name)}"
-        todo = "--image-size gives it: 1920x1080, or the folder of images"
+        todo = "give --image-size 1920x1080, or --image-size DIR with the images"
         self._into.defect("T002", f"{problem}; {todo}", where)
 
     def _add_label(self, label: Label, image: Record, where: Where) -> int:

@@ -269,7 +269,8 @@ def _apart(of: Diagnosed, pair: Sequence[str], n_both: int) -> str:
     if max(*more, unequal * n_both) < LEAST_SHARE * n_both:
         return ""
     drew = joined([f"{name} drew {n:,} more" for name, n in zip(pair, more, strict=True)])
-    return f"; {drew}; {in_percent(unequal)} have unequal categories"
+    named = f"; {in_percent(unequal)} have different categories" if unequal else ""
+    return f"; {drew}{named}"
 
 
 def group_findings(of: Diagnosed) -> Iterator[Finding]:

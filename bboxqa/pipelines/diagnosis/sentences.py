@@ -125,9 +125,9 @@ TEMPLATES = {
         "--reference FILE compares each with a reference"
     ),
     "nothing": "there are no annotations of two annotators to compare",
-    "few": "with {what} nobody is named: it takes {least}",
+    "few": "with {what} no annotator is named: at least {least} are needed{how}",
     # Warnings
-    "large image": "image {image} holds {share:.0f} % of the units{without}",
+    "large image": "image {image} has {share:.0f} % of the objects{without}",
     "separate groups": (
         "{n} groups of annotators share no image: nothing compares one group with another"
     ),

@@ -20,10 +20,10 @@ def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
     """Yield what these data cannot show; `judged` if an image has three annotators."""
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
     if n_images < LEAST_IMAGES:
-        yield said("few", what=count(n_images, "image"), least=LEAST_IMAGES)
+        yield said("few", what=count(n_images, "image"), least=LEAST_IMAGES, how="")
     elif of.matched.bootstrap < LEAST_DRAWS:
         draws = count(of.matched.bootstrap, "draw")
-        yield said("few", what=draws, least=f"{LEAST_DRAWS} (--bootstrap {LEAST_DRAWS})")
+        yield said("few", what=draws, least=LEAST_DRAWS, how=f" (--bootstrap {LEAST_DRAWS})")
     all_drawn = of.part.n_complete_units == len(of.matched.units)
     if not judged and of.part.reference is None and not all_drawn:
         yield said("unjudged")

@@ -91,7 +91,8 @@ def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Fig
     if part["status"] != "ok" and (largest["share"] or 0) < 1:
         why = part["status"]
     elif part["alpha"] is not None and part["alpha"] < 1 and (largest["share"] or 0) >= _PREVALENT:
-        why = f"lower, as {percent(largest['share'], 0)} are {one_line(largest['name'])}"
+        share, name = percent(largest["share"], 0), one_line(largest["name"])
+        why = f"lower as {share} of annotations are {name}"
     yield _figure(f"Alpha of {count(n_annotators, 'annotator')}", part, "alpha", "interval", why)
 
 

@@ -11,8 +11,8 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of
 
 NOTE = "columns: image="
+COMMA = "line 4: x is '10,5'; expected a number without a comma, such as 0.5"
 WITHIN = "expected a number within ±1,000,000,000"
-POINT = "expected a number"
 
 
 def table(tmp_path, *rows, name="a.csv"):
@@ -147,7 +147,11 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path):
         ("a.jpg,ann,cat,1,2,inf,4", "T001", "line 4: width is 'inf'; expected a number"),
         ("a.jpg,ann,cat,-1e308,2,1e308,4", "T001", f"line 4: x is '-1e308'; {WITHIN}"),
         ("a.jpg,ann,cat,1,2,3,1000000000", "T001", f"line 4: height is '1000000000'; {WITHIN}"),
-        ('a.jpg,ann,cat,"10,5",2,3,4', "T001", f"line 4: x is '10,5'; {POINT}"),
+        (
+            'a.jpg,ann,cat,"10,5",2,3,4',
+            "T001",
+            "line 4: x is '10,5'; expected a number without a comma, such as 0.5",
+        ),
     ],
 )
 def test_findings_name_the_line(tmp_path, row, code, words):

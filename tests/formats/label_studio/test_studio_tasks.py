@@ -171,7 +171,7 @@ def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
         read_coco(path)
     assert "T002 error task 1, region" in caught.value.problems[0]
     assert "no original_width" in caught.value.problems[0]
-    assert "reading(image_size=…) gives them" in caught.value.problems[0]
+    assert "give bboxqa.reading(image_size=(1920, 1080))" in caught.value.problems[0]
     assert "bboxqa validate" in caught.value.advice
 
 

@@ -327,9 +327,12 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
     ("to", "lost"),
     [
         ("coco", ""),
-        ("csv", "the ids of 1 image, the ids of 1 category: csv"),
-        ("label-studio", "the ids of 1 image, the ids of 1 category: Label Studio"),
-        ("cvat", "the ids of 1 image, the ids of 1 annotation, the ids of 1 category: CVAT"),
+        ("csv", "csv cannot hold it: the ids of 1 image, the ids of 1 category"),
+        ("label-studio", "Label Studio cannot hold it: the ids of 1 image, the ids of 1 category"),
+        (
+            "cvat",
+            "CVAT cannot hold it: the ids of 1 image, the ids of 1 annotation, the ids of 1 cat",
+        ),
     ],
 )
 def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
@@ -339,7 +342,7 @@ def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
     content["annotations"][0]["id"] = "box"
     out = tmp_path / f"out{ENDINGS.get(to, '')}"
     notes = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to).notes
-    assert [each.startswith(f"left out: {lost}") for each in notes] == [True] * bool(lost)
+    assert [each.startswith(f"left out, as {lost}") for each in notes] == [True] * bool(lost)
     if to == "coco":
         found = json.loads(out.read_bytes())
         owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
