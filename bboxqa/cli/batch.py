@@ -145,7 +145,7 @@ def batch(
             click.echo(
                 f"Error: {root}: no project below this folder has annotations that are read\n"
                 "Expected a folder for each project, with what `bboxqa agree` reads "
-                "(docs/formats.md).",
+                "(docs/formats.md); masks are converted to COCO first: bboxqa convert.",
                 err=True,
             )
     if dry_run or not found.projects:

@@ -13,7 +13,10 @@ import pytest
 from support import cli
 from support.datasets import annotation, document, image, two_annotators, write
 
-ADVICE = "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md)."
+ADVICE = (
+    "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md); masks "
+    "are converted to COCO first: bboxqa convert."
+)
 
 
 @pytest.fixture
