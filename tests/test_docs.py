@@ -252,15 +252,7 @@ def test_every_coefficient_is_documented():
 def test_every_status_is_documented():
     known = [
         text.removeprefix("undefined: ")
-        for module in (
-            answers,
-            consistency,
-            estimator,
-            nominal,
-            over_time,
-            pair_kappas,
-            registry,
-        )
+        for module in (answers, consistency, estimator, nominal, over_time, pair_kappas, registry)
         for text in vars(module).values()
         if isinstance(text, str) and text.startswith("undefined: ")
     ]

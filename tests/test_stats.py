@@ -491,10 +491,7 @@ def test_cronbach_never_comes_without_its_warning():
                 "did you mean 'ordinal'?"
             ),
         ),
-        (
-            {"weights": "cubic"},
-            "weights is 'cubic'; expected one of identity, linear, quadratic",
-        ),
+        ({"weights": "cubic"}, "weights is 'cubic'; expected one of identity, linear, quadratic"),
         ({"weights": [[1, 0]]}, "weights is 1 x 2; expected 3 x 3, one row per value"),
     ],
 )

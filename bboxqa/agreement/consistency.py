@@ -389,17 +389,12 @@ def _freedom_of_random(squares: _MeanSquares, value: float) -> float:
     of_annotators = k * value * squares.annotators
     of_error = (n * (1 + (k - 1) * value) - k * value) * squares.error
     return _ratio(
-        (k - 1) * (n - 1) * (of_annotators + of_error) ** 2,
-        (n - 1) * of_annotators**2,
-        of_error**2,
+        (k - 1) * (n - 1) * (of_annotators + of_error) ** 2, (n - 1) * of_annotators**2, of_error**2
     )
 
 
 def _estimates(
-    values: tuple[float, float],
-    lower: tuple[float, float],
-    upper: tuple[float, float],
-    status: str,
+    values: tuple[float, float], lower: tuple[float, float], upper: tuple[float, float], status: str
 ) -> list[Estimate]:
     return [
         Estimate(nan, status=NO_SPREAD)

@@ -366,11 +366,7 @@ def _said(line: _Line, begin: IndexArray, annotator: int) -> IntArray:
 
 
 def _ratings(
-    segments: Segments,
-    said: IntArray,
-    asked: BoolArray,
-    weight: IndexArray,
-    recording: IntArray,
+    segments: Segments, said: IntArray, asked: BoolArray, weight: IndexArray, recording: IntArray
 ) -> Ratings:
     unit, annotator = np.nonzero(asked)
     codes = said[unit, annotator]

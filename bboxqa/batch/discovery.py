@@ -69,11 +69,7 @@ class Discovered:
 
 
 def discover(
-    root: Path,
-    pattern: str | None = None,
-    skip: Path | None = None,
-    *,
-    follow_links: bool = False,
+    root: Path, pattern: str | None = None, skip: Path | None = None, *, follow_links: bool = False
 ) -> Discovered:
     """Find every project below a folder.
 

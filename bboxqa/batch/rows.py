@@ -15,11 +15,7 @@ from bboxqa.core.text import clean
 from bboxqa.formats.choices import choices_from
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.results import ThresholdResult
-from bboxqa.model.settings import (
-    AgreeSettings,
-    ValidateSettings,
-    validate_settings_from,
-)
+from bboxqa.model.settings import AgreeSettings, ValidateSettings, validate_settings_from
 from bboxqa.model.settings_files import read_settings_file
 from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.settings import agree_settings_from

@@ -41,10 +41,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
 
 
 def run_packed(
-    task: Task,
-    settings: Settings,
-    scratch: Path,
-    count_all: CountAll | None = None,
+    task: Task, settings: Settings, scratch: Path, count_all: CountAll | None = None
 ) -> PackedResult:
     """Run a project in a temporary folder inside `scratch`; return the files of its folder.
 

@@ -211,12 +211,7 @@ def _inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
 
 
 def _check_targets(
-    out: Path | None,
-    report: Path | None,
-    pseudonyms: Path | None,
-    *,
-    split: bool,
-    force: bool,
+    out: Path | None, report: Path | None, pseudonyms: Path | None, *, split: bool, force: bool
 ) -> None:
     """Refuse targets that must not be written to, before anything is read."""
     if out is not None:

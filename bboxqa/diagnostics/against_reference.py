@@ -6,13 +6,7 @@ from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import IndexArray, find
 from bboxqa.diagnostics.object_cells import RatioSums, edges_of, holm
-from bboxqa.diagnostics.offsets import (
-    ALARM,
-    MEASURES,
-    SIZE_OF,
-    UNITS,
-    compared_pairs,
-)
+from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table, figure_columns

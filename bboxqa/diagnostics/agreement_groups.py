@@ -8,13 +8,7 @@ import numpy as np
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    component_of_each,
-    sum_by,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, component_of_each, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
     PairSums,
@@ -179,9 +173,7 @@ def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArra
     same = of.category[left] == of.category[right]
     left, right = left[same], right[same]
     row = np.where(
-        group[of.annotator[left]] == group[of.annotator[right]],
-        group[of.annotator[left]],
-        n_groups,
+        group[of.annotator[left]] == group[of.annotator[right]], group[of.annotator[left]], n_groups
     )
     agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
     asked = matched.data.assigned.astype(np.float64)
@@ -303,10 +295,7 @@ def _expected(equal: FloatArray) -> FloatArray:
 
 
 def _of_others(
-    first: IndexArray,
-    second: IndexArray,
-    sums: tuple[FloatArray, FloatArray],
-    n_annotators: int,
+    first: IndexArray, second: IndexArray, sums: tuple[FloatArray, FloatArray], n_annotators: int
 ) -> FloatArray:
     """Return the ratio of sums over all pairs that share one annotator with each pair, (P,)."""
     numbers = []

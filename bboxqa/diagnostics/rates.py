@@ -346,9 +346,7 @@ _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
 
 
 @remembered
-def error_cells(
-    matched: MatchedUnits,
-) -> dict[str, tuple[BoolArray, NDArray[Any], NDArray[Any]]]:
+def error_cells(matched: MatchedUnits) -> dict[str, tuple[BoolArray, NDArray[Any], NDArray[Any]]]:
     """Return of which cells a rate is, and the numerator and denominator of each cell, (C,) each.
 
     The rates are those of misses, extras and equal categories; see `annotators`.

@@ -344,7 +344,4 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
     step, row = step[rows], row[rows]
     sums = RatioSums(matched, n)
     sums.add("speed", row, drawn.image[of][rows], 60.0, step)
-    return {
-        **sums.ratios()["speed"].columns("per_minute"),
-        "median_seconds": medians(step, row, n),
-    }
+    return {**sums.ratios()["speed"].columns("per_minute"), "median_seconds": medians(step, row, n)}

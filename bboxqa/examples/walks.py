@@ -469,10 +469,7 @@ def _labels_step(scene: Scene, units: UnitTable) -> Step:
         zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
     )
     rows = [
-        [
-            str(place),
-            *(MISSING if one is None else names[category[one]] for one in row),
-        ]
+        [str(place), *(MISSING if one is None else names[category[one]] for one in row)]
         for place, row in enumerate(unit_rows(data, units), 1)
     ]
     titles = ["unit", *data.annotator_names]

@@ -14,13 +14,7 @@ from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.formats.records import Authors, BoxForm, FileColumns, ReadSettings, RotatedColumns
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
-from bboxqa.model.shapes.rotated_boxes import (
-    FiveNumbers,
-    corners,
-    from_corners,
-    turned_to,
-    upright,
-)
+from bboxqa.model.shapes.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright
 
 _FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
 _FIVE, _EIGHT = 5, 8

@@ -260,20 +260,14 @@ def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
 
 
 def list_files(
-    paths: Sequence[AnyPath],
-    pattern: str | None = None,
-    *,
-    choices: Choices = NO_CHOICES,
+    paths: Sequence[AnyPath], pattern: str | None = None, *, choices: Choices = NO_CHOICES
 ) -> list[Path]:
     """Return the given files, and the sources below the given folders; see `listed`."""
     return [each for path in paths for each in listed(path, pattern, choices=choices)[0]]
 
 
 def listed(
-    path: AnyPath,
-    pattern: str | None = None,
-    *,
-    choices: Choices = NO_CHOICES,
+    path: AnyPath, pattern: str | None = None, *, choices: Choices = NO_CHOICES
 ) -> tuple[list[Path], list[str]]:
     """Return the sources in a path, sorted, and a note on files that are left out.
 

@@ -9,14 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-    TextArray,
-    frozen_arrays,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray, frozen_arrays
 from bboxqa.core.text import count
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import FilePlaces

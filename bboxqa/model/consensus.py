@@ -5,14 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    ByteArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-    frozen_arrays,
-)
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.table import Categorical, Column, Table, text_column
 

@@ -194,11 +194,7 @@ def _relative(data: Dataset, part: slice) -> FloatArray:
 
 
 def _laid_over(
-    data: Dataset,
-    slots: ChanceSlots,
-    start: IndexArray,
-    stop: IndexArray,
-    settings: AgreeSettings,
+    data: Dataset, slots: ChanceSlots, start: IndexArray, stop: IndexArray, settings: AgreeSettings
 ) -> tuple[Dataset, IndexArray]:
     """Return the annotations start:stop of the slots, scaled to the images of their places.
 

@@ -22,12 +22,7 @@ from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.choices import NO_CHOICES, Choices
-from bboxqa.model.comparison import (
-    AgreementChange,
-    ComparisonResult,
-    SinceRun,
-    Version,
-)
+from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
@@ -327,10 +322,7 @@ def _figures_since(
 
 
 def _former(
-    saved: list[dict[str, Any]],
-    settings: AgreeSettings,
-    reading: Reading,
-    key: Mapping[str, str],
+    saved: list[dict[str, Any]], settings: AgreeSettings, reading: Reading, key: Mapping[str, str]
 ) -> tuple[Dataset | None, str]:
     """Return the data that were measured, or None and why they cannot be read again."""
     inputs = msgspec.convert(saved, list[Source])

@@ -20,12 +20,7 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer
-from bboxqa.formats.writing.content import (
-    Content,
-    with_suffix,
-    without_categories,
-    without_points,
-)
+from bboxqa.formats.writing.content import Content, with_suffix, without_categories, without_points
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.parts import Parts, in_parts

@@ -149,10 +149,7 @@ def check_annotators(data: Dataset, units: UnitTable) -> None:
     n_units = np.bincount(units.image, minlength=len(n_asked))
     size = np.bincount(units.unit, minlength=len(units))
     pairs = sum_by(units.image, size * (size - 1) // 2, len(n_asked)).astype(np.int64)
-    for n_rows, what in (
-        (n_units * n_asked, "answers on"),
-        (pairs, "pairs of annotations of"),
-    ):
+    for n_rows, what in ((n_units * n_asked, "answers on"), (pairs, "pairs of annotations of")):
         if n_rows.max(initial=0) > most:
             worst = int(n_rows.argmax())
             problem = (

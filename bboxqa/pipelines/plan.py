@@ -99,10 +99,7 @@ def plan(
 
 
 def plan_images(
-    data: Dataset,
-    target_width: float,
-    settings: AgreeSettings,
-    progress: Progress | None = None,
+    data: Dataset, target_width: float, settings: AgreeSettings, progress: Progress | None = None
 ) -> ImagePlan:
     """Return how many images two annotators must annotate for an interval of a given width.
 

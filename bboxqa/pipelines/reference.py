@@ -25,13 +25,7 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects
-from bboxqa.model.annotations import (
-    Dataset,
-    Repeats,
-    Source,
-    join_annotations,
-    joints_of,
-)
+from bboxqa.model.annotations import Dataset, Repeats, Source, join_annotations, joints_of
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
@@ -287,10 +281,7 @@ def with_reference(
         result,
         thresholds=thresholds,
         headlines=headlines,
-        sources=(
-            *result.sources,
-            *(replace(source, role="reference") for source in found.sources),
-        ),
+        sources=(*result.sources, *(replace(source, role="reference") for source in found.sources)),
         notes=(*headlines, *result.notes[len(result.headlines) :], *found.notes),
     )
 

@@ -21,14 +21,7 @@ from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.records import (
-    ANNOTATOR_KEYS,
-    ID_KEYS,
-    AnnotationFile,
-    id_number,
-    ids_of,
-    is_id,
-)
+from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, id_number, ids_of, is_id
 from bboxqa.formats.registry import document_of, format_of
 from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import Dataset

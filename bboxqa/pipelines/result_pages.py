@@ -50,10 +50,7 @@ class PageImages:
     drawn_as: str
 
     def pixels(
-        self,
-        target: PageTarget,
-        progress: Progress | None = None,
-        folder: Path | None = None,
+        self, target: PageTarget, progress: Progress | None = None, folder: Path | None = None
     ) -> dict[str, Pixels]:
         """Return the pixels of each image, or why it has none; as files below a folder, if any."""
         if folder is not None:
@@ -109,9 +106,7 @@ def write_saved(
 
 
 def write_result(
-    documents: Mapping[str, Mapping[str, Any]],
-    target: PageTarget,
-    progress: Progress | None = None,
+    documents: Mapping[str, Mapping[str, Any]], target: PageTarget, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of the JSON documents of a result, and return notes on its images.
 

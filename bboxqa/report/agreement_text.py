@@ -13,12 +13,7 @@ from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import figures_at
 from bboxqa.report.numbers import estimate_text, percent
-from bboxqa.report.pages.verdict import (
-    CHANCE,
-    headline,
-    is_by_chance,
-    shown_figures,
-)
+from bboxqa.report.pages.verdict import CHANCE, headline, is_by_chance, shown_figures
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}

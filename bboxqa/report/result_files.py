@@ -181,9 +181,7 @@ def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
 
 
 def manifest(
-    settings: AgreeSettings | ValidateSettings,
-    sources: Sequence[Source],
-    reading: Choices,
+    settings: AgreeSettings | ValidateSettings, sources: Sequence[Source], reading: Choices
 ) -> dict[str, Any]:
     """Return settings, versions and files that are needed to reproduce a result."""
     from importlib.metadata import PackageNotFoundError, version

@@ -16,14 +16,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import (
-    Checked,
-    Rows,
-    ids_of,
-    record_edit,
-    summary,
-    value_at,
-)
+from bboxqa.rules.base.reporting import Checked, Rows, ids_of, record_edit, summary, value_at
 from bboxqa.rules.base.rule import Rule, rule
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document, Records

@@ -17,11 +17,7 @@ from bboxqa.agreement.registry import (
     coefficient,
     names,
 )
-from bboxqa.agreement.uncertainty.resampling import (
-    jackknife,
-    jackknife_error,
-    quantiles,
-)
+from bboxqa.agreement.uncertainty.resampling import jackknife, jackknife_error, quantiles
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.ratings.columns import from_array

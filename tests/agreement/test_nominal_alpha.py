@@ -16,11 +16,7 @@ from bboxqa.agreement.alpha.nominal import (
     pooled_alpha,
 )
 from bboxqa.agreement.counts.object_counts import count_pairs
-from bboxqa.agreement.counts.unit_counts import (
-    coincidence_matrix,
-    coincidences,
-    from_table,
-)
+from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences, from_table
 from bboxqa.agreement.uncertainty.estimator import NO_PAIR, OK, ONE_IMAGE
 from bboxqa.model.units import Coincidences
 

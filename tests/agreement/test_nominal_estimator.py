@@ -10,11 +10,7 @@ from support import brute
 from support.ratings import reliability
 
 from bboxqa.agreement.alpha import nominal as module
-from bboxqa.agreement.alpha.nominal import (
-    alpha_per_group,
-    image_estimators,
-    nominal_estimator,
-)
+from bboxqa.agreement.alpha.nominal import alpha_per_group, image_estimators, nominal_estimator
 from bboxqa.agreement.counts.unit_counts import (
     coincidences,
     coincidences_of,

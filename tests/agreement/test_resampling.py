@@ -9,10 +9,7 @@ from support.ratings import reliability, replicates_of, tables
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.estimator import (
-    Estimator,
-    SumTable,
-)
+from bboxqa.agreement.uncertainty.estimator import Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,

@@ -23,10 +23,7 @@ from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
 
 from bboxqa.batch import cluster  # noqa: E402
-from bboxqa.batch.cluster import (  # noqa: E402
-    connected,
-    run_on,
-)
+from bboxqa.batch.cluster import connected, run_on  # noqa: E402
 
 # Each of its processes imports all of Dask, for which a busy machine takes its time.
 _SECONDS_TO_START = 180
@@ -311,8 +308,5 @@ def test_a_scheduler_that_is_not_there_is_told_at_once(
 
 def test_without_dask_the_error_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(ConfigError, match=r"pip install 'bboxqa\[dask\]'"),
-        connected("local"),
-    ):
+    with pytest.raises(ConfigError, match=r"pip install 'bboxqa\[dask\]'"), connected("local"):
         pass

@@ -24,11 +24,9 @@ OUT = Path("out")
 # Pieces that might meet each other when they are written another way.
 PIECES = ["..", ".", "%2e", "%2E", "%2F", "%", "a", "A", " ", "é", "e\u0301", "日本", "\n", "~"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
-NAMES = st.lists(
-    st.one_of(st.sampled_from(PIECES), TEXTS),
-    min_size=1,
-    max_size=30,
-).map(lambda pieces: "".join(pieces) or "-")
+NAMES = st.lists(st.one_of(st.sampled_from(PIECES), TEXTS), min_size=1, max_size=30).map(
+    lambda pieces: "".join(pieces) or "-"
+)
 
 
 def only(root):
@@ -296,10 +294,7 @@ class TestStatus:
 class TestMachine:
     """A disk that is full leaves the last result as it was."""
 
-    @pytest.mark.parametrize(
-        "place",
-        ["mkdir", "write_text", "rename"],
-    )
+    @pytest.mark.parametrize("place", ["mkdir", "write_text", "rename"])
     def test_full(self, tmp_path, monkeypatch, place):
         before = done(tmp_path, differing())
         folder = tmp_path / "out/projects/p"

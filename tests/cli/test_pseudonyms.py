@@ -5,13 +5,7 @@ import stat
 
 import pytest
 from support.cli import run
-from support.named_people import (
-    MARKS,
-    PEOPLE,
-    SOURCES,
-    key_on_annotations,
-    names_shown,
-)
+from support.named_people import MARKS, PEOPLE, SOURCES, key_on_annotations, names_shown
 
 import bboxqa
 

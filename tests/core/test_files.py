@@ -7,12 +7,7 @@ import threading
 import pytest
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import (
-    filled_folder,
-    identity_of,
-    write_atomically,
-    write_fixed,
-)
+from bboxqa.core.files import filled_folder, identity_of, write_atomically, write_fixed
 from bboxqa.core.interrupts import PLACED
 
 

@@ -7,13 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from bboxqa.core.interrupts import (
-    PLACED,
-    Interrupted,
-    blocked_signals,
-    placing,
-    raising_signals,
-)
+from bboxqa.core.interrupts import PLACED, Interrupted, blocked_signals, placing, raising_signals
 
 
 @pytest.fixture(autouse=True)

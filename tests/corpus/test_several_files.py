@@ -45,8 +45,7 @@ def same_images(train, valid):
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "n_images"),
-    [(other_copies, "M010", 8), (same_images, "M008", 8)],
+    ("change", "code", "n_images"), [(other_copies, "M010", 8), (same_images, "M008", 8)]
 )
 def test_images_that_leak_into_another_split_are_one_cause(change, code, n_images):
     train, valid = splits()

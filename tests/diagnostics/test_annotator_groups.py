@@ -107,18 +107,8 @@ def test_the_tree_is_cut_as_scipy_does(k):
 @pytest.mark.parametrize(
     ("scores", "k", "method", "message"),
     [
-        (
-            TWO_GROUPS,
-            0,
-            "hierarchical",
-            "k is 0; expected 1 or more, and no more than",
-        ),
-        (
-            TWO_GROUPS,
-            8,
-            "hierarchical",
-            "k is 8; expected 1 or more, and no more than",
-        ),
+        (TWO_GROUPS, 0, "hierarchical", "k is 0; expected 1 or more, and no more than"),
+        (TWO_GROUPS, 8, "hierarchical", "k is 8; expected 1 or more, and no more than"),
         (TWO_GROUPS, 2, "dbscan", "method is 'dbscan'; expected one of kmeans, hierarchical"),
         (np.zeros((2, 0)), 1, "kmeans", "scores have the shape (2, 0); expected one row per"),
         (np.array([[1, np.nan]]), 1, "kmeans", "row 0, column 1: score is nan; expected a finite"),

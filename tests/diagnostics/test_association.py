@@ -8,11 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics.answers import (
-    NO_INTERVAL,
-    cross_table,
-    independence,
-)
+from bboxqa.diagnostics.answers import NO_INTERVAL, cross_table, independence
 
 QUESTION = np.array([[5000, 2500], [3000, 1580]])
 OPPOSITE = np.array([[0, 50], [50, 0]])
@@ -150,10 +146,7 @@ def test_cross_table_counts(pairs):
         (lambda: independence(np.array([[1, 2], [3, 0.5]])), "row 1, column 1: count is 0.5;"),
         (lambda: independence(np.array([1, 2])), "cross table has 1 dimension; expected rows"),
         (lambda: cross_table(np.array([3]), np.array([0]), (2, 2)), "record 0: first code is 3;"),
-        (
-            lambda: cross_table(np.zeros(2), np.zeros(1), (2, 2)),
-            "lengths of the features",
-        ),
+        (lambda: cross_table(np.zeros(2), np.zeros(1), (2, 2)), "lengths of the features"),
     ],
 )
 def test_tables_that_are_refused(refused, message):

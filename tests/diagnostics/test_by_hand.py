@@ -19,9 +19,7 @@ from support.datasets import dataset
 from support.matched import matched
 
 import bboxqa
-from bboxqa.diagnostics.categories import (
-    difficulty,
-)
+from bboxqa.diagnostics.categories import difficulty
 from bboxqa.diagnostics.decomposition import decomposition
 from bboxqa.diagnostics.object_cells import pair_similarity
 from bboxqa.diagnostics.rates import boxes_per_object, category_vitality

@@ -76,11 +76,7 @@ def test_offsets_are_those_of_pairs_one_by_one():
 
 
 def test_against_a_reference_each_of_two_is_told():
-    made = bboxqa.simulate(
-        images=25,
-        annotators=2,
-        errors={"p01": "jitter=1", "p02": "offset=0,3"},
-    )
+    made = bboxqa.simulate(images=25, annotators=2, errors={"p01": "jitter=1", "p02": "offset=0,3"})
     truth = bboxqa.read_coco(rotated(made.truth()), min_annotators=1)
     document = turned_boxes(rotated(made.document()), {"p01": (0, 2, 0), "p02": (4, 1, 0)})
     data = bboxqa.read_coco(document)

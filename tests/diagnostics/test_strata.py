@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 
-from bboxqa.diagnostics.strata import (
-    agreement_by_crowding,
-    agreement_by_region,
-    agreement_by_size,
-)
+from bboxqa.diagnostics.strata import agreement_by_crowding, agreement_by_region, agreement_by_size
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images

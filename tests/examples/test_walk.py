@@ -96,12 +96,7 @@ CHANGES = [
         3,
         "row missing = 2 0 1: DIFFERS: expected 3 0 1",
     ),
-    (
-        walk_iou,
-        ("bbox_iou", 4, "iou"),
-        0.6667,
-        "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667",
-    ),
+    (walk_iou, ("bbox_iou", 4, "iou"), 0.6667, "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667"),
     (
         walk_iou,
         ("polygon_iou_pixel_inclusive", 0, "union_px"),

@@ -212,11 +212,7 @@ def test_a_file_twice(tmp_path):
 # Fewer than two annotators.
 
 
-WAYS = (
-    "1. a key on each annotation",
-    "2. one image record per annotator",
-    "3. one file or folder",
-)
+WAYS = ("1. a key on each annotation", "2. one image record per annotator", "3. one file or folder")
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ def marked(**marks):
 
 
 @pytest.mark.parametrize(
-    "marks",
-    [{"machine": True}, {"machine": "true"}, {"source": "Semi-auto"}, {"model": "yolo"}],
+    "marks", [{"machine": True}, {"machine": "true"}, {"source": "Semi-auto"}, {"model": "yolo"}]
 )
 def test_each_mark_is_said(marks):
     (line,) = bboxqa.read_coco(marked(**marks)).headlines

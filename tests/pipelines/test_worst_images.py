@@ -77,11 +77,7 @@ def test_key_points_are_visible_or_hidden_and_joined_by_lines():
 
 def _document(annotations):
     image = {"id": 1, "file_name": "a.png", "width": 100, "height": 100}
-    return {
-        "images": [image],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": annotations,
-    }
+    return {"images": [image], "categories": [{"id": 1, "name": "cat"}], "annotations": annotations}
 
 
 @pytest.mark.parametrize("seed", range(3))

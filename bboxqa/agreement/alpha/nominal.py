@@ -148,9 +148,7 @@ def images_per_value(data: Coincidences) -> IndexArray:
     return np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
 
 
-def alpha_per_pair(
-    counts: PairCounts,
-) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
+def alpha_per_pair(counts: PairCounts) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
     """Return alpha of each pair of annotators who were asked about the same unit.
 
     Returns

@@ -218,10 +218,7 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
 
 
 def _rows_of_pairs(
-    annotator: IntArray,
-    ends: tuple[IndexArray, IndexArray],
-    pair: IndexArray,
-    n_annotators: int,
+    annotator: IntArray, ends: tuple[IndexArray, IndexArray], pair: IndexArray, n_annotators: int
 ) -> IndexArray:
     """Return the place of each two annotators in `pair`, which is sorted; its length if nowhere."""
     one, other = (annotator[side].astype(np.int64) for side in ends)
@@ -254,9 +251,7 @@ def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
         start, done = stop, int(n_pairs[stop - 1])
 
 
-def _joined_sums(
-    parts: Sequence[tuple[IndexArray, FloatArray]],
-) -> tuple[IndexArray, FloatArray]:
+def _joined_sums(parts: Sequence[tuple[IndexArray, FloatArray]]) -> tuple[IndexArray, FloatArray]:
     """Return all keys, sorted, and the sums of their amounts along the last axis."""
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0)

@@ -404,8 +404,7 @@ def _check_scores(path: Path, score: FloatArray, least: float) -> None:
     if highest < least:
         problem = f"none of {count(len(score), 'result')} has a score of {least:g} or more"
         raise DatasetError(
-            [f"{path}: {problem}; the highest is {highest:g}"],
-            "Choose a lower --score.",
+            [f"{path}: {problem}; the highest is {highest:g}"], "Choose a lower --score."
         )
 
 

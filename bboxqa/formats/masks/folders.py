@@ -4,12 +4,7 @@ import re
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in, is_split
-from bboxqa.formats.label_folders import (
-    LOOKED_AT,
-    OF_PICTURES,
-    files_by_folder,
-    folders_and_files,
-)
+from bboxqa.formats.label_folders import LOOKED_AT, OF_PICTURES, files_by_folder, folders_and_files
 from bboxqa.formats.member import is_archive
 from bboxqa.formats.source import head_of, readable_members
 

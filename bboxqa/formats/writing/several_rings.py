@@ -32,10 +32,8 @@ def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]
             if found := as_mask(each, image) if are_masks else _ring(content, each):
                 new[each["id"]] = each | found
     what, how = ("masks", "filled as by pycocotools") if are_masks else ("rings", "bridged")
-    ends = "" if are_masks else " or of pixels"
-    outlines = count(
-        len(new), f"outline of several rings{ends}", f"outlines of several rings{ends}"
-    )
+    of = "of several rings" if are_masks else "of several rings or pixels"
+    outlines = count(len(new), f"outline {of}", f"outlines {of}")
     notes = [f"changed: {outlines} became {what} in {to_format.title}, {how}"] if new else []
     annotations = [new.get(each["id"], each) for each in content.annotations]
     return replace(content, annotations=annotations), notes

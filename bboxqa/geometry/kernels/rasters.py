@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    frozen_arrays,
-    rows,
-    run_starts,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows, run_starts
 from bboxqa.geometry.kernels.boxes import overlap
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.masks import decode_counts

@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    overlapping_boxes,
-    run_starts,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, overlapping_boxes, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.remembered import remembered
 from bboxqa.core.types import Progress
@@ -226,11 +220,7 @@ def matched_units(
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
     twice = own.take(own.similarity >= threshold - TOLERANCE)
     units = match(
-        annotations,
-        pairs,
-        settings.matcher,
-        threshold,
-        category_lenient=settings.category_lenient,
+        annotations, pairs, settings.matcher, threshold, category_lenient=settings.category_lenient
     )
     home = loose_objects(annotations, units, near)[units.unit]
     models = {source.annotator for source in part.data.sources if source.role == "predictions"}

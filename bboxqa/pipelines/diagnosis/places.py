@@ -12,13 +12,7 @@ from bboxqa.diagnostics.object_cells import holm
 from bboxqa.diagnostics.offsets import ACROSS, ALARM, LEAST_OTHERS, MEASURES, TURNS, in_halves
 from bboxqa.diagnostics.review import in_words
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import (
-    Diagnosed,
-    Finding,
-    findings_of,
-    largest,
-    of_others,
-)
+from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, findings_of, largest, of_others
 from bboxqa.pipelines.diagnosis.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,

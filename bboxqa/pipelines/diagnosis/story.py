@@ -26,12 +26,7 @@ from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.matched_units import matched_units, too_crowded
 from bboxqa.pipelines.diagnosis.sentences import ADVICE, Diagnosed, Finding, said
-from bboxqa.pipelines.diagnosis.significance import (
-    LEAST_DRAWS,
-    LEAST_IMAGES,
-    Bounds,
-    differences,
-)
+from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, Bounds, differences
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
 _MOST = 9
@@ -319,10 +314,7 @@ def diagnosed(
 
 
 def _diagnosed(
-    images: ImagePart,
-    result: MeasuredAgreement,
-    wanted: Container[str],
-    progress: Progress | None,
+    images: ImagePart, result: MeasuredAgreement, wanted: Container[str], progress: Progress | None
 ) -> Diagnosed:
     """Return the units at the first threshold, and the wanted tables that the data allow."""
     if crowded := too_crowded(images):
@@ -371,10 +363,6 @@ def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) ->
         "lines": tuple(
             line._replace(annotators=tuple(raw[name] for name in line.annotators)) for line in lines
         ),
-        "warnings": (
-            *result.headlines,
-            *images.data.cautions,
-            *warnings_of(named),
-        ),
+        "warnings": (*result.headlines, *images.data.cautions, *warnings_of(named)),
         "advice": _advice(named, lines),
     }

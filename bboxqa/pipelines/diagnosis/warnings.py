@@ -31,11 +31,7 @@ def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
 
 def warnings_of(of: Diagnosed) -> tuple[str, ...]:
     """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning."""
-    return (
-        *_large_image(of),
-        *_separate_groups(of),
-        *_moved_by_a_program(of),
-    )
+    return (*_large_image(of), *_separate_groups(of), *_moved_by_a_program(of))
 
 
 def _large_image(of: Diagnosed) -> Iterator[str]:

@@ -5,29 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    TextArray,
-    compact,
-    frozen_arrays,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray, compact, frozen_arrays
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
-from bboxqa.geometry.similarities.registry import (
-    needs_keypoints,
-    needs_rotated_boxes,
-)
+from bboxqa.geometry.similarities.registry import needs_keypoints, needs_rotated_boxes
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import (
-    Annotations,
-    Dataset,
-    join_annotations,
-    joints_of,
-)
+from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
 from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import largest_moves

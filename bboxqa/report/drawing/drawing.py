@@ -19,16 +19,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import BACK, DIM, LINE, readable_on
-from bboxqa.report.drawing.scene import (
-    NO_LOOK,
-    Box,
-    By,
-    Key,
-    Look,
-    Outline,
-    Scene,
-    outlines_by,
-)
+from bboxqa.report.drawing.scene import NO_LOOK, Box, By, Key, Look, Outline, Scene, outlines_by
 from bboxqa.report.numbers import set_apart, short_name
 
 if TYPE_CHECKING:

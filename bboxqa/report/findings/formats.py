@@ -11,14 +11,7 @@ from urllib.parse import quote
 
 from bboxqa.core.json_values import json_line, json_safe
 from bboxqa.core.text import count, one_line
-from bboxqa.model.findings import (
-    FileReport,
-    Finding,
-    FoundReport,
-    RuleText,
-    Severity,
-    identities,
-)
+from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity, identities
 from bboxqa.report.findings.report import (
     content,
     labelled,

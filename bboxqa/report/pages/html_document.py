@@ -60,17 +60,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    shown = (
-        prose,
-        marked_up,
-        breakable,
-        number,
-        percent,
-        interval,
-        signed,
-        cells,
-        number_columns,
-    )
+    shown = (prose, marked_up, breakable, number, percent, interval, signed, cells, number_columns)
     environment.filters.update({each.__name__: each for each in shown})
     environment.filters.update(counted=count, short=short_name, anchor=table_anchor)
     return environment

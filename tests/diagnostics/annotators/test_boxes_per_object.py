@@ -3,12 +3,7 @@
 import pytest
 
 from bboxqa import read_coco, simulate
-from bboxqa.diagnostics.decomposition import (
-    KINDS,
-    Kind,
-    decomposition,
-    decomposition_by_annotator,
-)
+from bboxqa.diagnostics.decomposition import KINDS, Kind, decomposition, decomposition_by_annotator
 from bboxqa.diagnostics.rates import annotators, boxes_per_object
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images

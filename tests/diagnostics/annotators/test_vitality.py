@@ -69,9 +69,7 @@ def test_the_interval_is_that_of_counting_drawn_images_again():
             weight = weights[counted.group]
             return pooled_alpha(
                 replace(
-                    counted,
-                    marginal=counted.marginal * weight,
-                    diagonal=counted.diagonal * weight,
+                    counted, marginal=counted.marginal * weight, diagonal=counted.diagonal * weight
                 )
             ).value
 

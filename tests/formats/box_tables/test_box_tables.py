@@ -195,10 +195,7 @@ def test_json_lines_and_objects_of_an_image(tmp_path):
             "1 box in 'Boxes' and [1, 0] in 'iscrowd'; expected a list with as many",
         ),
         ({"bbox": [], "category": [1, 2]}, "has 0 boxes in 'bbox' and [1, 2] in 'category'"),
-        (
-            {"bbox": [[1, 2, 3, 4]], "labels": []},
-            "has 1 box in 'bbox' and [] in 'labels'",
-        ),
+        ({"bbox": [[1, 2, 3, 4]], "labels": []}, "has 1 box in 'bbox' and [] in 'labels'"),
         ({"polygons": [[1, 2]], "category": [1]}, "has 'polygons', 'category', but no boxes"),
         (
             {"bbox": [[1, 2, 3, 4]], "category": "c"},

@@ -10,13 +10,7 @@ import pytest
 from PIL import Image
 from support.masks import decode
 
-from bboxqa.formats.translation.masks import (
-    MOST_PIXELS,
-    MOST_RUNS,
-    Masks,
-    RowMask,
-    picture_mask,
-)
+from bboxqa.formats.translation.masks import MOST_PIXELS, MOST_RUNS, Masks, RowMask, picture_mask
 from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.shapes.masks import spans_of_pixels, turned
 
@@ -104,10 +98,7 @@ def of_palette(pixels):
 KINDS = {
     "bits": lambda pixels: (Image.fromarray(pixels), {}),
     "grey": lambda pixels: (Image.fromarray(pixels.astype(np.uint8)), {}),
-    "opacity": lambda pixels: (
-        Image.fromarray(np.stack([pixels * np.uint8(9)] * 4, 2)),
-        {},
-    ),
+    "opacity": lambda pixels: (Image.fromarray(np.stack([pixels * np.uint8(9)] * 4, 2)), {}),
     "palette": lambda pixels: (of_palette(pixels), {}),
     "transparent palette": lambda pixels: (of_palette(pixels), {"transparency": 0}),
     "transparent colours": lambda pixels: (of_palette(pixels), {"transparency": b"\x00\x05"}),

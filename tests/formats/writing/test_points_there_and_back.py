@@ -106,10 +106,7 @@ def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
     ("to", "problem"),
     [
         ("label-studio", r"1 annotation with hidden joints .*: .* written as visible"),
-        (
-            "labelme",
-            r"1 annotation with hidden joints .* LabelMe has no visibility",
-        ),
+        ("labelme", r"1 annotation with hidden joints .* LabelMe has no visibility"),
         ("cvat", r"1 box around key points .*have no place for it"),
         ("csv", "1 annotation with 'keypoints'"),
         ("voc", "1 annotation with 'keypoints'"),

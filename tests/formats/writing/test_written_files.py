@@ -220,8 +220,7 @@ def test_what_a_format_cannot_hold_is_counted_and_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("to", "n_without"),
-    [("cvat", 2), ("voc", 2), ("labelme", 2), ("label-studio", 1), ("yolo", 1)],
+    ("to", "n_without"), [("cvat", 2), ("voc", 2), ("labelme", 2), ("label-studio", 1), ("yolo", 1)]
 )
 def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
     """The second image has no annotation."""

@@ -226,7 +226,7 @@ def test_content_decides_where_it_is_known(tmp_path):
     test = images("test/1.png", "test/8.png")
     found = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
     assert [each.message.partition(";")[0] for each in found] == [
-        'image "test/8.png" has the same bytes as "train/2.png" in train.json',
+        'image "test/8.png" has the same bytes as "train/2.png" in train.json'
     ]
 
 

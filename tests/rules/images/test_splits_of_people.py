@@ -36,10 +36,7 @@ def test_an_image_that_somebody_has_for_training_and_another_for_tests_leaks(tmp
 
 @pytest.mark.parametrize(
     ("names", "severity"),
-    [
-        (("ann.json", "bob.json"), Severity.INFO),
-        (("train.json", "val.json"), Severity.WARNING),
-    ],
+    [(("ann.json", "bob.json"), Severity.INFO), (("train.json", "val.json"), Severity.WARNING)],
 )
 def test_files_that_share_most_images_are_by_annotators_unless_named_as_splits(
     tmp_path, names, severity

@@ -34,12 +34,7 @@ def reordered(found, *order):
 
 
 @pytest.mark.parametrize("name", WITH_CORNERS)
-@pytest.mark.parametrize(
-    ("code", "change"),
-    [
-        ("O004", lambda found: reordered(found, 0, 1, 3, 2)),
-    ],
-)
+@pytest.mark.parametrize(("code", "change"), [("O004", lambda found: reordered(found, 0, 1, 3, 2))])
 def test_a_defect_of_corners_is_named_and_nothing_else(name, code, change):
     content = FORMATS[name](change(boxes()))
     assert of_rotated(content) == {code}
