@@ -49,16 +49,12 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     if reading.predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
     options = reading.settings()
-    are_people = (
-        reading.min_annotators > 1
-        or reading.attribution == "files"
-        or reading.by_files in ("any", "all")
-    )
+    are_files = reading.min_annotators > 1 or reading.attribution == "files"
     sources = sources_of(
         source,
         reading.pattern,
         within=reading.within,
-        are_people=are_people,
+        are_people=are_files or reading.by_files in ("any", "all"),
         choices=reading.choices,
     )
     if reading.pseudonyms is not None:

@@ -32,10 +32,8 @@ _MOST_BYTES = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
 _OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
-_MOST_VALUES = 8
-_TWO_VALUES = """\
-If edges are smooth, make two values, in a copy of the folder: python -c "import glob; \
-from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
+_TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
+glob; from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
 for f in glob.glob('*.png')]\""""
 _EACH = "If each is an object: --mask instances; if each is a class: --mask classes"
 _ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
@@ -174,7 +172,8 @@ class _MaskRecords:
         self._names = names if self._is_named else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
         # A folder has thousands of small files, each of which stands for a whole image.
-        self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
+        pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
+        self._values = partial(values_in, pictures=pictures)
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
         self._objects = Allowance("objects", 20_000, (0, 1))
 
@@ -184,15 +183,13 @@ class _MaskRecords:
         is_one = self._mode in ("binary", "objects")
         try:
             colours = self._names.are_colours
-            values = values_in(data, self._pictures, in_colours=colours and not classes)
+            values = self._values(data, in_colours=colours and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             if is_one:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
             key = runs.piece + 1 if self._mode == "classes" else runs.value
             for each in classes:
-                runs = _with_classes(
-                    runs, values, values_in(each, self._pictures, in_colours=colours)
-                )
+                runs = _with_classes(runs, values, self._values(each, in_colours=colours))
             self._objects.take(len(np.unique(key)), len(data))
         except MaskProblemError as error:
             into.refuse(name, error, where)
@@ -210,8 +207,8 @@ class _MaskRecords:
         n_bytes = len(data)
         for rows, spans in runs.groups(key):
             mask = RowMask(spans, width, height, n_characters=n_bytes)
-            where = Where(name, "" if is_one else f"/{key[rows[0]]}")
-            self._add(image["id"], runs, rows, mask, where)
+            place = "" if is_one else f"/{key[rows[0]]}"
+            self._add(image["id"], runs, rows, mask, Where(name, place))
             n_bytes = 0
 
     def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
@@ -230,7 +227,7 @@ class _MaskRecords:
             values = sorted(seen, key=lambda value: (-len(seen[value]), value))
             files = [f"{value} ({count(len(seen[value]), 'file')})" for value in values]
             shown = f"its folder has the values {first_few(files, _SHOWN)}, besides 0"
-            is_smooth = len(values) > _MOST_VALUES and 127 < max(values) < 256
+            is_smooth = len(values) > 8 and 127 < max(values) < 256
             one = f"If one is that of objects: --mask {self._mode}:{values[0]}"
             advice = f"{_TWO_VALUES if is_smooth else one}\n{_EACH}"
             raise DatasetError([f"{seen[values[-1]][0]}: {shown}; expected one"], advice)
@@ -243,11 +240,10 @@ class _MaskRecords:
         except MaskProblemError as error:
             into.refuse(f"{where.member}{where.at}", error, where)
             return
-        names = self._names
-        category = into.category(names.name(value) if self._is_named else CATEGORY, where)
+        category = into.category(self._names.name(value) if self._is_named else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
-        if names.of and value not in names.of:
-            into.defect("T020", f"{names.name(value)} has no name in {NAMES}", where, row)
+        if self._names.of and value not in self._names.of:
+            into.defect("T020", f"{self._names.name(value)} has no name in {NAMES}", where, row)
         sizes = runs.sizes(rows)
         if n_small := int((sizes < _SPECKLE).sum()) if is_class or len(sizes) > 1 else 0:
             some = count(n_small, "piece")
