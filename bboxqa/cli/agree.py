@@ -106,7 +106,7 @@ def agree(
     source = source_of(paths, named)
     inputs = _inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
-    _check_targets(out, report, pseudonyms, split=split, force=force)
+    check_targets(out, report, pseudonyms, split=split, force=force)
     check_sending(send_back, to, source, pseudonyms, force=force)
     if top is not None and report is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
@@ -210,7 +210,7 @@ def _inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
     return [*paths_in(source), *others]
 
 
-def _check_targets(
+def check_targets(
     out: Path | None, report: Path | None, pseudonyms: Path | None, *, split: bool, force: bool
 ) -> None:
     """Refuse targets that must not be written to, before anything is read."""

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree import check_sending, how_to_accept, page_target, reading_words
+from bboxqa.cli.agree import (
+    check_sending,
+    check_targets,
+    how_to_accept,
+    page_target,
+    reading_words,
+)
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
@@ -21,36 +27,51 @@ from bboxqa.cli.options import (
     format_option,
     option_of,
     options,
-    quiet_option,
     reading_of,
 )
 from bboxqa.report.registry import AUDIT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.audit import AuditResult
-    from bboxqa.report.pages.page_file import PageTarget
-
-_OPTIONS = options(
-    option_of("--predictions FILE|DIR", READ,
-        "The model: COCO results (ids are those of the labels), or a data set with scores, such "
-        "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
-        "annotators in it count as votes. Without it, geometry alone is looked at.", type=A_PATH),
-    *READING, "config",
-    option_of("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
-        type=click.IntRange(min=1)),
-    "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
-    option_of("--folds NUMBER", OUT,
-        "Write lists of images to --out instead, to train a model on all but one and predict that "
-        "one: a model repeats the errors of labels that it was trained on.", rare=True,
-        type=click.IntRange(min=2)),
-)  # fmt: skip
 
 
 @click.command(cls=Command)
 @files_argument("LABELS…|DIR")
-@_OPTIONS
-@quiet_option("Print the numbers of places only.")
-@format_option(*AUDIT_VIEWS)
+@options(
+    option_of(
+        "--predictions FILE|DIR",
+        READ,
+        "The model: COCO results (ids are those of the labels), or a data set with scores, such "
+        "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
+        "annotators in it count as votes. Without it, geometry alone is looked at.",
+        type=A_PATH,
+    ),
+    *READING,
+    "config",
+    option_of(
+        "--top NUMBER",
+        OUT,
+        "Keep this many of the most suspicious places.",
+        type=click.IntRange(min=1),
+    ),
+    "report",
+    "images",
+    "split",
+    "out",
+    "send_back",
+    "to",
+    "force",
+    "raw_csv",
+    option_of(
+        "--folds NUMBER",
+        OUT,
+        "Write lists of images to --out instead, to train a model on all but one and predict that "
+        "one: a model repeats the errors of labels that it was trained on.",
+        rare=True,
+        type=click.IntRange(min=2),
+    ),
+)
+@format_option(*AUDIT_VIEWS)  # fmt: skip
 def audit(
     *,
     paths: tuple[Path, ...],
@@ -66,7 +87,6 @@ def audit(
     to: str | None,
     force: bool,
     raw_csv: bool,
-    quiet: bool,
     output_format: str,
     **given: Any,
 ) -> int:
@@ -89,19 +109,15 @@ def audit(
     from bboxqa.pipelines.audit import audit_files
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.report.audit import write_audit
-    from bboxqa.report.result_files import check_folder
 
     if not paths:
         raise click.UsageError(
             "no labels given; try: bboxqa audit labels.json --predictions results.json"
         )
-    if quiet and output_format != "text":
-        raise click.UsageError("--quiet is about text; leave out --format")
     inputs = (*paths, *filter(None, (predictions,)))
     choices, settings = reading_of(config, given), agree_settings(config, given)
     refuse_inputs([report], inputs, images)
-    if out is not None:
-        check_folder(out, force=force)
+    check_targets(out, report, None, split=split, force=force)
     page = page_target(report, images, None, split=split, force=force)
     check_sending(send_back, to, inputs, None, force=force)
     with tracking() as progress:
@@ -110,8 +126,13 @@ def audit(
             return _write_folds(paths, folds, out, reading)
         result = audit_files(paths, predictions, settings, reading)
         result = result if top is None else result.head(top)
-        notes = [] if page is None else [*_write_page(result, page, progress)]
-    written = [] if page is None else [page.page]
+        written, notes = list[Path](), list[str]()
+        if page is not None:
+            from bboxqa.pipelines.result_pages import write_audit_page
+
+            typed = shlex.join(["bboxqa", *sys.argv[1:]])
+            notes += write_audit_page(result, page, typed, progress)
+            written.append(page.page)
     if out is not None:
         write_audit(result, out, raw_csv=raw_csv, kept=files_read([*inputs, config]))
         written.append(out)
@@ -122,21 +143,10 @@ def audit(
         notes += send(*review_of(result), settings, result.labels.reading, send_back, str(to))
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
-    shown = (
-        {}
-        if output_format == "json"
-        else {"next_step": _next_step(result, paths, predictions, out)}
-    )
-    show(AUDIT_VIEWS, result, output_format, written, quiet=quiet, **shown)
+    next_step = _next_step(result, paths, predictions, out)
+    show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
     show_notes(notes)
     return 0
-
-
-def _write_page(result: "AuditResult", page: "PageTarget", progress: Any) -> tuple[str, ...]:
-    """Write the page of a result, with the command that was typed; return notes."""
-    from bboxqa.pipelines.result_pages import write_audit_page
-
-    return write_audit_page(result, page, shlex.join(["bboxqa", *sys.argv[1:]]), progress)
 
 
 def _next_step(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli import options as shared
-from bboxqa.cli.agree import reading_words
+from bboxqa.cli.agree import check_sending, check_targets, page_target, reading_words
 from bboxqa.cli.failures import refuse_inputs
 
 if TYPE_CHECKING:
@@ -17,34 +17,23 @@ if TYPE_CHECKING:
 
 @click.command(cls=shared.Command)
 @shared.files_argument()
-@shared.options("annotator", *shared.READING, "similarity")
-@shared.option_of(
-    "--quorum NUMBER",
-    shared.COMPARE,
-    "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 of 2, "
-    "else a third, at least 2.",
-    type=float,
-)
-@shared.option_of(
-    "--iou NUMBER",
-    shared.COMPARE,
-    "Least IoU of two boxes of one object; default 0.3.",
-    type=float,
-    default=0.3,
-)
-@shared.path_option("--out", "The output; dropped.csv is written beside it.", required=True)
-@shared.options("report", "images", "top", "send_back")
-@shared.option_of(
-    "--to FORMAT",
-    shared.OUT,
-    "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format of "
-    "the output, as in `bboxqa convert`; default coco.",
-    shell_complete=shared.completed("bboxqa.formats.writers:names"),
-)
-@shared.option_of(
-    "--lossy", shared.OUT, "Leave out what the format of --to cannot hold.", is_flag=True
-)
-@shared.options("force", "pseudonyms")  # fmt: skip
+@shared.options(
+    "annotator", *shared.READING, "similarity",
+    shared.option_of("--quorum NUMBER", shared.COMPARE,
+        "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
+        "of 2, else a third, at least 2.", type=float),
+    shared.option_of("--iou NUMBER", shared.COMPARE,
+        "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
+    shared.path_option("--out", "The output; dropped.csv is written beside it.", required=True),
+    "report", "images", "split", "top", "send_back",
+    shared.option_of("--to FORMAT", shared.OUT,
+        "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
+        "of the output, as in `bboxqa convert`; default coco.",
+        shell_complete=shared.completed("bboxqa.formats.writers:names")),
+    shared.option_of("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
+        is_flag=True),
+    "force", "pseudonyms",
+)  # fmt: skip
 def consensus(
     *,
     paths: tuple[Path, ...],
@@ -54,6 +43,7 @@ def consensus(
     out: Path,
     report: Path | None,
     images: tuple[Path, ...],
+    split: bool,
     top: int | None,
     send_back: Path | None,
     to: str | None,
@@ -86,34 +76,27 @@ def consensus(
     from bboxqa.model.consensus import LINK
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
     from bboxqa.pipelines.consensus.written import (
-        check_targets,
+        check_output_of,
         send_objects,
         write_consensus,
         write_consensus_page,
     )
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
-    from bboxqa.pipelines.send_back import check_send_back
     from bboxqa.report.consensus import text_lines
-    from bboxqa.report.pages.page_file import PageTarget
 
     choices, settings = shared.reading_of(None, given), shared.agree_settings(None, given)
     source = shared.source_of(paths, named)
-    inputs = [*paths_in(source)]
-    if send_back is not None and to is None:
-        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
-    if report is None and (images or top is not None):
-        raise click.UsageError("--images and --top are for --report FILE, which is missing")
+    if report is None and top is not None:
+        raise click.UsageError("--top is for --report FILE, which is missing")
     target = Target(out, to if send_back is None and to else "coco", lossy, force)
-    check_targets(target, source)
-    if send_back is not None:
-        check_send_back(send_back, str(to), inputs, force=force)
-    page = None if report is None else PageTarget(report, images, n_images=top)
-    if page is not None:
-        refuse_inputs([report], inputs, images)
-        page.check(force=force)
+    check_output_of(target, source)
+    refuse_inputs([report], paths_in(source), images)
+    page = page_target(report, images, top, split=split, force=force)
+    check_targets(None, report, pseudonyms, split=split, force=force)
+    check_sending(send_back, None if send_back is None else to, source, pseudonyms, force=force)
     if pseudonyms is not None:
-        check_key(pseudonyms, [each for each in (out, send_back) if each is not None])
+        check_key(pseudonyms, (out,))
     with tracking() as progress:
         reading = replace(AS_COMPARED, pseudonyms=pseudonyms, choices=choices, progress=progress)
         result, known = consensus_of_files(source, settings, reading, quorum, iou)

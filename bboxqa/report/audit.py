@@ -23,35 +23,33 @@ MEANINGS = {
 _WORST = 20
 
 
-def text_lines(
-    result: AuditResult, *, quiet: bool = False, next_step: str = "", **_: object
-) -> Iterator[str]:
+def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iterator[str]:
     """Yield how many places of which kind are worth a look, the first ones and what to type."""
     names = first_few(result.sources, _NAMED, lambda each: one_line(each.name))
-    labels = count(len(result.labels.annotations), "label")
-    predicted = result.n_predictions
-    against = "" if predicted is None else f" and {count(predicted, 'prediction')}"
-    images = count(len(result.labels.image_names), "image")
-    if not quiet:
-        yield f"{names}: {labels}{against} in {images}"
-    n_worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
-    places = f"{n_worth:,} of {count(n, 'place')}"
-    yield f"Look at {places} (score {WORTH} or more), by {result.basis}"
+    labels, n = count(len(result.labels.annotations), "label"), result.n_predictions
+    against = "" if n is None else f" and {count(n, 'prediction')}"
+    yield f"{names}: {labels}{against} in {count(len(result.labels.image_names), 'image')}"
+    yield f"{title(result)} (score {WORTH} or more), by {result.basis}"
     rows = [["kind", "look", "of", "", ""]]
     for kind, worth, n, expected in result.kinds.rows():
         right = "" if expected is None else f"at most {expected:.0f} of {worth:,} are errors"
         rows.append([kind, f"{worth:,}", f"{n:,}", MEANINGS[kind], right])
     yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
-    if quiet:
-        return
-    if len(result.suspects):
-        first = result.suspects.head(_NAMED).records()
-        words = ((each["image"], each["kind"], each["category"] or each["suggested"],
-                  f"{each['score']:.2f}") for each in first)  # fmt: skip
-        yield f"First: {', '.join(one_line(' '.join(filter(None, each))) for each in words)}"
+    words = (
+        [each["image"], each["kind"], each["category"] or each["suggested"], f"{each['score']:.2f}"]
+        for each in result.suspects.head(_NAMED).records()
+    )
+    if first := ", ".join(one_line(" ".join(filter(None, each))) for each in words):
+        yield f"First: {first}"
     yield from (f" Note: {note}" for note in result.notes)
     if next_step:
         yield f"Next: {next_step}"
+
+
+def title(result: AuditResult) -> str:
+    """Return how many places are worth a look, of how many."""
+    worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
+    return f"Look at {worth:,} of {count(n, 'place')}"
 
 
 def summary(result: AuditResult) -> dict[str, Any]:

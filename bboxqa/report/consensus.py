@@ -111,6 +111,8 @@ def consensus_page(
     pictures: Sequence[Mapping[str, Any]],
     pixels: Mapping[str, Pixels],
     next_step: str,
+    *,
+    linked: bool = False,
 ) -> str:
     """Return the page of a consensus, with images in the form of the document "worst_images"."""
     from markupsafe import Markup
@@ -120,6 +122,7 @@ def consensus_page(
     chart = _kept_by_quorum(result)
     return render(
         "consensus",
+        linked=linked,
         title="Consensus of annotators",
         kicker=_asked(result),
         lines=[*_answer(result)],

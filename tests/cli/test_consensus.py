@@ -214,7 +214,7 @@ def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):
     again = written(tmp_path, content, "--report", "page.html", out="other.json")
     assert (again.returncode, "page.html: is no page of bboxqa" in again.stderr) == (2, True)
     top = written(tmp_path, content, "--top", "3", out="other.json")
-    assert "--images and --top are for --report FILE" in top.stderr
+    assert "--top is for --report FILE" in top.stderr
 
 
 def test_pseudonyms_replace_names(tmp_path):

@@ -36,7 +36,7 @@ DROPPED = "dropped.csv"
 """The name of the table of dropped annotations, beside the output."""
 
 
-def check_targets(target: Target, source: Files) -> None:
+def check_output_of(target: Target, source: Files) -> None:
     """Refuse outputs that must not be written, before anything is read."""
     refuse_inputs(target.path, source)
     check_output(target.path, writer(target.to), force=target.force)
@@ -150,7 +150,8 @@ def write_consensus_page(
     inputs = [source.name for source in result.data.sources]
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        yield INDEX, consensus_page(result, pictures, pixels, next_step)
+        page = consensus_page(result, pictures, pixels, next_step, linked=target.split)
+        yield INDEX, page
 
     return write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.text import count, first_few
+from bboxqa.core.text import first_few
 from bboxqa.model.audit import WORTH, AuditResult
-from bboxqa.report.audit import MEANINGS
+from bboxqa.report.audit import MEANINGS, title
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import Pixels, line_style, outline_path
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
@@ -20,8 +20,7 @@ _STYLES = {kind: line_style(place) for place, kind in enumerate(MEANINGS)}
 
 def shown_images(result: AuditResult, top: int) -> dict[str, tuple[int, int]]:
     """Return at most `top` images with places worth a look, and their sizes, 0 for unknown."""
-    table = result.suspects
-    kept = set(table["image"][np.asarray(table["score"]) >= WORTH])
+    kept = set(result.suspects["image"][np.asarray(result.suspects["score"]) >= WORTH])
     size = dict(zip(result.labels.image_names, result.labels.image_size.tolist(), strict=True))
     names = [name for name in result.images["image"] if name in kept][:top]
     return {name: (size[name][0], size[name][1]) for name in names}
@@ -31,16 +30,12 @@ def audit_page(
     result: AuditResult, pixels: Mapping[str, Pixels], top: int, command: str, *, linked: bool
 ) -> str:
     """Return the page of an audit; of a `linked` one, style and script are files beside it."""
-    worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
     found = manifest(result.settings, result.sources, result.labels.reading)
-    rows = [
-        [kind, MEANINGS[kind], look, of, expected and round(expected)]
-        for kind, look, of, expected in result.kinds.rows()
-    ]
+    rows = [[kind, MEANINGS[kind], *figures] for kind, *figures in result.kinds.rows()]
     return render(
         "audit",
         linked=linked,
-        title=f"Look at {worth:,} of {count(n, 'place')}",
+        title=title(result),
         labels=first_few(result.sources, 3, lambda each: each.name),
         basis=result.basis,
         kinds={"columns": ["kind", "what", "look at", "of", "errors at most"], "rows": rows},
@@ -62,18 +57,13 @@ def _images(
     is_shown = (np.asarray(table["score"]) >= WORTH) & np.isin(table["image"], [*sizes])
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in sizes}
     for row in table.take(np.flatnonzero(is_shown)).records():
+        row["bbox"] = [row[side] for side in ("x", "y", "width", "height")]
         rows[row["image"]].append(row)
     for name, own in rows.items():
-        place = result.labels.image_names.index(name)
-        boxes = of.bbox[of.image == place].tolist()
-        found, (width, height) = pixels.get(name), sizes[name]
-        for row in own:
-            row["bbox"] = [row[side] for side in ("x", "y", "width", "height")]
-            width, height = (
-                max(length, int(row["bbox"][k] + row["bbox"][k + 2]) + 1) if not sizes[name][k]
-                else length for k, length in enumerate((width, height))
-            )  # fmt: skip
-        letter = round(max(width, height) * _LETTER, 2)
+        boxes = of.bbox[of.image == result.labels.image_names.index(name)].tolist()
+        ends = [[int(row["bbox"][k] + row["bbox"][k + 2]) + 1 for row in own] for k in (0, 1)]
+        width, height = (side or max(end) for side, end in zip(sizes[name], ends, strict=True))
+        letter, found = round(max(width, height) * _LETTER, 2), pixels.get(name)
         yield {
             "name": name, "width": width, "height": height, "letter": letter,
             "pixels": found if found is not None and found.address else None,
