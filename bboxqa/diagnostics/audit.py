@@ -118,7 +118,9 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
 
     - missing: the probability that this team labels such a prediction; see `labelled_share`. With
       votes, s (1 - i) of the most similar label
-    - spurious: 1 - s min(1, 2 i) of the prediction that supports the label most
+    - spurious: 1 - s min(1, 2 i) of the prediction that supports the label most, times the mean
+      support of all labels: a model that misses much says little about a label that it misses.
+      With votes, or fewer than 50 labels, without that factor
     - class: the best score of another category, times 1 - that of its own
     - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is
     - twice: 2 i - 1 of another label, if no prediction is left for this one
@@ -153,12 +155,13 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
     has_partner, sure = partner[labels] >= 0, s[near[labels]] >= _SURE
     support = s * np.minimum(1, 2 * iou)
     best = _best(label, support, support > 0, n)[labels]
+    found = float(support[best].mean()) if len(labels) >= _FEW and not votes else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
     apart = s * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
     of_labels = _ranked([
-        _places(of, SPURIOUS, np.where(sure, 0, 1 - support[best]), label=labels,
+        _places(of, SPURIOUS, np.where(sure, 0, (1 - support[best]) * found), label=labels,
                 prediction=prediction[best], one=s[best], other=iou[best],
                 reason=np.where(best < 0, SPURIOUS, SUPPORTED)),
         _places(of, CLASS, named[other] * (1 - named[own]), label=labels,

@@ -22,8 +22,8 @@ class AuditResult:
     rows: IndexArray
     """(S,) int64. The annotation of `labels` of each place; -1 for none."""
     kinds: Table
-    """A row for each kind: n_worth_a_look, with a score of 0.5 or more; n, of all; and expected,
-    how many of the first are errors at most, NaN where unknown."""
+    """A row for each kind: n_worth_a_look, with a score of 0.5 or more; n, of all; and
+    labelled, the share of such predictions that this team labels, NaN where unknown."""
     images: Table
     """The images with places worth a look, the worst first: image, n, total score."""
     labels: Dataset

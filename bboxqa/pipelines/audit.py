@@ -339,15 +339,15 @@ def _counted(found: Suspects, labels: Dataset) -> tuple[Table, Table]:
     """Return how many suspects there are of each kind, and in each image, the worst first."""
     worth, n_images = found.score >= WORTH, len(labels.image_names)
     number = [np.bincount(each, minlength=len(KINDS)) for each in (found.kind[worth], found.kind)]
-    shares, expected = found.other[worth & (found.reason == SHARE)], np.full(len(KINDS), np.nan)
-    expected[MISSING] = shares.sum() if len(shares) else np.nan
+    shares, labelled = found.other[worth & (found.reason == SHARE)], np.full(len(KINDS), np.nan)
+    labelled[MISSING] = shares.mean() if len(shares) else np.nan
     n_worth = np.bincount(found.image[worth], minlength=n_images)
     total = np.bincount(found.image[worth], found.score[worth], n_images)
     images = np.flatnonzero(n_worth)
     images = images[np.lexsort((images, -total[images].round(9)))]
     return Table({
         "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
-        "n_worth_a_look": number[0], "n": number[1], "expected": expected,
+        "n_worth_a_look": number[0], "n": number[1], "labelled": labelled,
     }), Table({
         "image": Categorical(images.astype(np.int32), labels.image_names),
         "n": n_worth[images], "total": total[images],

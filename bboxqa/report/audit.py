@@ -31,8 +31,8 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
     yield f"{names}: {labels}{against} in {count(len(result.labels.image_names), 'image')}"
     yield f"{title(result)} (score {WORTH} or more), by {result.basis}"
     rows = [["kind", "look", "of", "", ""]]
-    for kind, worth, n, expected in result.kinds.rows():
-        right = "" if expected is None else f"at most {expected:.0f} of {worth:,} are errors"
+    for kind, worth, n, share in result.kinds.rows():
+        right = "" if share is None else f"the team labels {100 * share:.0f} % of such predictions"
         rows.append([kind, f"{worth:,}", f"{n:,}", MEANINGS[kind], right])
     yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
     words = (
