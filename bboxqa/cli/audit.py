@@ -38,40 +38,20 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @files_argument("LABELS…|DIR")
 @options(
-    option_of(
-        "--predictions FILE|DIR",
-        READ,
+    option_of("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
         "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
-        "annotators in it count as votes. Without it, geometry alone is looked at.",
-        type=A_PATH,
-    ),
-    *READING,
-    "config",
-    option_of(
-        "--top NUMBER",
-        OUT,
-        "Keep this many of the most suspicious places.",
-        type=click.IntRange(min=1),
-    ),
-    "report",
-    "images",
-    "split",
-    "out",
-    "send_back",
-    "to",
-    "force",
-    "raw_csv",
-    option_of(
-        "--folds NUMBER",
-        OUT,
+        "annotators in it count as votes. Without it, geometry alone is looked at.", type=A_PATH),
+    *READING, "config",
+    option_of("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
+        type=click.IntRange(min=1)),
+    "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
+    option_of("--folds NUMBER", OUT,
         "Write lists of images to --out instead, to train a model on all but one and predict that "
-        "one: a model repeats the errors of labels that it was trained on.",
-        rare=True,
-        type=click.IntRange(min=2),
-    ),
-)
-@format_option(*AUDIT_VIEWS)  # fmt: skip
+        "one: a model repeats the errors of labels that it was trained on.", rare=True,
+        type=click.IntRange(min=2)),
+    format_option(*AUDIT_VIEWS),
+)  # fmt: skip
 def audit(
     *,
     paths: tuple[Path, ...],
