@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -20,7 +21,7 @@ _OTHERS = (
 )
 # What may follow any option as its value; other words are part of the sentence.
 _VALUE = (
-    r"'[^'\n]+=[^'\n]*'|\w+=[^\s).;:]+|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
+    r"'[^'\n]+'|\w+=[^\s).;:]+|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
     r"\w+-(?:shares|pixels|x-units|x-raters)|(?:files|name|path|stem|none|all|asked|session|file|"
     r"estimated|linear|quadratic|bca|category|m?s|(?:xy|cxcy)(?:wh|xy))\b"
 )
@@ -91,20 +92,23 @@ def _literal(value: str) -> str:
         return f"{{{items}}}"
     if "," in value:
         return f"[{value.replace(',', ', ')}]"
-    return value if re.fullmatch(r"[\d.]*", value) else f'"{value}"'
+    return value if re.fullmatch(r"[\d.]*|'.*'", value) else f'"{value}"'
 
 
 def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that names arguments of Python in its errors."""
+    """Return a function that names arguments of Python in its errors, and notes of its result."""
 
     @wraps(function)
     def call(*args: _P.args, **more: _P.kwargs) -> _R:
         try:
-            return function(*args, **more)
+            found = function(*args, **more)
         except BboxqaError as error:
             named = getattr(error, "setting", "")
             start = _NAMES.get(named, named)
             error.change_texts(lambda text: start + in_python(text.removeprefix(named)))
             raise
+        fields = ((name, getattr(found, name, None)) for name in ("notes", "headlines"))
+        texts = {name: (*map(in_python, each),) for name, each in fields if isinstance(each, tuple)}
+        return replace(found, **texts) if texts else found  # type: ignore[type-var]
 
     return call

@@ -56,7 +56,9 @@ class AgreementResult(MeasuredAgreement):
     @cached_property
     def story(self) -> tuple[str, ...]:
         """Sentences on who, what and where lowers agreement at the first threshold."""
-        return super().story
+        from bboxqa.core.python_words import in_python
+
+        return tuple(map(in_python, super().story))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""

@@ -168,12 +168,12 @@ def test_crowd_flags_that_changed(tmp_path):
 
 
 def test_versions_without_a_common_image_are_doubted(tmp_path):
-    doubt = "no image has the same name in both, with any --join: are these versions of one "
+    doubt = "no image has the same name in both, with any join=: are these versions of one "
     before, other = (document([box(1)], [image(1, file_name=name)]) for name in ("a.jpg", "b.jpg"))
     same = document([box(1, 60)], [image(1, file_name="x/a.jpg")])
     assert compared(tmp_path, before, other).notes[0] == f"{doubt}data set?"
-    assert "--join name would join 1 more image" in compared(tmp_path, before, same).notes[0]
-    assert not any("--join" in note for note in compared(tmp_path, before, before).notes)
+    assert 'join="name" would join 1 more image' in compared(tmp_path, before, same).notes[0]
+    assert not any("join=" in note for note in compared(tmp_path, before, before).notes)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_ground_truth_is_an_annotator_that_can_be_the_reference(tmp_path):
     path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2, ground_truth=True)))
     data = read_coco(path)
     assert data.annotator_names == ("1", "ground truth")
-    assert "--reference 'ground truth'" in data.notes[0]
+    assert "reference='ground truth'" in data.notes[0]
 
 
 def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
