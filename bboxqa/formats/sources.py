@@ -113,7 +113,7 @@ def sources_of(
     pattern: str | None = None,
     *,
     within: Path | None = None,
-    are_people: bool = True,
+    are_people: bool | None = True,
     choices: Choices = NO_CHOICES,
 ) -> Sources:
     """Return the sources in paths.
@@ -129,7 +129,7 @@ def sources_of(
     within : Path, optional
         The one folder whose sources were given.
     are_people : bool
-        Whether folders of labels in a data set may be by one person each.
+        Whether folders of labels may be by one person each; None if only where two share a name.
     """
     if isinstance(source, Mapping):
         return _named_sources(source, choices)
@@ -146,8 +146,8 @@ def sources_of(
         files, notes = listed(path, pattern, choices=choices)
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
-        if are_people and not found.is_typed:
-            of_people = _people_in(path, files, choices)
+        if are_people is not False and not found.is_typed:
+            of_people = _people_in(path, files, choices, may_be_clips=are_people is None)
         found.files += [each for each, _ in of_people]
         found.notes += notes
         people += [person for _, person in of_people]
@@ -171,14 +171,19 @@ def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], choices: C
     return found
 
 
-def _people_in(path: Path, files: Sequence[Path], choices: Choices) -> list[tuple[Path, Path]]:
+def _people_in(
+    path: Path, files: Sequence[Path], choices: Choices, *, may_be_clips: bool = False
+) -> list[tuple[Path, Path]]:
     """Return the sources in a path, each with the folder or file of the person whose it is.
 
     If folders of a person hold labels of one format, the folder of the person is one source.
     """
     if len(files) == 1:
         found = format_of(files[0], choices).folders_in_parts if files[0].is_dir() else None
-        return [(each, each) for each in (found(files[0]) if found else []) or files]
+        people = found(files[0]) if found else []
+        names = [each.name for one in people for each in members_of(one)] if may_be_clips else []
+        is_clips = may_be_clips and len({*names}) == len(names)
+        return [(each, each) for each in (not is_clips and people) or files]
     parts = [each.relative_to(path).parts for each in files]
     depth = 0
     while len({each[depth] for each in parts}) == 1 and min(map(len, parts)) > depth + 1:

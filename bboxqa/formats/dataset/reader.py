@@ -50,11 +50,12 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         raise ConfigError(_NO_SESSIONS)
     options = reading.settings()
     are_files = reading.min_annotators > 1 or reading.attribution == "files"
+    may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
     sources = sources_of(
         source,
         reading.pattern,
         within=reading.within,
-        are_people=are_files or reading.by_files in ("any", "all"),
+        are_people=are_files or may_be_people,
         choices=reading.choices,
     )
     if reading.pseudonyms is not None:

@@ -191,6 +191,16 @@ def test_a_folder_of_people_is_compared_with_a_reference(tmp_path):
     (found,) = json.loads(outcome.stdout)["thresholds"]
     of = {each["name"]: each["f1"]["value"] for each in found["reference"]["annotators"]}
     assert of == {"ann": 1, "bob": 1}
+    # Folders of clips of one person have no file of one name.
+    for n in range(2):
+        pixels = np.asarray(Image.open(tmp_path / f"in/ann/im{n}.png"))
+        save(tmp_path / f"one/clip{n}/im{n}.png", pixels)
+    gold = tmp_path / "gold.json"
+    assert (
+        run("convert", tmp_path / "one", gold, "--to", "coco", "--mask", "binary").returncode == 0
+    )
+    outcome = run("agree", tmp_path / "one", "--mask", "binary", "--reference", gold)
+    assert "2 of its 2 images, 2 objects" in outcome.output
     review = tmp_path / "review"
     outcome = run(
         "agree", tmp_path / "in", "--mask", "binary", "--send-back", review, "--to", "cvat"
