@@ -101,7 +101,7 @@ def _kept_by_quorum(result: ConsensusResult) -> Chart:
     step = -(-most // _MOST_COLUMNS)
     names = [str(votes) if votes % step == 0 else "" for votes in range(1, most + 1)]
     return Chart(
-        title, marks, (-0.3, most - 0.7), (0.0, points[0][1] * 1.05), 180, frame="xy", grid="y",
+        title, marks, (-0.3, most - 0.7), (0.0, points[0][1] * 1.05), 180, frame="y", grid="y",
         legend=(" ",), columns=names, x_label="votes with which an object is kept",
     )  # fmt: skip
 

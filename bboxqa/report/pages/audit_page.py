@@ -31,20 +31,14 @@ def audit_page(
 ) -> str:
     """Return the page of an audit; of a `linked` one, style and script are files beside it."""
     found = manifest(result.settings, result.sources, result.labels.reading)
-    rows = [
-        [kind, MEANINGS[kind], look, of, share and f"{100 * share:.0f} %"]
-        for kind, look, of, share in result.kinds.rows()
-    ]
+    rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
     return render(
         "audit",
         linked=linked,
         title=title(result),
         labels=first_few(result.sources, 3, lambda each: each.name),
         basis=result.basis,
-        kinds={
-            "columns": ["kind", "what", "look at", "of", "such predictions with a label"],
-            "rows": rows,
-        },
+        kinds={"columns": ["kind", "what", "look at", "of"], "rows": rows},
         notes=result.notes,
         legend=_STYLES.items(),
         images=[*_images(result, shown_images(result, top), pixels)],
