@@ -273,22 +273,15 @@ def how_to_accept(
 
 def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -> str:
     """Return the options with which files were read."""
+    from msgspec.structs import asdict
+
     from bboxqa.model.choices import as_options
     from bboxqa.model.settings import AgreeSettings
     from bboxqa.report.pages.reproduce import option_words
 
-    usual = AgreeSettings()
-    names = (
-        "annotator_key",
-        "attribution",
-        "join",
-        "category_map",
-        "asked",
-        "filter",
-        "similarity",
-    )
-    own = ((name, getattr(settings or usual, name)) for name in names)
-    changed = {name: value for name, value in own if value != getattr(usual, name)}
+    usual = asdict(AgreeSettings())
+    given = usual if settings is None else asdict(settings)
+    changed = {name: value for name, value in given.items() if value != usual[name]}
     options = {**as_options(reading), **changed}.items()
     return shlex.join(word for option in options for word in option_words(*option))
 

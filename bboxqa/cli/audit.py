@@ -4,17 +4,11 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bboxqa.cli.agree import (
-    check_sending,
-    check_targets,
-    how_to_accept,
-    page_target,
-    reading_words,
-)
+from bboxqa.cli.agree import check_sending, check_targets, how_to_accept, page_target
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
@@ -30,9 +24,6 @@ from bboxqa.cli.options import (
     reading_of,
 )
 from bboxqa.report.registry import AUDIT_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.audit import AuditResult
 
 
 @click.command(cls=Command)
@@ -123,21 +114,19 @@ def audit(
         notes += send(*review_of(result), settings, result.labels.reading, send_back, str(to))
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
-    next_step = _next_step(result, paths, predictions, out)
+    next_step = "" if send_back else _next_step(predictions, out)
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
     show_notes(notes)
     return 0
 
 
-def _next_step(
-    result: "AuditResult", paths: tuple[Path, ...], predictions: Path | None, out: Path | None
-) -> str:
-    """Return what to type next."""
-    said = reading_words(result.labels.reading, result.settings)
-    model = str(predictions or "RESULTS")
-    typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", model])
-    more = " --send-back review/ --to cvat" if out else " --out audit/"
-    return typed + (said and f" {said}") + (more if predictions else "")
+def _next_step(predictions: Path | None, out: Path | None) -> str:
+    """Return what to type next: the same command, and more."""
+    more = "--send-back review/ --to cvat" if out else "--out audit/"
+    typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+    return f"bboxqa {typed} {more if predictions else '--predictions RESULTS'}" + " --force" * bool(
+        out
+    )
 
 
 def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:

@@ -1,6 +1,7 @@
 """`bboxqa consensus`: one data set from the opinions of several annotators."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,6 @@ def consensus(
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.sources import paths_in
-    from bboxqa.model.consensus import LINK
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
     from bboxqa.pipelines.consensus.written import (
         check_output_of,
@@ -105,10 +105,8 @@ def consensus(
             notes += send_objects(result, known, send_back, str(to))
             written.append(send_back)
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
-        read = f"{files} {reading_words(result.data.reading, settings)}".strip()
-        own = "" if quorum is None else f" --quorum {quorum:g}"
-        own += "" if iou == LINK else f" --iou {iou:g}"
-        next_step = _next(result, (read, own), target, send_back)
+        files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
+        next_step = _next(result, files, target, send_back)
         if page is not None:
             notes += write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -118,19 +116,14 @@ def consensus(
     return 0
 
 
-def _next(
-    result: "ConsensusResult", typed: tuple[str, str], target: "Target", sent: Path | None
-) -> str:
-    """Return what to type next: send objects back, accept them, or score the annotators.
-
-    `typed` are the files with the options of reading, and the options of the consensus.
-    """
-    read, own = typed
+def _next(result: "ConsensusResult", files: str, target: "Target", sent: Path | None) -> str:
+    """Return what to type next: send objects back, accept them, or score the annotators."""
     out = shlex.quote(str(target.path))
     if target.to != "coco":
         return f"bboxqa validate {out}"
     if sent is not None:
         return f"bboxqa accept {out} {shlex.quote(str(sent))} -o NEW.json, when that is done"
     if len(result.found.to_review):
-        return f"bboxqa consensus {read}{own} -o {out} --send-back review/ --to cvat --force"
-    return f"bboxqa agree {read} --reference {out}"
+        typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+        return f"bboxqa {typed} --send-back review/ --to cvat --force"
+    return f"bboxqa agree {files} --reference {out}"

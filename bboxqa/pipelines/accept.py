@@ -160,8 +160,8 @@ def accept(
     own = _Original(Path(original), listed, choices)
     sizes = {"image_size": own.sizes} if own.sizes and choices.image_size is None else {}
     works, notes = _reviews(source, listed, completed(choices, choices_of(sizes)))
-    names = {new: name for name, new in key.items()}
-    changes, tally, more = _compared(own, listed, works, names, add_proposed=add_proposed)
+    own.adds_proposed = add_proposed
+    changes, tally, more = _compared(own, listed, works, {new: name for name, new in key.items()})
     notes += more
     notes += [
         f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
@@ -301,6 +301,7 @@ class _Original:
         self._keeps_ids = True
         self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
         self._edits: list[Edit] = []
+        self.adds_proposed = False
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
     @property
@@ -439,8 +440,6 @@ def _compared(
     listed: SentList,
     works: Mapping[tuple[str, str], Work],
     names: Mapping[str, str],
-    *,
-    add_proposed: bool,
 ) -> tuple[list[Accepted], Counter[str], list[str]]:
     """Edit the file; return the changes, the numbers of annotations, and notes on annotators."""
     sent: dict[str, dict[str, list[ReviewObject]]] = {}
@@ -469,13 +468,7 @@ def _compared(
             places = recognised(
                 [each.sent or {} for each in objects], work.annotations, by_id=by_id
             )
-            came = [
-                (place, new)
-                for place, new in zip(places, work.annotations, strict=True)
-                if add_proposed or not (place >= 0 and _is_open(objects[place], new))
-            ]
-            tally["open"] += len(places) - len(came)
-            changes += _of_image(own, (person, author or "", image), objects, came, tally)
+            changes += _of_image(own, (person, author or "", image), objects, work, places, tally)
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
@@ -490,13 +483,11 @@ def _of_image(
     own: _Original,
     at: tuple[str, str, str],
     objects: Sequence[ReviewObject],
-    came: Sequence[tuple[int, Record]],
+    work: Work,
+    places: Sequence[int],
     tally: Counter[str],
 ) -> Sequence[Accepted]:
-    """Take over what became of the objects of an annotator in an image.
-
-    `came` are the annotations that came back, with their places among the objects, -1 for none.
-    """
+    """Take over what became of the objects of an annotator in an image."""
     person, author, image = at
     changes: list[Accepted] = []
     left = [*own.rows.get((author, image), ())]
@@ -504,7 +495,7 @@ def _of_image(
     for place, each in enumerate(objects):
         if each.proposed:
             continue
-        new = dict(came).get(place)
+        new = work.annotations[places.index(place)] if place in places else None
         row = own.row_of(each, author, each.bbox if new is None else new["bbox"])
         if row in left:
             left.remove(row)
@@ -512,19 +503,19 @@ def _of_image(
         if row is not None:
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
-    extra = [new for place, new in came if place < 0 or objects[place].proposed]
+    extra = []
+    for place, one in zip(places, work.annotations, strict=True):
+        old = objects[place].sent if place >= 0 and objects[place].proposed else None
+        is_open = old is not None and is_same_shape(old, one) and old["category"] == one["category"]
+        tally["open"] += is_open and not own.adds_proposed
+        if place < 0 or (old is not None and (own.adds_proposed or not is_open)):
+            extra.append(one)
     there = recognised([own.said[row] for row in left], extra, by_id=False)
     tally["there"] += sum(place >= 0 for place in there)
     for added in (each for place, each in zip(there, extra, strict=True) if place < 0):
         number = own.add(author, image, added)
         changes.append(Accepted(person, image, number, "added", "", _words(added)))
     return changes
-
-
-def _is_open(each: ReviewObject, new: Record) -> bool:
-    """Return whether an annotation was proposed, and came back as it was sent."""
-    old: Record = each.sent or {}
-    return each.proposed and is_same_shape(old, new) and old["category"] == new["category"]
 
 
 def _taken(

@@ -164,10 +164,10 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
     if len(several):
         image = one_line(labels.image_names[int(several[0])])
         problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
-        advice = (
-            "Annotators are compared with each other by: bboxqa agree\n"
-            "Several files of predictions, put in one folder, count as votes: --predictions DIR"
-        )
+        advice = "Annotators are compared with each other by: bboxqa agree"
+        if "per annotator" in labels.attribution:
+            advice += "\nFiles of predictions, put in one folder, are votes: --predictions DIR"
+            advice += "\nIf images of equal names are different images: --join none"
         raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
     if model is None:
         drawn = both = _with_places(of_images(labels, np.flatnonzero(labels.assigned.any(1))))
@@ -262,35 +262,32 @@ def _named_alike(
     Also return a note on what was joined so.
     """
     notes: list[str] = []
-    sides = [[*each.image_names] for each in (labels, model)]
-    stems = [[join_name(name, "stem") for name in names] for names in sides]
-    is_bare = any(all(without_ending(name) == name for name in names) for names in sides)
-    are_unique = all(len({*each}) == len(each) for each in stems)
-    if is_bare and are_unique and {*stems[0]} & {*stems[1]} and not {*sides[0]} & {*sides[1]}:
-        of = dict(zip(stems[0], sides[0], strict=True))
-        names = (of.get(stem, name) for stem, name in zip(stems[1], sides[1], strict=True))
-        model = replace(model, image_names=tuple(names))
+    own, other = labels.image_names, model.image_names
+    of = {join_name(name, "stem"): name for name in own}
+    stems = [join_name(name, "stem") for name in other]
+    is_bare = any(names == tuple(map(without_ending, names)) for names in (own, other))
+    is_unique = len(of) == len(own) and len({*stems}) == len(other)
+    if is_bare and is_unique and {*own}.isdisjoint(other):
+        other = tuple(of.get(stem, name) for stem, name in zip(stems, other, strict=True))
+        model = replace(model, image_names=other)
         notes.append("images joined by name without folder and suffix, which one side lacks")
-    known = {*model.image_names}
-    lacking = [name for name in labels.image_names if name not in known]
+    known = {*other}
+    lacking = [name for name in own if name not in known]
     if lacking and model.reading.missing_txt == "asked":
         # Where YOLO found nothing, it writes no file.
-        none = np.zeros((len(lacking), 2), model.image_size.dtype)
-        model = replace(
-            model,
-            image_names=(*model.image_names, *lacking),
-            image_size=np.concatenate([model.image_size, none]),
-            assigned=np.pad(model.assigned, ((0, len(lacking)), (0, 0)), constant_values=True),
-        )
+        more = (0, len(lacking)), (0, 0)
+        size = np.pad(model.image_size, more)
+        asked = np.pad(model.assigned, more, constant_values=True)
+        model = replace(model, image_names=(*other, *lacking), image_size=size, assigned=asked)
     number = [re.fullmatch(r"class (\d+)", name) for name in model.category_names]
     path = Path(labels.sources[0].name if labels.sources else "")
     if all(number) and path.exists() and format_of(path, labels.reading).name == "yolo":
-        own, to = class_names(path), settings.category_map
-        named = [own.get(int(each[1]), each[0]) for each in number if each]
-        model = replace(model, category_names=tuple(to.get(each) or each for each in named))
+        named = class_names(path)
+        names = [named.get(int(each[1]), each[0]) for each in number if each]
+        names = [settings.category_map.get(each) or each for each in names]
+        model = replace(model, category_names=tuple(names))
         notes.append(
-            "classes of predictions named as in the labels, by number; if the model has others, "
-            "put its data.yaml beside them"
+            "classes of predictions named by the labels; put data.yaml of others beside them"
         )
     return model, notes
 

@@ -31,8 +31,6 @@ from bboxqa.report.encodings import csv_row, json_text
 
 # The settings with which annotators, images and categories are found again.
 _READ = ("annotator_key", "attribution", "join", "category_map")
-# The file of objects of which nobody is named.
-_NOBODY = "review"
 
 
 class SentList(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +102,11 @@ def send(
     people, to_format = in_natural_order({each.object.annotator for each in items}), writer(to)
     is_folder = to_format.layout == "folder"
     end = "" if is_folder else to_format.suffixes[0]
-    called = {each: _NOBODY if each == UNNAMED and _NOBODY not in people else each
-              for each in people}  # fmt: skip
-    paths = people_paths(called.values())
+    called = ["review"] if people == [UNNAMED] else people
+    paths = dict(zip(people, [*people_paths(called).values()][1:], strict=True))
     # No file is called like the lists.
     names = {name: f"%73{path[1:]}{end}" if path.lower() == "sent" else path + end
-             for name in people for path in paths[called[name]]}  # fmt: skip
+             for name, (path,) in paths.items()}  # fmt: skip
     sent: dict[ReviewItem, ReviewObject] = {}
     losses: dict[str, None] = {}
     try:
@@ -119,17 +116,12 @@ def send(
                 target = scratch / names[person]
                 # The name of a folder is that of its annotator.
                 part = _part(document, own, None if is_folder else person)
-                lost = _write(part, target, to, choices)
+                losses |= dict.fromkeys(_write(part, target, to, choices))
                 try:
-                    found = _as_read(own, document, target, choices)
+                    sent |= _as_read(own, document, target, choices)
                 except DatasetError:
-                    found = {}
-                if part["annotations"] and not found:
-                    raise OutputError(
-                        f"--to {to} holds no object that is sent; try --to cvat. {'; '.join(lost)}"
-                    )
-                losses |= dict.fromkeys(lost)
-                sent |= found
+                    problem = f"--to {to} holds no object that is sent; try --to cvat"
+                    raise OutputError(problem) from None
             objects = tuple(sent.get(each, each.object) for each in items)
             listed = SentList(
                 to=to,

@@ -112,8 +112,8 @@ def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
     assert "Worth a look: 1 object: 1 drawn by 1 of 2" in found.stdout
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]), "--quorum", "2", "--force")
     assert "1 object kept, 1 dropped: kept with 2 of 2 votes" in found.stdout
-    again = "bboxqa consensus export.json --pattern '*.json' --quorum 2 --iou 0.4 -o merged.json"
     more = ("--quorum", "2", "--iou", "0.4", "--pattern", "*.json", "--force")
+    again = "--quorum 2 --iou 0.4 --pattern '*.json' --send-back review/ --to cvat --force"
     assert again in written(tmp_path, document(boxes, asked=["ann", "bob"]), *more).stdout
 
 
@@ -129,7 +129,9 @@ def test_equal_boxes_are_pre_drawn(tmp_path):
         each["segmentation"] = [[at, 10, 30, 10, 30, 30, 10, 30, 10, 28]]
     found = written(tmp_path, content, "--force")
     assert "exactly equal" not in found.stdout
-    assert "Next: bboxqa agree export.json --reference merged.json" in found.stdout
+    found = written(tmp_path, content, "--force", "--map", "cat=big cat")
+    again = "Next: bboxqa agree export.json --map 'cat=big cat' --reference merged.json"
+    assert again in found.stdout
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def test_files_of_several_people_are_no_labels(files, tmp_path):
     for typed in ([folder], [folder / "ann.json", "--predictions", model, folder / "bob.json"]):
         found = run("audit", *typed)
         assert (found.returncode, "labels are not by one annotator" in found.stderr) == (2, True)
-        assert "put in one folder, count as votes: --predictions DIR" in found.stderr
+        assert "put in one folder, are votes: --predictions DIR" in found.stderr
     votes = run("audit", labels, "--predictions", folder)
     assert "by the votes of 3 annotators" in votes.stdout
 

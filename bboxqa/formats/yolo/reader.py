@@ -1,7 +1,7 @@
 """Reading YOLO label files: boxes, oriented boxes, outlines and key points."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -40,13 +40,21 @@ def translate(path: Path, into: Collector) -> None:
     """
     into.title = "YOLO labels"
     source = into.wanted.files_of(path)
-    texts, others = _parted(source.members)
+    texts: list[Member] = []
+    others: list[Member] = []
+    for each in source.members:
+        is_label = label_folders.is_label_name(each.name)
+        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
+        (texts if is_label else others).append(each)
     # If there are label folders, other text files describe the data set.
     labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
     images = FileImages(path, into, labels, others)
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    described, inside = _all_described(path, texts, others)
+    described = _described(others)
+    inside = {member.name for member, _ in described}
+    _check_classes(path, described, {each.folder for each in texts})
+    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
@@ -63,31 +71,10 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def class_names(path: Path) -> dict[int, str]:
-    """Return the names of the classes of a folder or archive of label files, by number."""
-    described, _ = _all_described(path, *_parted(members_of(path)))
+    """Return the names of the classes of label files, by number."""
+    members = [members_of(path), *map(files_in, shared_folders(path))]
+    described = [each for inside in members for each in _described(inside)]
     return next((found.names for _, found in described if found.names), {})
-
-
-def _parted(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
-    """Return the files of labels, and the others."""
-    texts: list[Member] = []
-    others: list[Member] = []
-    for each in members:
-        is_label = label_folders.is_label_name(each.name)
-        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
-        (texts if is_label else others).append(each)
-    return texts, others
-
-
-def _all_described(
-    path: Path, texts: Sequence[Member], others: Sequence[Member]
-) -> tuple[list[tuple[Member, ClassNames]], set[str]]:
-    """Return the files with class names, the one that counts first, and which are in the source."""
-    described = _described(others)
-    inside = {member.name for member, _ in described}
-    _check_classes(path, described, {each.folder for each in texts})
-    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
-    return described, inside
 
 
 def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:

@@ -177,11 +177,7 @@ def consensus_of_files(
     try:
         data = read_for(source, settings, reading)
     except DatasetError as error:
-        error.change_texts(
-            lambda text: text.replace("Agreement needs", "A consensus needs").replace(
-                "bboxqa agree ", "bboxqa consensus "
-            )
-        )
+        error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
         raise
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 
