@@ -1,5 +1,7 @@
 """The suspicious labels of an audit, and what a model suggests, as a queue of a review."""
 
+from collections.abc import Iterator
+from itertools import count as counter
 from typing import Any
 
 import numpy as np
@@ -30,45 +32,41 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
         rows[order], tuple(table["reason"][order]), score[order], sum_by(image, score, len(number)),
     ))  # fmt: skip
     images, annotations = document["images"], document["annotations"]
+    image_ids, new_ids = _new_ids(images), _new_ids(annotations)
     known = {place: n for n, place in enumerate(np.unique(own.image[rows[order]]).tolist())}
     at = {row: n for n, row in enumerate(order.tolist())}
     category_id = {each["name"]: each["id"] for each in document["categories"]}
-    items = []
-    for n, (row, place, said) in enumerate(
-        zip(rows.tolist(), image.tolist(), table.records(), strict=True)
-    ):
+    sides, items = ("x", "y", "width", "height"), []
+    every = zip(rows.tolist(), image.tolist(), table.records(), strict=True)
+    for n, (row, place, said) in enumerate(every):
         if place not in known:
             known[place] = len(images)
-            size = zip(("width", "height"), labels.image_size[place].tolist(), strict=True)
-            images.append({"id": _next_id(images), "file_name": labels.image_names[place]}
+            size = zip(sides[2:], labels.image_size[place].tolist(), strict=True)
+            images.append({"id": next(image_ids), "file_name": said["image"]}
                           | {side: length for side, length in size if length})  # fmt: skip
-        box = [said[side] for side in ("x", "y", "width", "height")]
-        drawn = at.get(n, -1)
+        drawn, box = at.get(n, -1), [said[side] for side in sides]
+        person, id_ = np.flatnonzero(labels.assigned[place])[0], None
         if row >= 0:
-            annotations[at[n]]["score"] = said["score"]
-            box = own.bbox[row].tolist()
+            annotations[drawn]["score"] = said["score"]
+            person, box = own.annotator[row], own.bbox[row].tolist()
+            id_ = int(own.id[row]) if own.own_id is None else said["label"]
         elif said["suggested"]:
             drawn = len(annotations)
             annotations.append({
-                "id": _next_id(annotations), "image_id": images[known[place]]["id"],
+                "id": next(new_ids), "image_id": images[known[place]]["id"],
                 "category_id": category_id[said["suggested"]], "bbox": box,
                 "area": box[2] * box[3], "iscrowd": 0, "score": said["score"],
                 "reason": said["reason"],
             })  # fmt: skip
-        asked = np.flatnonzero(labels.assigned[place]).tolist()
         found = ReviewObject(
-            annotator=labels.annotator_names[own.annotator[row] if row >= 0 else asked[0]],
-            image=said["image"],
-            id=None if row < 0 else int(own.id[row]) if own.own_id is None else said["label"],
-            category=said["category"] or said["suggested"],
-            bbox=tuple(box),
-            reason=f"{said['kind']}: {said['reason']}",
-            gain=said["score"],
+            annotator=labels.annotator_names[person], image=said["image"], id=id_,
+            category=said["category"] or said["suggested"], bbox=tuple(box),
+            reason=f"{said['kind']}: {said['reason']}", gain=said["score"],
             proposed=row < 0 <= drawn,
-        )
+        )  # fmt: skip
         items.append(ReviewItem(found, drawn, known[place]))
     return document, items
 
 
-def _next_id(records: list[Record]) -> int:
-    return 1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0)
+def _new_ids(records: list[Record]) -> Iterator[int]:
+    return counter(1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0))

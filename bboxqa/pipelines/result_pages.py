@@ -18,9 +18,9 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
+from bboxqa.report.audit import audit_page, shown_images
 from bboxqa.report.findings.page import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_pages
-from bboxqa.report.pages.audit_page import audit_page, shown_images
 from bboxqa.report.pages.page_file import (
     PIXELS,
     PageTarget,
