@@ -147,12 +147,7 @@ class _Records:
         return image
 
     def _add(
-        self,
-        given: dict[str, Any],
-        image: Record,
-        raster: RowMask | str,
-        label: str,
-        where: Where,
+        self, given: dict[str, Any], image: Record, raster: RowMask | str, label: str, where: Where
     ) -> None:
         own_id = plain_text(given.get("id"))
         try:

@@ -131,9 +131,7 @@ def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> 
 
 
 def attribution_of(
-    read: Sequence[AnnotationFile],
-    sources: Sources,
-    reading: Reading,
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
 ) -> Attribution:
     """Return the annotators of all files, among them a model."""
     names = sources.names

@@ -150,9 +150,7 @@ def _ids(file: AnnotationFile, known: dict[str, int]) -> IndexArray:
 
 
 def _videos(
-    files: Sequence[AnnotationFile],
-    of_record: Sequence[IntArray],
-    image_names: Sequence[str],
+    files: Sequence[AnnotationFile], of_record: Sequence[IntArray], image_names: Sequence[str]
 ) -> tuple[tuple[str, ...], IndexArray]:
     """Return the sorted names of videos, and the index of each image's video, (I,) int64."""
     said: dict[int, str] = {}

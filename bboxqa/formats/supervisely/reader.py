@@ -84,11 +84,7 @@ class _Records:
     """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(
-        self,
-        path: Path,
-        classes: Sequence[dict[str, Any]],
-        people: set[str],
-        into: Collector,
+        self, path: Path, classes: Sequence[dict[str, Any]], people: set[str], into: Collector
     ) -> None:
         self._into, self._tally = into, into.tally
         self._path = path
