@@ -89,9 +89,12 @@ _SIGNATURES = tuple(
          "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
         ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
          "XML of CVAT", _MEASURED),
+        ("LabelMe XML", _XML, rb".*<annotation\b.*<sourceAnnotation\b",
+         "XML of LabelMe's web tool", _DATUMARO.format("label_me")),
         (
             "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
-            rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?=.*<(?:filename|object|size|folder)\b)"),
+            rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
+            rb"(?=.*<(?:filename|object|size|folder)\b)"),
             "XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder.",
         ),
         ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",
@@ -475,7 +478,8 @@ def is_yaml(name: str) -> bool:
 def is_names_file(name: str) -> bool:
     """Return whether a file may describe a YOLO data set: its class names, or its key points."""
     last = name.rpartition("/")[2].lower()
-    return is_yaml(last) or last.endswith(".names") or last == "classes.txt"
+    # Roboflow writes _darknet.labels.
+    return is_yaml(last) or last.endswith(".names") or last in ("classes.txt", "_darknet.labels")
 
 
 def is_names_head(name: str, head: bytes) -> bool:

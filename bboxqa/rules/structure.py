@@ -12,6 +12,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
+from bboxqa.formats.document import apart_note
 from bboxqa.formats.raw_values import FARTHEST, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
@@ -389,13 +390,16 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
 def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
     """S016: files without annotations, and results without what they refer to."""
     reading = document.reading
-    n_apart = reading.origin.apart.total() if reading.origin is not None else 0
-    if len(document.annotations) or n_apart:
+    apart = reading.origin.apart if reading.origin is not None else {}
+    if len(document.annotations):
         if kind_of(document).is_of_truth and document.truth is None:
             yield Defect(
                 "the images and categories of results are in another file, so references and "
                 "places were not examined; expected --ground-truth FILE"
             )
+    elif apart:
+        note = apart_note(apart, "examined")
+        yield Defect(f"{note}, and there is nothing else; expected boxes, outlines or masks")
     # I007 reports an empty list.
     elif len(document.images) and (reading.origin or "annotations" not in reading.spans):
         yield Defect("there are no annotations, so none was examined; expected annotations")

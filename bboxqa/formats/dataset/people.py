@@ -447,7 +447,8 @@ def _nothing_found(
 
 def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
     """Return how files of this format name annotators."""
-    file, end = files[0], Path(files[0].source.name).suffix
+    file, path = files[0], Path(files[0].source.name)
+    end = "" if path.is_dir() else path.suffix
     each = (
         f"one file or folder per annotator: bboxqa agree FIRST{end} SECOND{end}\n"
         f"     or with names of your choice: --annotator NAME=1{end} --annotator NAME=2{end}"

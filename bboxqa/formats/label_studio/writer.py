@@ -12,7 +12,7 @@ from bboxqa.formats.label_studio.brush import brush_numbers
 from bboxqa.formats.label_studio.images import image_names, may_be_image
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.writing.content import Content, image_name, shown_id
-from bboxqa.formats.writing.key_points import KEY_POINT, joints_of
+from bboxqa.formats.writing.key_points import is_point, joints_of
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     key_losses,
@@ -84,13 +84,13 @@ def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -
         joints = list(enumerate(joints_of(content, each), start=1))
         places = [(joint.x * 100 / sides[0], joint.y * 100 / sides[1]) for _, joint in joints]
         dots = [{"x": x, "y": y, "width": _DOT} for x, y in places]
-        is_point = each.get("shape") == KEY_POINT
-        kind, value = ("keypoint", dots[0]) if is_point else _shape(content, image, each)
+        is_alone = is_point(each)
+        kind, value = ("keypoint", dots[0]) if is_alone else _shape(content, image, each)
         label = content.category_names[each["category_id"]]
         yield _labelled(image, each, kind, value, label)
         own = shown_id(each)
         for (number, joint), dot in zip(joints, dots, strict=True):
-            if not is_point and joint.visibility:
+            if not is_alone and joint.visibility:
                 region = {"id": f"{own}-{number}", "parentID": own, "type": "keypointlabels"}
                 value = {**dot, "keypointlabels": [joint.name]}
                 yield {**region, "from_name": "keypoint", **_of_image(image), "value": value}

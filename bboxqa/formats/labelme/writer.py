@@ -10,7 +10,7 @@ import msgspec
 
 from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import KEY_POINT, joints_of
+from bboxqa.formats.writing.key_points import is_point, joints_of
 from bboxqa.formats.writing.losses import label_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, corners_of, ellipse_of, rings_of
@@ -63,7 +63,7 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
     for each in drawn:
         label = content.category_names[each["category_id"]]
         joints = [joint for joint in joints_of(content, each) if joint.visibility]
-        if each.get("shape") == KEY_POINT:
+        if is_point(each):
             yield _shape(label, "point", [[joints[0].x, joints[0].y]])
             continue
         group += bool(joints)

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +33,15 @@ from bboxqa.formats.translation.untrusted import (
 
 _BOX = ("left", "top", "width", "height")
 _DRAWN = ("boundingBoxes", "polygons")
-_APART = {"line": "polyline", "point": "key point", "mask": "mask", "composite_mask": "mask"}
+_APART = {
+    "line": "polyline",
+    "point": "key point",
+    "mask": "mask",
+    "composite_mask": "mask",
+    "radio_answer": "image label",
+    "checklist_answers": "image label",
+    "text_answer": "image label",
+}
 _NAMES = ("filename", "file_name", "image_name", "image", "file", "name")
 """Keys by which projects of Zooniverse name the image of a subject, the best first."""
 _NOTES = (
@@ -199,7 +208,9 @@ def labelbox(path: Path, into: Collector) -> None:
         for project in map(mapping, mapping(given.get("projects")).values()):
             for label in map(mapping, items(project.get("labels"))):
                 who = plain_text(mapping(label.get("label_details")).get("created_by"))
-                drawn = map(mapping, items(mapping(label.get("annotations")).get("objects")))
+                found = mapping(label.get("annotations"))
+                lists = (items(found.get(key)) for key in ("objects", "classifications"))
+                drawn = map(mapping, chain.from_iterable(lists))
                 images.add(image, who, [(each.get("name"), each) for each in drawn], where)
     into.count(_NOTES)
 

@@ -21,6 +21,12 @@ class Joint(NamedTuple):
     """0 if not labelled, 1 if hidden, 2 if visible."""
 
 
+def is_point(annotation: Record) -> bool:
+    """Return whether an annotation is a single point, as CVAT writes it a set of one."""
+    is_set = annotation.get("shape") == "point set" and len(annotation["keypoints"]) == 3
+    return is_set or annotation.get("shape") == KEY_POINT
+
+
 def completed(keypoints: list[float], n_joints: int) -> list[float]:
     """Return key points with omitted joints at the end added as not labelled.
 

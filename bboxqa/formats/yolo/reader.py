@@ -22,7 +22,7 @@ from bboxqa.formats.translation.other_files import NO_LABELS
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
 from bboxqa.formats.yolo.names import ClassNames, class_names_of, missing_parts
 
-_ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
+_ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
 _MOST_CLASSES = 1 << 20
 _NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),

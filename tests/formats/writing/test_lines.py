@@ -77,3 +77,14 @@ def test_polylines_are_vectors_of_label_studio(tmp_path):
     bboxqa.convert(studio, back, to="cvat")
     for (line,) in _elements(back, "polyline").values():
         assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")
+
+
+def test_images_of_lines_alone_need_a_size_as_well(tmp_path):
+    lane = {
+        "shape_attributes": {"name": "polyline", "all_points_x": [1, 5], "all_points_y": [2, 9]}
+    }
+    image = {"filename": "a.jpg", "size": 1, "regions": [lane | {"region_attributes": {}}]}
+    via, out = tmp_path / "via.json", tmp_path / "out.json"
+    via.write_text(json.dumps({"a.jpg1": image}))
+    with pytest.raises(DatasetError, match="1 image without width and height"):
+        bboxqa.convert(via, out, to="label-studio", lossy=True)

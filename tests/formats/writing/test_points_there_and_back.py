@@ -151,3 +151,17 @@ def test_points_of_tools_stay(name, to, tmp_path):
         for one in (json.loads(back.read_bytes()), content)
     ]
     np.testing.assert_allclose(*points, atol=0.2)
+
+
+@pytest.mark.parametrize("to", ["label-studio", "labelme"])
+def test_single_points_of_cvat_get_no_box(tmp_path, to):
+    (tmp_path / "a.xml").write_text(
+        "<annotations><version>1.1</version><image id='0' name='a.jpg' width='64' height='48'>"
+        "<points label='roof' points='5,6'/></image></annotations>"
+    )
+    out, back = tmp_path / ("out.json" if to == "label-studio" else "out"), tmp_path / "back.json"
+    bboxqa.convert(tmp_path / "a.xml", out, to=to)
+    bboxqa.convert(out, back, to="coco")
+    (found,) = json.loads(back.read_bytes())["annotations"]
+    assert found["keypoints"] == pytest.approx([5, 6, 2])
+    assert "bbox" not in found

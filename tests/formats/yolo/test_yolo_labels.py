@@ -1,5 +1,6 @@
 """Label files of YOLO: a folder for each annotator."""
 
+import json
 import shutil
 from functools import partial
 
@@ -220,6 +221,15 @@ def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
         made(tmp_path, **{f"{'abcd'[number]}_txt": text})
     made(tmp_path, classes_txt="cat\ndog")
     assert at_once(tmp_path) == line_by_line(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["classes.txt", "obj.names", "_darknet.labels"])
+def test_files_of_class_names(tmp_path, file):
+    made(tmp_path, a_txt="1 0.5 0.5 0.2 0.1", a_ppm=PICTURE)
+    (tmp_path / file).write_text("cat\ndog\n")
+    out = tmp_path / "out.json"
+    bboxqa.convert(tmp_path, out, to="coco")
+    assert [each["name"] for each in json.loads(out.read_bytes())["categories"]] == ["cat", "dog"]
 
 
 @pytest.mark.parametrize(
