@@ -263,14 +263,14 @@ def _named_alike(
     """
     notes: list[str] = []
     own, other = labels.image_names, model.image_names
-    of = {join_name(name, "stem"): name for name in own}
-    stems = [join_name(name, "stem") for name in other]
-    is_bare = any(names == tuple(map(without_ending, names)) for names in (own, other))
-    is_unique = len(of) == len(own) and len({*stems}) == len(other)
-    if is_bare and is_unique and {*own}.isdisjoint(other):
-        other = tuple(of.get(stem, name) for stem, name in zip(stems, other, strict=True))
-        model = replace(model, image_names=other)
-        notes.append("images joined by name without folder and suffix, which one side lacks")
+    is_bare = (names == tuple(map(without_ending, names)) for names in (own, other))
+    if {*own}.isdisjoint(other) and any(is_bare):
+        of = {join_name(name, "stem"): name for name in own}
+        stems = [join_name(name, "stem") for name in other]
+        if len(of) == len(own) and len({*stems}) == len(other):
+            other = tuple(of.get(stem, name) for stem, name in zip(stems, other, strict=True))
+            model = replace(model, image_names=other)
+            notes.append("images joined by name without folder and suffix, which one side lacks")
     known = {*other}
     lacking = [name for name in own if name not in known]
     if lacking and model.reading.missing_txt == "asked":
@@ -281,13 +281,13 @@ def _named_alike(
         model = replace(model, image_names=(*other, *lacking), image_size=size, assigned=asked)
     number = [re.fullmatch(r"class (\d+)", name) for name in model.category_names]
     path = Path(labels.sources[0].name if labels.sources else "")
-    if all(number) and path.exists() and format_of(path, labels.reading).name == "yolo":
-        named = class_names(path)
+    is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
+    if all(number) and is_yolo and (named := class_names(path)):
         names = [named.get(int(each[1]), each[0]) for each in number if each]
         names = [settings.category_map.get(each) or each for each in names]
         model = replace(model, category_names=tuple(names))
         notes.append(
-            "classes of predictions named by the labels; put data.yaml of others beside them"
+            "classes named as those of the labels; if not, put data.yaml beside predictions"
         )
     return model, notes
 
