@@ -262,12 +262,11 @@ def copies(matched: MatchedUnits) -> Table:
 
 
 def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
-    """Return which pairs have one outline, up to rounding as of edges; all without outlines."""
-    least: float | FloatArray = 0
-    if of.segmentation is not None:
-        # No format rounds the pixels of masks.
-        is_mask = of.segmentation.kind == SegmentationKind.RLE
-        least = np.where(is_mask[pairs.left] & is_mask[pairs.right], 1, _SAME_OUTLINE)
+    """Return which pairs have one outline, up to rounding, but of masks; all without outlines."""
+    if of.segmentation is None:
+        return np.ones(len(pairs.left), np.bool_)
+    is_mask = of.segmentation.kind == SegmentationKind.RLE
+    least = np.where(is_mask[pairs.left] & is_mask[pairs.right], 1, _SAME_OUTLINE)
     alike: BoolArray = pairs.similarity >= least
     return alike
 

@@ -150,7 +150,7 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
     return _Names(of, forms == {3})
 
 
-def _with_classes(runs: Runs, values: Values, classes: Values) -> Runs:
+def _of_classes(runs: Runs, values: Values, classes: Values) -> Runs:
     """Return the runs of objects with the values of their classes in another mask."""
     _, first, number = np.unique(runs.value, return_index=True, return_inverse=True)
     if classes.shape == values.shape:
@@ -172,8 +172,7 @@ class _MaskRecords:
         self._names = names if self._is_named else _Names()
         self._masks = Masks(outlines=into.wanted.outlines)
         # A folder has thousands of small files, each of which stands for a whole image.
-        pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
-        self._values = partial(values_in, pictures=pictures)
+        self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
         self._objects = Allowance("objects", 20_000, (0, 1))
 
@@ -182,14 +181,14 @@ class _MaskRecords:
         into, name, where = self._into, member.name, Where(member.name, "")
         is_one = self._mode in ("binary", "objects")
         try:
-            colours = self._names.are_colours
-            values = self._values(data, in_colours=colours and not classes)
+            is_rgb = self._names.are_colours
+            values = values_in(data, self._pictures, in_colours=is_rgb and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             if is_one:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
             key = runs.piece + 1 if self._mode == "classes" else runs.value
             for each in classes:
-                runs = _with_classes(runs, values, self._values(each, in_colours=colours))
+                runs = _of_classes(runs, values, values_in(each, self._pictures, in_colours=is_rgb))
             self._objects.take(len(np.unique(key)), len(data))
         except MaskProblemError as error:
             into.refuse(name, error, where)
