@@ -37,6 +37,8 @@ class ToolDefect:
     where: Where
     row: int = -1
     """The index of the annotation made from the record; -1 if there is none."""
+    cause: str = ""
+    """What defects of one cause share, where messages hold values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,11 @@ class FileImages:
         self.files = by_place(labels)
         """The label files by the places of images."""
         self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
+        if self.files.keys().isdisjoint(self.pictures) and not of_labels(self.pictures, self.files):
+            # labels/a.txt and my_images/a.png: no folder of pictures has one of the usual names.
+            places = known_places(self.pictures, {*self.files})
+            if len({*places}) == len(places):
+                self.pictures = dict(zip(places, self.pictures.values(), strict=True))
         tools = json_or_xml_of_tools(others, self.files, self.pictures, suffixes)
         self.left_out = [*apart, *tools]
         self.listed: dict[str, str] = {}

@@ -16,6 +16,7 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
+from bboxqa.formats.images import by_ends
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
@@ -180,8 +181,20 @@ def _documents(
     wanted = replace(WHOLE, choices=choices, progress=on_step)
     for file, read in readers:
         check_free_memory([file])
-        reading = read(file, wanted)
-        yield _document(images, truth, progress, named, reading)
+        document = _document(images, truth, progress, named, read(file, wanted))
+        if document.disk is not None and _lacks_sizes(document) and choices.image_size is None:
+            names, shown = document.images.texts("file_name"), document.disk.shown.tolist()
+            sizes = zip(names, shown, strict=True)
+            known = by_ends({name: (width, height) for name, (width, height) in sizes if width > 0})
+            again = replace(wanted, choices=replace(choices, image_size=known))
+            document = Document(read(file, again), document.disk, truth)
+        yield document
+
+
+def _lacks_sizes(document: Document) -> bool:
+    """Return whether labels were left out, as the size of their image is not known."""
+    origin = document.reading.origin
+    return origin is not None and any(each.code == "T002" for each in origin.defects)
 
 
 def _readers(file: Path, choices: Choices) -> list[DocumentReader]:
@@ -265,7 +278,8 @@ def fix_file(
     """
     found = format_of(file, choices)
     if found is not COCO:
-        advice = "Correct it in the tool that wrote it, and export it again."
+        advice = "Correct it in the tool or script that wrote it, and export it again; "
+        advice += "--max-findings 0 in place of --fix lists all places."
         if found is COCO_ARCHIVE:
             advice = "Unpack the archive, and name the file."
         raise DatasetError([f"{file}: fixes are written to files of COCO JSON only"], advice)

@@ -282,7 +282,8 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
 RULES = (
     rule(
         "B001 error: box without area",
-        breaks="Losses become NaN, and the IoU of the object with everything is 0.",
+        breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels
+            of YOLO, Ultralytics ignores the whole image if a side is negative.""",
         explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
             bounds of the outline, or makes negative sides positive; an annotation with a side of 0
             and no outline is removed.""",

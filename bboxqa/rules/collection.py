@@ -369,7 +369,8 @@ RULES = (
     ),
     rule(
         "D001 warning: annotation is in the file twice",
-        breaks="Even a perfect model misses one of the two, and recall and AP fall.",
+        breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines
+            of YOLO, Ultralytics keeps one.""",
         explanation="""Two annotations of one image are equal in all keys except the id. It is an
             error if they are a twentieth of the annotations. The fix removes all but the first,
             unless images or categories share the id.""",

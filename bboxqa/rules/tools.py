@@ -109,10 +109,12 @@ _SQUARE = ("1111",) * 4
 RULES = (
     _rule(
         "T001 error: record is not as its tool writes it",
-        breaks="The record cannot be read, and without it agreement would differ.",
+        breaks="""Figures without the record would be wrong. In labels of YOLO, Ultralytics ignores
+            the whole image and its other labels.""",
         explanation="""A value is missing or has a wrong type, coordinates are pixels instead of
-            relative ones, or the file is cut off or in another encoding than it declares. Correct
-            the script that wrote it, or export the file again.""",
+            relative ones, numbers have decimal commas, or the file is cut off or in another
+            encoding than it declares. Correct the script that wrote it, or export the file again.
+            The example is of Label Studio.""",
         bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
     ),
@@ -129,7 +131,8 @@ RULES = (
     ),
     _rule(
         "T003 error: coordinate beyond the image",
-        breaks="The shape lies outside its image, or is not as large as it was drawn.",
+        breaks="""The shape lies outside its image, or is not as large as it was drawn. In labels of
+            YOLO, Ultralytics ignores the whole image and its other labels.""",
         explanation="""A relative coordinate is not between 0 and 100 % of the image, or a shape in
             Label Studio lies outside: it was drawn beyond the edge, or the image was cropped later.
             Correct it in the tool.""",
@@ -202,7 +205,8 @@ RULES = (
     ),
     _rule(
         "T020 error: class number without a name",
-        breaks='Training stops at such a label; here its category has its number: "class 7".',
+        breaks="""Training stops, or ignores the whole image with its other labels (Ultralytics);
+            here its category has its number: "class 7".""",
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
             number.""",

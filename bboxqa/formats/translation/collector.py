@@ -419,9 +419,9 @@ class Collector:
         self.wanted.add_boxes(found)
         return row
 
-    def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
+    def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
-        self.defects.append(ToolDefect(code, message, where, row))
+        self.defects.append(ToolDefect(code, message, where, row, cause))
 
     def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
         """Add the defect of a shape that cannot be read; `label` names the shape."""

@@ -1,6 +1,7 @@
 """Reading YOLO label files: boxes, oriented boxes, outlines and key points."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -24,6 +25,8 @@ from bboxqa.formats.yolo.names import ClassNames, class_names_of, missing_parts
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
 _MOST_CLASSES = 1 << 20
+# The values in messages on lines.
+_VALUES = re.compile(r"'.*'|\".*\"|-?\d\S*")
 _NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("oriented", "rectangular outline", "of four points taken as oriented"),
@@ -172,7 +175,8 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
         values = [float(each) for each in rest]
         number = float(first)
     except ValueError:
-        raise LineError(f"{line[:60]!r} has a value that is no number") from None
+        what = "commas; expected points and spaces" if "," in line else "a value that is no number"
+        raise LineError(f"{line[:60]!r} has {what}") from None
     if not number.is_integer() or not 0 <= number < 1 << 31:
         raise LineError(f"the class is {first}; expected a whole number, 0 or more")
     if not all(map(math.isfinite, values)):
@@ -303,13 +307,15 @@ class _LabelRecords:
             except LineError as error:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
-                    self._into.defect("T001", f"{error}{todo}", where)
+                    cause = _VALUES.sub("", str(error))
+                    self._into.defect("T001", f"{error}{todo}", where, cause=cause)
                     todo = ""
                 continue
             largest = max(label.shares, key=abs)
             if abs(largest) > LEAST_PIXELS:
                 problem = f"a coordinate is {largest:g}, which is in pixels; expected 0 to 1"
-                self._into.defect("T001", f"{problem}, relative to the image", where)
+                problem += ", relative to the image"
+                self._into.defect("T001", problem, where, cause="pixels")
             else:
                 self._check(label, where, self._add_label(label, image, where) if has_size else -1)
 

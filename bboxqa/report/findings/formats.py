@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -175,14 +175,20 @@ def github_lines(report: FoundReport) -> Iterator[str]:
     """Yield `::error file=…,line=…,col=…,title=…::message` for each finding."""
     # GitHub shows the first few of each kind only.
     for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
-        properties = {"file": one_line(finding.file)}
-        if finding.spot is not None:
+        message = content(finding)
+        around = (each for each in PurePath(finding.file).parents if Path(each).is_file())
+        # A pull request has the archive, not the files in it.
+        archive = next(around, None)
+        properties = {"file": one_line(str(archive or finding.file))}
+        if archive is not None:
+            message = f"{place(finding)}: {message}"
+        elif finding.spot is not None:
             properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
         properties["title"] = labelled(rule_text(report, finding.code))
         listed = ",".join(
             f"{key}={_percent_escaped(value, _PROPERTY_SIGNS)}" for key, value in properties.items()
         )
-        message = _percent_escaped(content(finding), _MESSAGE_SIGNS)
+        message = _percent_escaped(message, _MESSAGE_SIGNS)
         yield f"::{_COMMANDS[finding.severity]} {listed}::{message}"
 
 

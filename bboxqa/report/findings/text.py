@@ -113,7 +113,8 @@ def _title(group: Group, paint: Paint) -> str:
     code = paint(group.rule.code, _BOLD, _COLOURS[group.severity])
     severity = paint(group.severity, _COLOURS[group.severity])
     records = "" if group.n_records == group.total else " records"
-    return f"{code} {severity}: {group.rule.title} ({group.n_records:,}{records})"
+    least = "at least " if records and len(group.listed) < group.total else ""
+    return f"{code} {severity}: {group.rule.title} ({least}{group.n_records:,}{records})"
 
 
 def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) -> Iterator[str]:
@@ -123,7 +124,11 @@ def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) ->
         yield paint(line, _DIM)
     listed, how = group.listed, "(--max-findings 0 shows all)"
     if not verbose:
-        listed = tuple(sorted(listed, key=lambda each: -each.severity.rank)[:_PLACES])
+        # The first finding of each cause comes before more of one.
+        first = {each.key: number for number, each in reversed([*enumerate(listed)])}
+        ranks = [(-e.severity.rank, first[e.key] != n) for n, e in enumerate(listed)]
+        order = sorted(range(len(listed)), key=ranks.__getitem__)
+        listed = tuple(listed[number] for number in order[:_PLACES])
         how = "; --verbose lists them"
     for number, finding in enumerate(listed):
         other = "" if finding.severity is group.severity else f"{finding.severity}: "

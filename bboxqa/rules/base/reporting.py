@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.formats.document import ToolDefect
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import ABSENT, MANY, Defect, Hits, LazyEdits, described_hits, numbers_of
@@ -19,6 +20,8 @@ Place = tuple[str, int, *tuple[str | int, ...]]
 _EXAMPLES = 3
 # At least this many defects outside annotations are grouped into one finding per rule.
 _MANY_PLACES = 20
+# Rules about single labels, of which one finding is reported for each file and cause.
+_OF_LABELS = ("T001", "T003", "T020")
 
 
 def value_at(document: Document, name: str, row: int, *keys: str | int) -> Any:
@@ -191,13 +194,14 @@ def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyE
 
 def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """Yield the defects with a code that a format found, of annotations and of other records."""
-    origin, others = document.reading.origin, []
+    origin = document.reading.origin
+    others = list[tuple[ToolDefect, Defect]]()
     of_rows: list[tuple[int, str]] = []
     for place, each in enumerate(origin.defects if origin else ()):
         if each.code == code and each.row >= 0:
             of_rows.append((each.row, each.message))
         elif each.code == code:
-            others.append(Defect(each.message, f"/defects/{place}"))
+            others.append((each, Defect(each.message, f"/defects/{place}")))
 
     def describe(place: int) -> Defect:
         row, message = of_rows[place]
@@ -205,8 +209,27 @@ def found_defects(code: str, document: Document, _settings: ValidateSettings) ->
 
     if of_rows:
         yield Hits(np.array([row for row, _ in of_rows], np.int64), describe)
-    if len(others) >= _MANY_PLACES:
-        message = f"{len(others):,} times; the first: {others[0].message}"
-        pointers = tuple(each.pointer for each in others[:_EXAMPLES])
-        others = [Defect(message, pointers[0], count=len(others), examples=pointers)]
-    yield from others
+    if len(others) < _MANY_PLACES:
+        yield from (defect for _, defect in others)
+        return
+    groups: dict[tuple[str, str], list[tuple[ToolDefect, Defect]]] = {}
+    for each, defect in others:
+        file = each.where.member if code in _OF_LABELS else ""
+        groups.setdefault((each.cause, file), []).append((each, defect))
+    # The first file of each cause is listed first, as the others may not fit.
+    first = dict(reversed(groups))
+    for cause, file in sorted(groups, key=lambda each: first[each[0]] != each[1]):
+        yield _several(groups[cause, file], cause)
+
+
+def _several(found: Sequence[tuple[ToolDefect, Defect]], cause: str) -> Defect:
+    """Return one defect for several of a cause, with the first place in each file."""
+    message, pointer = found[0][1].message, found[0][1].pointer
+    if len(found) == 1:
+        return Defect(message, pointer, key=cause)
+    files = {each.where.member: defect.pointer for each, defect in reversed(found)}
+    places = [*files.values()][::-1]
+    if len(places) < _EXAMPLES:
+        places = [defect.pointer for _, defect in found[:_EXAMPLES]]
+    message = f"{len(found):,} times; the first: {message}"
+    return Defect(message, pointer, count=len(found), examples=tuple(places), key=cause)

@@ -164,7 +164,10 @@ class ImageSearch:
         found: dict[str, list[str]] = {}
         for file, (_, path) in self.files.items():
             for key in {
-                _of_split(escaped(place_of(each) + Path(file).suffix)) for each in (path, file)
+                _of_split(escaped(place_of(each) + suffix))
+                for each in (path, file)
+                # An image without a picture beside its label is named as the label.
+                for suffix in (Path(file).suffix, "")
             }:
                 found.setdefault(key, []).append(file)
         return found

@@ -311,3 +311,41 @@ def test_a_folder_of_labels_stands_for_pictures_only_where_there_are_none(tmp_pa
     made(tmp_path, train__image__a_ppm=PICTURE)
     found = [each for each in validate(folder).findings if each.code == "T025"]
     assert [each.spot.line for each in found] == [2, 3]
+
+
+def test_pictures_in_a_folder_of_any_name(tmp_path):
+    folder = made(tmp_path, labels__0_txt=BOX, labels__1_txt=BOX, my__0_ppm=PICTURE)
+    made(tmp_path, my__1_ppm=PICTURE)
+    for path in ("labels", ""):
+        found = validate(folder / path, images=folder / "my", select=["T", "M0"])
+        # A picture has a header only.
+        assert {each.code for each in found.findings} <= {"M002", "M009"}
+        assert [each.n_annotations for each in found.files] == [2]
+    assert not validate(folder, select=["T"]).findings
+
+
+def test_a_finding_for_each_file_and_cause(tmp_path):
+    lines = {
+        "a": "0 410 300 20 20\n",
+        "b": "0 99 9 9 9\n",
+        "c": "0 0,5 0,5 0,2 0,2\n",
+        "d": "0 1\n",
+    }
+    folder = tmp_path / "set"
+    for name, line in lines.items():
+        made(folder, **{f"labels__{name}_txt": 9 * line, f"images__{name}_ppm": PICTURE})
+    found = validate(folder, select=["T001"])
+    assert sorted((each.file[-5:], each.count, each.spot.line) for each in found.findings) == [
+        (f"{name}.txt", 9, 1) for name in lines
+    ]
+    shown = [line for line in found.render("text").splitlines() if ".txt:" in line]
+    # One of each cause, which come before the second file in pixels.
+    assert [line.partition("labels/")[2][0] for line in shown] == ["a", "c", "d"]
+    assert "in pixels" in shown[0]
+    assert "has commas; expected points and spaces" in shown[1]
+    archive = shutil.make_archive(str(tmp_path / "all"), "zip", folder)
+    marked = validate(archive, select=["T001"]).render("github").splitlines()
+    assert len(marked) == 4
+    for line in marked:
+        assert line.startswith(f"::error file={archive},title=T001")
+        assert f"::{archive}/labels/" in line
