@@ -124,8 +124,8 @@ def _lines(planned: "ImagePlan") -> list[str]:
         )
         low, high = planned.needed_range
         lines.append(
-            f"95 % range: {low:,} to {high:,} in all; half of the samples of {planned.n_needed:,} "
-            "miss the target"
+            f"95 % range: {low:,} to {high:,} in all; {planned.n_needed:,} reach the target in "
+            "half of the cases"
         )
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")

@@ -21,7 +21,7 @@ _OTHERS = (
 )
 # What may follow any option as its value; other words are part of the sentence.
 _VALUE = (
-    r"'[^'\n]+'|\w+=[^\s).;:]+|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
+    r"'[^'\n]+'|\w+=[^\s).;:]*|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
     r"\w+-(?:shares|pixels|x-units|x-raters)|(?:files|name|path|stem|none|all|asked|session|file|"
     r"estimated|linear|quadratic|bca|category|m?s|(?:xy|cxcy)(?:wh|xy))\b"
 )

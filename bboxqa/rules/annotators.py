@@ -258,9 +258,9 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     if has_lists and is_quiet.any():
         names = _names(authors, asked[is_quiet, 1][:1])
         message = (
-            f"{count(int(is_quiet.sum()), 'time')} a listed annotator has no annotation on an "
-            f"image that others annotated, such as {quoted(names[0])} here; expected only if "
-            "nothing was seen"
+            f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
+            f"that others annotated, such as {quoted(names[0])} here; expected only if nothing is "
+            "there"
         )
         found = _by_nobody(document, asked[is_quiet], names[0], message)
         yield replace(found, severity=Severity.INFO)

@@ -51,7 +51,7 @@ def test_says_how_many_more(file):
     needed = re.search(r"\(([\d,]+) in all\)", third)[1]
     low, high = re.match(r"95 % range: ([\d,]+) to ([\d,]+) in all; ", fourth).groups()
     assert as_number(low) < as_number(needed) < as_number(high)
-    assert fourth.endswith(f"; half of the samples of {needed} miss the target")
+    assert fourth.endswith(f"; {needed} reach the target in half of the cases")
     assert fifth == "Note: with 40 images the width itself is uncertain"
 
 

@@ -321,7 +321,7 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         above = {e.get("supercategory") for e in content.categories if e is not root}
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
             option = f"--map {shlex.quote(root['name'] + '=')}"
-            yield f"kept: {root['name']!r}, above all other categories; to leave it out: {option}"
+            yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
     lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
@@ -331,11 +331,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         yield f"{title} holds no sizes of images: {beside}, or {by_file}"
     if number := sum(map(_is_boxed, content.annotations)) if "keypoint box" in holds else 0:
         some = count(number, "annotation")
-        yield f"changed: {some} of key points without a box got their extent as box in {title}"
+        yield f"changed: {some} of key points without a box got one around their points in {title}"
     given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
     if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
-        yield f"changed: attributes that are numbers or true are texts in {title}: {_quoted(names)}"
+        yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
 
 
 def _is_boxed(annotation: Record) -> bool:

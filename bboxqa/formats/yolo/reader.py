@@ -30,7 +30,6 @@ _VALUES = re.compile(r"'.*'|\".*\"|-?\d\S*")
 _NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("oriented", "rectangular outline", "of four points taken as oriented"),
-    ("sizeless", "label", "left out: the size of the image is not known"),
     ("pose", "label", "with key points, which are not compared"),
     ("score", "label", "with a further number, taken as the confidence of a model"),
 )
@@ -298,7 +297,6 @@ class _LabelRecords:
         has_size = "width" in image
         if filled and not has_size and is_label_head(data):
             self._refuse_size(member, Where(member.name, filled[0][0]))
-            self._tally["sizeless"] += len(filled)
         todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where = Where(member.name, number)

@@ -50,7 +50,7 @@ def test_different_categories_of_one_id_are_two_and_told_with_the_option(tmp_pat
         coco(tmp_path / "b.json", {1: "bird"}, ["b.jpg"], first=7),
     ]
     notes, drawn, names = merged(tmp_path, *files)
-    assert "written as two categories; if they are one: --map bird=cat" in notes[0]
+    assert """if they are one: category_map={"bird": "cat"}""" in notes[0]
     assert drawn == [("a.jpg", "cat", None), ("b.jpg", "bird", None)]
     assert len(names) == 2
     notes, drawn, names = merged(tmp_path, *files, category_map={"bird": "cat"})
@@ -87,7 +87,8 @@ def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
     content["categories"].insert(0, {"id": 0, "name": "cells", "supercategory": "none"})
     path.write_text(json.dumps(content))
     notes, _, names = merged(tmp_path, path)
-    assert notes == ["kept: 'cells', above all other categories; to leave it out: --map cells="]
+    left_out = """category_map={"cells": ""}"""
+    assert notes == [f"kept: the root category 'cells'; to leave it out: {left_out}"]
     assert names == {0: "cells", 1: "red cell"}
 
 
