@@ -184,28 +184,23 @@ def consensus_of_files(
 
 @gc_paused()
 def coco_document(
-    result: ConsensusResult, known: Known | None = None, also: Sequence[int] = ()
+    result: ConsensusResult, known: Known | None = None, objects: IndexArray | None = None
 ) -> Record:
-    """Return the kept objects as a COCO document; ids are those of the files, if these are given.
+    """Return objects as a COCO document, by default the kept ones; ids are those of the files.
 
-    With dropped objects in `also`, these come last. Annotations have the keys votes, asked,
+    Annotations have the keys votes, asked,
     drawn_by (the annotators) and members (their ids, one for each), spread (how far the left, top,
     right and bottom edges are apart, in pixels) and tie.
     """
     data, known = result.data, known or Known({}, {})
+    objects = np.flatnonzero(result.found.is_kept) if objects is None else objects
     images = _numbered(known.images, data.image_names, "file_name")
     for image, size in zip(images, data.image_size.tolist(), strict=True):
         image.update(zip(("width", "height"), size if all(size) else (), strict=False))
     categories = _numbered(known.categories, data.category_names, "name")
     ids = [each["id"] for each in images], [each["id"] for each in categories]
-    annotations = [*_annotations(result, written_objects(result, also), *ids)]
+    annotations = [*_annotations(result, objects, *ids)]
     return {"images": images, "categories": categories, "annotations": annotations}
-
-
-def written_objects(result: ConsensusResult, also: Sequence[int] = ()) -> IndexArray:
-    """Return the objects of the annotations of `coco_document`: the kept ones, then some others."""
-    others = [place for place in also if not result.found.is_kept[place]]
-    return np.append(np.flatnonzero(result.found.is_kept), np.array(others, np.int64))
 
 
 def _annotations(
@@ -225,17 +220,9 @@ def _annotations(
     for number, (place, image, category, bbox, votes, asked, spread, tie) in enumerate(rows, 1):
         own = slice(bounds[place], bounds[place + 1])
         yield {
-            "id": number,
-            "image_id": images[image],
-            "category_id": categories[category],
-            "bbox": bbox,
-            "area": round(bbox[2] * bbox[3], 6),
-            "iscrowd": 0,
+            "id": number, "image_id": images[image], "category_id": categories[category],
+            "bbox": bbox, "area": round(bbox[2] * bbox[3], 6), "iscrowd": 0,
             **(result.shapes[place] if result.shapes else {}),
-            "votes": votes,
-            "asked": asked,
-            "drawn_by": people[own],
-            "members": members[own],
-            "spread": spread,
-            "tie": tie,
-        }
+            "votes": votes, "asked": asked, "drawn_by": people[own], "members": members[own],
+            "spread": spread, "tie": tie,
+        }  # fmt: skip

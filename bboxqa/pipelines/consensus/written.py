@@ -20,7 +20,7 @@ from bboxqa.model.consensus import ConsensusResult
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.consensus.consensus import OWN_KEYS, Known, coco_document, written_objects
+from bboxqa.pipelines.consensus.consensus import OWN_KEYS, Known, coco_document
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
 from bboxqa.pipelines.diagnosis.review_document import drawn_shape
 from bboxqa.pipelines.send_back import send
@@ -90,21 +90,17 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
     Dropped objects are sent as well, as proposals.
     """
     data, found = result.data, result.found
-    places = found.to_review[:MOST_REVIEWED].tolist()
-    document = coco_document(result, known, places)
-    rows = {place: row for row, place in enumerate(written_objects(result, places).tolist())}
-    items = []
-    for place, reason in zip(places, _reasons(result, places), strict=True):
+    places = found.to_review[:MOST_REVIEWED]
+    objects = np.append(np.flatnonzero(found.is_kept), places[~found.is_kept[places]])
+    document = coco_document(result, known, objects)
+    rows, items = {place: row for row, place in enumerate(objects.tolist())}, []
+    for place, reason in zip(places.tolist(), _reasons(result, places.tolist()), strict=True):
         annotation = document["annotations"][rows[place]]
         said = ReviewObject(
-            annotator=REVIEWER,
-            image=data.image_names[found.image[place]],
-            id=annotation["id"],
-            category=data.category_names[found.category[place]],
-            bbox=tuple(annotation["bbox"]),
-            reason=reason,
-            proposed=not found.is_kept[place],
-        )
+            annotator=REVIEWER, image=data.image_names[found.image[place]], id=annotation["id"],
+            category=data.category_names[found.category[place]], bbox=tuple(annotation["bbox"]),
+            reason=reason, proposed=not found.is_kept[place],
+        )  # fmt: skip
         items.append(ReviewItem(said, rows[place], int(found.image[place])))
     losses = send(_plain(document), items, AgreeSettings(), NO_CHOICES, folder, to)
     n_more = len(found.to_review) - len(items)
@@ -177,13 +173,10 @@ def _picture(result: ConsensusResult, image: int) -> Record:
                 "annotation": "merged", "annotator": REVIEWER, "bbox": found.bbox[place].tolist(),
                 "rings": rings if isinstance(rings, list) else [],
             })  # fmt: skip
+    asked = np.flatnonzero(data.assigned[image])
     return {
-        "file_name": data.image_names[image],
-        "width": width or None,
-        "height": height or None,
-        "asked": [data.annotator_names[each] for each in np.flatnonzero(data.assigned[image])],
-        "cost": int((~found.is_kept[places]).sum()),
-        "alpha": None,
-        "objects": objects,
-        "shapes": shapes,
-    }
+        "file_name": data.image_names[image], "width": width or None, "height": height or None,
+        "asked": [data.annotator_names[each] for each in asked],
+        "cost": int((~found.is_kept[places]).sum()), "alpha": None,
+        "objects": objects, "shapes": shapes,
+    }  # fmt: skip

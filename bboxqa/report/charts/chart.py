@@ -154,7 +154,7 @@ class Chart:
     x_label: str = ""
     keys: Sequence[Key] = ()
     grid: Literal["", "x", "y"] = ""
-    frame: Literal["", "x", "xy"] = "x"
+    frame: Literal["", "x", "y", "xy"] = "x"
     """Axes that are drawn, with their numbers."""
     letter: float = 0.0
     """The size of the names of rows and columns; by default one that fits."""
