@@ -352,3 +352,31 @@ def test_what_two_with_copied_boxes_do_otherwise_is_told():
 def test_the_costliest_kind_has_advice_with_whom_it_is(errors, advice):
     data = bboxqa.read_coco(bboxqa.simulate(images=40, annotators=4, errors=errors).document())
     assert bboxqa.agree(data, bootstrap=400).diagnose().advice == advice
+
+
+def rare_document():
+    """Return 60 images of 12 RBC, a WBC and a Platelet by ann, bob and cid, who err on the rare."""
+    images = [{"id": i, "file_name": f"{i}.png", "width": 800, "height": 600} for i in range(60)]
+    rng, rows = np.random.default_rng(1), []
+    for image in range(60):
+        for place in range(14):
+            for who in ("ann", "bob", "cid"):
+                if rng.random() < 0.01 or (who == "bob" and place == 13 and image % 5 < 2):
+                    continue
+                category = 1 if who == "cid" and place == 12 and image % 4 == 0 else place - 10
+                box = rng.normal((100 * (place % 7) + 5, 150 * (place // 7) + 5, 90, 90), 1)
+                box[0] += 8 * (who == "cid")
+                rows.append({"id": len(rows), "image_id": image, "category_id": max(category, 1),
+                             "bbox": box.tolist(), "annotator": who})  # fmt: skip
+    names = ("RBC", "WBC", "Platelets")
+    categories = [{"id": each, "name": name} for each, name in enumerate(names, 1)]
+    return {"images": images, "categories": categories, "annotations": rows}
+
+
+def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
+    result = bboxqa.agree(bboxqa.read_coco(rare_document()), bootstrap=200)
+    missed, called, offset = short_story(result).story
+    assert missed.startswith("bob misses Platelets: 4")
+    assert called.startswith("cid calls WBC RBC in 25 % of cases; the others: 0 %")
+    assert offset.startswith("cid draws boxes")
+    assert offset.endswith("harmless at IoU 0.5")

@@ -1,6 +1,7 @@
 """Findings about objects, categories and tracks."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from math import erfc, isnan, log, sqrt
 from typing import Any
 
@@ -81,9 +82,10 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         for side in ("first", "second")
     )
     beyond = beyond_background(table["n"], first, second, n_given)
-    frequent = np.flatnonzero(
-        (table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE) & beyond
-    )
+    # Of a rare category many objects may be confused that are few of those with either.
+    rarer = table["n"] / np.maximum(np.minimum(n_given[first], n_given[second]), 1)
+    is_large = np.maximum(share.value, rarer) >= LEAST_SHARE
+    frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & is_large & beyond)
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
@@ -96,17 +98,17 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             matrix = tables["confusion_matrix"]
             is_of_both = np.isin(matrix["category"], both) & np.isin(matrix["others"], both)
             own = matrix.take(np.flatnonzero(is_of_both))
-            # An object that several others saw counts once.
-            n_others = len(np.unique(own["annotator"].astype(str))) - 1
-            are_unequal = own["category"] != own["others"]
-            who = confuser(own, are_unequal, tables["annotators"], n_others)
+            # By what most others say, an annotator is not blamed for whom others contradict too.
+            who = confuser(own, own["category"] != own["others"], tables["annotators"], "n_most")
         more = ""
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             more = of.instead("as one category", float(gain.value[place]))
         # Sentences are sorted by weight: the pair that costs less must not come first.
-        weight = min(weight, n / n_objects)
+        before, weight = weight, min(weight, n / n_objects)
         if len(who) == 1:
-            yield _of_caller(of, who[0], both, weight)
+            caller = _of_caller(of, who[0], both)
+            weight = min(before, max(weight, of.as_category(caller.size.value)))
+            yield replace(caller, weight=weight)
         else:
             values = {"first": both[0], "second": both[1], "n": n, "gain": more}
             values["above_all"] = above_all(who) or unknown
@@ -128,7 +130,7 @@ def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:
     )
 
 
-def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
+def _of_caller(of: Diagnosed, who: str, both: tuple[str, str]) -> Finding:
     """Return how often an annotator gives one of two categories where the others give the other."""
     matrix = of.tables["confusion_matrix"]
     own = matrix.take(np.flatnonzero((matrix["annotator"] == who) & (matrix["category"] != NO_BOX)))
@@ -140,11 +142,16 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) ->
     (share, n, first, second), back = sorted(cases, reverse=True)
     values: dict[str, Any] = {"first": first, "second": second, "back": ""}
     values["explained"] = {who: _explained(of, who, both)}
+    rest = matrix["n_most"] * ((matrix["annotator"] != who) & (matrix["category"] != NO_BOX))
+    rest = rest * (matrix["others"] == first)
     if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
         values["back"] = f", {second} {first} in {in_percent(back[0])}"
+    elif rest.any():
+        others = rest[matrix["category"] == second].sum() / rest.sum()
+        values["back"] = f"; the others: {in_percent(others)}"
     nothing = float("nan")
     size = Measure(share, nothing, nothing)
-    return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
+    return Finding("calls", (who,), size, 0, values, Kind.CLASS_CONFLICT)
 
 
 def beyond_background(

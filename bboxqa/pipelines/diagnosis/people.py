@@ -137,19 +137,21 @@ def erring_annotators(
             others = of_others(np.delete(found.value, place), found.value[place])
             if rate == "class_share":
                 others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
-            values, kind, left_out = {"others": others}, rate, unused.get(names[place], ())
+            values: dict[str, Any] = {"others": others}
+            kind, left_out = rate, unused.get(names[place], ())
             if rate == "miss_rate" and left_out and _misses_only(of, place, left_out):
                 continue
             if rate in ("miss_rate", "class_share"):
                 more = _of_some(of, rate, place, left_out)
                 kind, values = f"{rate} of some" if more else rate, values | more
-            weight, size = float(found.value[place] * of.share[place]), found.at(place)
+            weight = float(max(found.value[place], values.get("weight", 0)) * of.share[place])
+            size = found.at(place)
             who = (str(names[place]),)
             told.append(Finding(kind, who, size, weight, values, cause, table=name))
         yield from largest(told)
 
 
-def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> dict[str, str]:
+def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> dict[str, Any]:
     """Return on which objects the errors of an annotator depend, in words; empty if on none."""
     matched = independent(of.matched)
     cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
@@ -177,7 +179,9 @@ def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> d
     subset = SUBSETS[found.name][not found.below]
     words = {name: text.format(cut) for name, text in subset._asdict().items()}
     rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}
-    return words | {name: "none" if text == "0 %" else text for name, text in rates.items()}
+    words |= {name: "none" if text == "0 %" else text for name, text in rates.items()}
+    is_of_category = found.name == CATEGORY
+    return words | ({"weight": of.as_category(found.inside)} if is_of_category else {})
 
 
 def _errors(table: Table, rate: str) -> Bounds:

@@ -44,8 +44,6 @@ _LOST = 2.0
 # A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
 _LOST_ACROSS = 0.5
 _MOST_JOINTS = 3
-HARMLESS = "; harmless at "
-"""What is said of offsets with which nearly all boxes still match, before the threshold."""
 _JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
 
 
@@ -197,7 +195,8 @@ def offset_findings(
         if n_apart is not None:
             apart = float(n_apart[[*group]].sum() / max(int(annotators["n"][[*group]].sum()), 1))
         largest_share = max(float(each.largest[group[0]]) for each in own)
-        weight = max(largest_share, apart) * float(share[[*group]].mean())
+        is_harmless = n_apart is not None and apart < LEAST_SHARE
+        weight = 0 if is_harmless else max(largest_share, apart) * float(share[[*group]].mean())
         values = {
             "words": joined([each.words(group[0]) for each in own]),
             "other": reference or "the others",
@@ -224,7 +223,7 @@ def offset_findings(
 def _cost(apart: float, threshold: str) -> str:
     """Return what it costs that a share of boxes is too far from the others' to match."""
     if apart < LEAST_SHARE:
-        return f"{HARMLESS}{threshold}"
+        return f"; harmless at {threshold}"
     return f"; {in_percent(apart)} match no other"
 
 

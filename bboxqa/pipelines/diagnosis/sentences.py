@@ -170,6 +170,10 @@ class Diagnosed:
         n = self.tables["annotators"]["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
+    def as_category(self, share: float) -> float:
+        """Return a share of a category as one of all objects, if all categories had as many."""
+        return share / max(len(np.unique(self.matched.data.annotations.category)), 1)
+
     def instead(self, condition: str, gain: float) -> str:
         """Return what alpha, or F1 where alpha is undefined, would be; "" if it is shown alike."""
         own, what = self.part.alpha, "alpha"
@@ -196,7 +200,8 @@ class Finding:
     size: Measure = _NO_SIZE
     """Its figure."""
     weight: float = 0.0
-    """About the share of objects that it concerns."""
+    """About the share of objects that it concerns, or of those of its category as if all had as
+    many; 0 for what is harmless."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """The other fields of the template."""
     cause: Kind | None = None

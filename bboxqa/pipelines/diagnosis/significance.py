@@ -183,20 +183,20 @@ def differ(one: float, other: float) -> bool:
 
 
 def confuser(
-    cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1
+    cells: Table, are_unequal: BoolArray, annotators: Table, column: str = "n"
 ) -> list[str]:
     """Return who of three or more confuse two categories significantly more, if anybody.
 
     These are the one with most confusions and others with at least half as many, if their shares
     are significantly above the others', and if they have enough images to be named. `cells` has a
-    row per annotator and pair of categories: the annotator's, that of the `n_others` others, and
-    how often they occur together; `are_unequal` are rows with two categories.
+    row per annotator and pair of categories: the annotator's, that of the others, and in a `column`
+    the objects with both; `are_unequal` are rows with two categories.
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
         return []
-    n = np.bincount(place, cells["n"]) / n_others
-    n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
+    counts = cells[column], cells[column] * are_unequal
+    n, n_confused = (np.bincount(place, each).astype(np.float64) for each in counts)
     found = above_others(share_bounds(n_confused / n, n), n)
     in_images = dict(zip(annotators["annotator"], annotators["n_images"], strict=True))
     has_enough = np.array([in_images[name] >= LEAST_IMAGES for name in names.tolist()])

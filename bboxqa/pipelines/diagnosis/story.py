@@ -97,8 +97,8 @@ def story_of(of: Diagnosed) -> list[Line]:
 
 
 def _order(finding: Finding) -> tuple[bool, float]:
-    """Return what findings are sorted by: first who errs, then kinds of disagreement."""
-    return finding.kind in ("kind", "missed"), -finding.weight
+    """Return what findings are sorted by: who errs, kinds of disagreement, what is harmless."""
+    return finding.kind in ("kind", "missed") or not finding.weight, -finding.weight
 
 
 def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
@@ -195,8 +195,7 @@ def _with_kinds(
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / max(n_of[name], 1))
         if len(own) == 1 and own_share >= people.MOSTLY:
-            is_harmless = own[0].values.get("cost", "").startswith(places.HARMLESS)
-            found[found.index(own[0])] = replace(own[0], gain="" if is_harmless else kind.gain)
+            found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else "")
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
     return found
@@ -206,7 +205,7 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[tuple[Finding, str]]) 
     """Return findings with alpha without who agrees least, who is named where nothing else is."""
     result = [*found]
     for each, without in worst:
-        own = [cause for cause in result if cause.owner == each.owner]
+        own = [cause for cause in result if cause.owner == each.owner and cause.weight]
         if own:
             most = max(own, key=lambda cause: cause.weight)
             result[result.index(most)] = replace(most, gain=most.gain or without)
