@@ -141,6 +141,8 @@ def test_a_paper_has_every_choice_and_what_it_cites(result, saved):
     keys = re.findall(r"^@\w+\{(\w+),$", text, re.MULTILINE)
     assert keys == ["efron1993", "hesterberg2015", "krippendorff2022", "kuhn1955", "muellner2011",
                     "bboxqa"]  # fmt: skip
+    assert re.findall(r"\\cite\{(\w+)\}", text) == keys
+    assert "For categories of objects that two or more drew, Krippendorff's alpha was 0." in text
     assert text.count("{") == text.count("}")
 
 

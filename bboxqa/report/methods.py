@@ -91,12 +91,14 @@ def prose(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
 
 
 def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """Return the paragraph, and below it the works and bboxqa as BibTeX."""
+    """Return the paragraph, the commands that cite its works, and these and bboxqa as BibTeX."""
     text = paragraph(summary, manifest) or "There is no figure of agreement."
     where = {"year": "2026", "version": summary["version"]}
     title = "bboxqa: quality of image annotations"
     own = Work("", "bboxqa", "software", "{The bboxqa authors}", title, where)
-    return "\n\n".join((text, *(each.bibtex() for each in (*_works_in(text), own))))
+    works = [*_works_in(text), own]
+    cited = ", ".join(f"\\cite{{{each.key}}} {each.cited or 'bboxqa'}" for each in works)
+    return "\n\n".join((text, f"In LaTeX: {cited}.", *(each.bibtex() for each in works)))
 
 
 def _works_in(text: str) -> Iterable[Work]:
@@ -148,6 +150,9 @@ def _figures(part: Mapping[str, Any], measure: str) -> Iterator[str]:
     if named["share"] is not None and part["largest_category"]["share"] != 1:
         same = _with_interval(named["share"], {"interval": named["share_interval"]})
         yield f"A share of {same} of these pairs had the same category."
+    if named["alpha"] is not None:
+        alpha = _with_interval(named["alpha"], named)
+        yield f"For categories of objects that two or more drew, Krippendorff's alpha was {alpha}."
 
 
 def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:

@@ -332,7 +332,7 @@ def test_a_finding_for_each_file_and_cause(tmp_path):
         "c": "0 0,5 0,5 0,2 0,2\n",
         "d": "0 1\n",
     }
-    folder = tmp_path / "set"
+    folder = made(tmp_path / "set", **{f"labels__{name}_txt": BOX for name in "0123456789"})
     for name, line in lines.items():
         made(folder, **{f"labels__{name}_txt": 9 * line, f"images__{name}_ppm": PICTURE})
     found = validate(folder, select=["T001"])
