@@ -153,7 +153,7 @@ def test_boxes_are_the_bounds(path, shapes):
     data = bboxqa.read_coco(path, segmentation=False)
     assert data.annotations.rotated_box is None
     assert data.notes[-1] == (
-        "8 boxes of five or eight numbers compared by the upright bounds; --similarity obb "
+        '8 boxes of five or eight numbers compared by the upright bounds; similarity="obb" '
         "compares rotated boxes"
     )
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]

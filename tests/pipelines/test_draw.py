@@ -14,7 +14,7 @@ from bboxqa.formats.scanner import read_path
 from bboxqa.pipelines.drawing.scenes import data_scene, finding_scene
 from bboxqa.rules.facts.document import Document
 
-EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
+EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key points)'
 
 
 def document(**changes):
