@@ -184,17 +184,11 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
     kinds, images = _counted(found, drawn)
     place = np.append(np.asarray(both.annotations.place), -1)
     return AuditResult(
-        suspects=_table(drawn, found, both, place),
-        rows=place[found.label],
-        kinds=kinds,
-        images=images,
-        labels=drawn,
+        suspects=_table(drawn, found, both, place), rows=place[found.label], kinds=kinds,
+        images=images, labels=drawn, basis=basis, settings=settings, sources=sources,
         n_predictions=None if model is None else len(model.annotations),
-        basis=basis,
-        settings=settings,
-        sources=sources,
         notes=(*notes, *labels.headlines, *labels.notes),
-    )
+    )  # fmt: skip
 
 
 def _n_people(data: Dataset) -> IndexArray:
@@ -241,15 +235,12 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
     keys, n_votes = np.unique(of * n + votes.annotations.category, return_counts=True)
     rows = np.concatenate([np.arange(len(objects)), keys // n])
     annotations = Annotations(
-        id=rows,
-        image=objects.image[rows],
-        annotator=np.zeros(len(rows), np.int32),
+        id=rows, image=objects.image[rows], annotator=np.zeros(len(rows), np.int32),
         category=np.concatenate([objects.category, keys % n]).astype(np.int32),
-        bbox=objects.bbox[rows],
-        iscrowd=np.zeros(len(rows), np.bool_),
+        bbox=objects.bbox[rows], iscrowd=np.zeros(len(rows), np.bool_),
         score=np.concatenate([objects.votes, -n_votes]) / objects.asked[rows],
         place=np.full(len(rows), -1),
-    )
+    )  # fmt: skip
     one = as_one(replace(data, annotations=annotations, repeats=None), "consensus")
     return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
 
@@ -318,10 +309,8 @@ def _known_categories(
     unknown = [model.category_names[each] for each in np.unique(of.category[~known[of.category]])]
     if not unknown:
         return model, ()
-    shown, has = (
-        first_few(each, _NAMED, lambda one: repr(one_line(one)))
-        for each in (unknown, labels.category_names)
-    )
+    shown, has = (first_few(each, _NAMED, lambda one: repr(one_line(one)))
+                  for each in (unknown, labels.category_names))  # fmt: skip
     if not len(kept):
         problem = f"no category in common: the labels have {has}, {name} has {shown}"
         renamed = shlex.quote(f"{unknown[0]}=NAME")

@@ -72,16 +72,12 @@ def summary(result: AuditResult) -> dict[str, Any]:
     1
     """
     return {
-        "n_images": len(result.labels.image_names),
-        "n_labels": len(result.labels.annotations),
-        "n_predictions": result.n_predictions,
-        "basis": result.basis,
-        "least_score": WORTH,
+        "n_images": len(result.labels.image_names), "n_labels": len(result.labels.annotations),
+        "n_predictions": result.n_predictions, "basis": result.basis, "least_score": WORTH,
         "kinds": result.kinds.records(),
         "worst_images": result.images.head(_WORST).records(),
-        "version": __version__,
-        "notes": list(result.notes),
-    }
+        "version": __version__, "notes": list(result.notes),
+    }  # fmt: skip
 
 
 def json_lines(result: AuditResult, **_: object) -> Iterator[str]:
@@ -117,20 +113,13 @@ def audit_page(
     found = manifest(result.settings, result.sources, result.labels.reading)
     rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
     return render(
-        "audit",
-        linked=linked,
-        title=title(result),
+        "audit", linked=linked, title=title(result), basis=result.basis,
         labels=first_few(result.sources, _NAMED, lambda each: each.name),
-        basis=result.basis,
         kinds={"columns": ["kind", "what", "look at", "of"], "rows": rows},
-        notes=result.notes,
-        legend=_STYLES.items(),
-        images=[*_images(result, shown_images(result, top), pixels)],
-        n_images=len(result.images),
-        command=command,
-        settings=settings_table(found),
-        inputs=inputs_table(found["inputs"]),
-    )
+        notes=result.notes, legend=_STYLES.items(), n_images=len(result.images),
+        images=[*_images(result, shown_images(result, top), pixels)], command=command,
+        settings=settings_table(found), inputs=inputs_table(found["inputs"]),
+    )  # fmt: skip
 
 
 def _images(

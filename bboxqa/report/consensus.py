@@ -121,13 +121,8 @@ def consensus_page(
     worst = {"n_images": len(result.data.image_names), "measure": "IoU"}
     chart = _kept_by_quorum(result)
     return render(
-        "consensus",
-        linked=linked,
-        title="Consensus of annotators",
-        kicker=_asked(result),
-        lines=[*_answer(result)],
-        warnings=[*_warnings(result)],
-        next_step=next_step,
+        "consensus", linked=linked, title="Consensus of annotators", kicker=_asked(result),
+        lines=[*_answer(result)], warnings=[*_warnings(result)], next_step=next_step,
         curve=Markup(chart_svg(chart, chart.title)),  # noqa: S704 - `chart_svg` escapes texts
         images=shown_images(worst, pictures, pixels, [CONSENSUS, *people]),
-    )
+    )  # fmt: skip

@@ -96,16 +96,10 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
     of = np.append(of_vote, -1)[votes.of]
     shapes, bbox = fused_shapes(data, of, objects, quorum)
     return ConsensusResult(
-        data=data,
-        found=replace(objects, bbox=bbox),
-        of=of,
-        left_out=votes.left_out,
-        shapes=shapes,
-        n_clipped=votes.n_clipped,
-        n_again=int((of >= 0).sum()) - len(of_vote),
-        n_equal=_n_equal(votes.data.annotations),
-        notes=data.notes,
-    )
+        data=data, found=replace(objects, bbox=bbox), of=of, left_out=votes.left_out,
+        shapes=shapes, n_clipped=votes.n_clipped, n_again=int((of >= 0).sum()) - len(of_vote),
+        n_equal=_n_equal(votes.data.annotations), notes=data.notes,
+    )  # fmt: skip
 
 
 def _with_bounds(data: Dataset) -> Dataset:

@@ -144,17 +144,11 @@ def consensus_of(
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
     category, is_tie = _labels(group, of, len(votes.category_names))
+    overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
-        image=units.image,
-        category=category,
-        bbox=from_corners(medians),
-        votes=n_votes,
-        asked=asked,
-        quorum=quorums(asked, quorum),
-        overlap=_sorted_sums(group, bbox_iou(edges, medians[group])) / asked,
-        spread=spread,
-        is_tie=is_tie,
-    )
+        image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,
+        asked=asked, quorum=quorums(asked, quorum), overlap=overlap, spread=spread, is_tie=is_tie,
+    )  # fmt: skip
     # By image, box and category, then by who drew them.
     people = np.full(n, np.iinfo(np.int32).max)
     np.minimum.at(people, group, of.annotator)
