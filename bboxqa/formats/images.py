@@ -69,14 +69,10 @@ def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
 
 def given_words(choices: Choices) -> str:
     """Return a phrase on the supplied sizes, for a note."""
-    given = choices.image_size
-    return (
-        f"{given[0]} × {given[1]} pixels, as given"
-        if isinstance(given, tuple)
-        else f"sizes from {choices.image_size_file}"
-        if choices.image_size_file
-        else "sizes as given"
-    )
+    given, file = choices.image_size, choices.image_size_file
+    if isinstance(given, tuple):
+        return f"{given[0]} × {given[1]} pixels, as given"
+    return f"sizes from {file}" if file else "sizes as given"
 
 
 def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
