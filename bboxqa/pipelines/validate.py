@@ -182,19 +182,15 @@ def _documents(
     for file, read in readers:
         check_free_memory([file])
         document = _document(images, truth, progress, named, read(file, wanted))
-        if document.disk is not None and _lacks_sizes(document) and choices.image_size is None:
+        origin = document.reading.origin
+        lacks_sizes = origin is not None and any(each.code == "T002" for each in origin.defects)
+        if lacks_sizes and document.disk is not None and choices.image_size is None:
             names, shown = document.images.texts("file_name"), document.disk.shown.tolist()
             sizes = zip(names, shown, strict=True)
             known = by_ends({name: (width, height) for name, (width, height) in sizes if width > 0})
             again = replace(wanted, choices=replace(choices, image_size=known))
             document = Document(read(file, again), document.disk, truth)
         yield document
-
-
-def _lacks_sizes(document: Document) -> bool:
-    """Return whether labels were left out, as the size of their image is not known."""
-    origin = document.reading.origin
-    return origin is not None and any(each.code == "T002" for each in origin.defects)
 
 
 def _readers(file: Path, choices: Choices) -> list[DocumentReader]:

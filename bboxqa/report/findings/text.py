@@ -125,10 +125,9 @@ def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) ->
     listed, how = group.listed, "(--max-findings 0 shows all)"
     if not verbose:
         # The first finding of each cause comes before more of one.
-        first = {each.key: number for number, each in reversed([*enumerate(listed)])}
-        ranks = [(-e.severity.rank, first[e.key] != n) for n, e in enumerate(listed)]
-        order = sorted(range(len(listed)), key=ranks.__getitem__)
-        listed = tuple(listed[number] for number in order[:_PLACES])
+        first = {each.key: each for each in reversed(listed)}
+        order = sorted(listed, key=lambda each: (-each.severity.rank, first[each.key] is not each))
+        listed = tuple(order[:_PLACES])
         how = "; --verbose lists them"
     for number, finding in enumerate(listed):
         other = "" if finding.severity is group.severity else f"{finding.severity}: "

@@ -194,14 +194,9 @@ def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyE
 
 def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """Yield the defects with a code that a format found, of annotations and of other records."""
-    origin = document.reading.origin
-    others = list[tuple[ToolDefect, Defect]]()
-    of_rows: list[tuple[int, str]] = []
-    for place, each in enumerate(origin.defects if origin else ()):
-        if each.code == code and each.row >= 0:
-            of_rows.append((each.row, each.message))
-        elif each.code == code:
-            others.append((each, Defect(each.message, f"/defects/{place}")))
+    defects = document.reading.origin.defects if document.reading.origin else ()
+    of_rows = [(each.row, each.message) for each in defects if each.code == code and each.row >= 0]
+    others = [at for at, each in enumerate(defects) if each.code == code and each.row < 0]
 
     def describe(place: int) -> Defect:
         row, message = of_rows[place]
@@ -209,27 +204,23 @@ def found_defects(code: str, document: Document, _settings: ValidateSettings) ->
 
     if of_rows:
         yield Hits(np.array([row for row, _ in of_rows], np.int64), describe)
-    if len(others) < _MANY_PLACES:
-        yield from (defect for _, defect in others)
-        return
-    groups: dict[tuple[str, str], list[tuple[ToolDefect, Defect]]] = {}
-    for each, defect in others:
-        file = each.where.member if code in _OF_LABELS else ""
-        groups.setdefault((each.cause, file), []).append((each, defect))
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at in others:
+        file = defects[at].where.member if code in _OF_LABELS else ""
+        key = (defects[at].cause, file) if len(others) >= _MANY_PLACES else ("", str(at))
+        groups.setdefault(key, []).append(at)
     # The first file of each cause is listed first, as the others may not fit.
     first = dict(reversed(groups))
     for cause, file in sorted(groups, key=lambda each: first[each[0]] != each[1]):
-        yield _several(groups[cause, file], cause)
+        yield _several(defects, groups[cause, file], cause)
 
 
-def _several(found: Sequence[tuple[ToolDefect, Defect]], cause: str) -> Defect:
-    """Return one defect for several of a cause, with the first place in each file."""
-    message, pointer = found[0][1].message, found[0][1].pointer
-    if len(found) == 1:
-        return Defect(message, pointer, key=cause)
-    files = {each.where.member: defect.pointer for each, defect in reversed(found)}
-    places = [*files.values()][::-1]
-    if len(places) < _EXAMPLES:
-        places = [defect.pointer for _, defect in found[:_EXAMPLES]]
-    message = f"{len(found):,} times; the first: {message}"
-    return Defect(message, pointer, count=len(found), examples=tuple(places), key=cause)
+def _several(defects: Sequence[ToolDefect], group: Sequence[int], cause: str) -> Defect:
+    """Return one defect for those of a group, with the first one in each of many files."""
+    message, pointers = defects[group[0]].message, [f"/defects/{at}" for at in group]
+    if len(group) == 1:
+        return Defect(message, pointers[0], key=cause)
+    files = {defects[at].where.member: f"/defects/{at}" for at in reversed(group)}
+    shown = [*files.values()][::-1] if len(files) > _EXAMPLES else pointers[:_EXAMPLES]
+    message = f"{len(group):,} times; the first: {message}"
+    return Defect(message, pointers[0], count=len(group), examples=tuple(shown), key=cause)
