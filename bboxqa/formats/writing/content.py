@@ -143,7 +143,7 @@ class Content:
 
     def without_size(self, *, drawn: bool) -> list[str]:
         """Return the names of images of unknown size, with `drawn` of those with shapes."""
-        among = {each["image_id"] for each in (*self.annotations, *self.apart)}
+        among = {each.get("image_id") for each in (*self.annotations, *self.apart)}
         return [
             image_name(each)
             for each in self.images
