@@ -78,7 +78,12 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     number = Counter(each.object.annotator for each in items)
     many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
     n_objects = count(len(diagnosis.review), "object")
-    return [f"{n_objects} to look at again in {folder}, some by several ({many})", *losses]
+    told = [f"{n_objects} to look at again in {folder}, some by several ({many})"]
+    missed = Counter(each.object.annotator for each in items if each.row < 0)
+    if missed:
+        who = first_few([f"{name} ({missed[name]:,})" for name in in_natural_order(missed)], 5)
+        told.append(f"what {who} did not draw is only in sent.csv: send it with the file")
+    return [*told, *losses]
 
 
 def send(

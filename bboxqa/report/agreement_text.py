@@ -96,7 +96,9 @@ def text_lines(
     `width`, that of a terminal. The last line names the options to `add`.
     """
     first = result.thresholds[0]
-    records = [figures_at(part) for part in result.thresholds]
+    records = [
+        {**figures_at(part), "categories": part.categories.records()} for part in result.thresholds
+    ]
     _, *verdict = headline(records, msgspec.to_builtins(result.settings))
     above = [] if quiet else [_compared(result)]
     above += [f"Warning: {line}" for line in _warnings(result, None if quiet else story)]

@@ -153,7 +153,8 @@ def test_force_removes_the_files_of_an_earlier_result_and_nothing_else(export, t
 @pytest.mark.parametrize("command", ["agree", "validate"])
 def test_results_and_what_was_sent_back_are_not_measured(command, export, tmp_path):
     out, sent = tmp_path / "out", tmp_path / "sent"
-    run("agree", export, "--out", out, "--send-back", sent, "--to", "coco")
+    done = run("agree", export, "--out", out, "--send-back", sent, "--to", "coco")
+    assert " did not draw is only in sent.csv: send it with the file\n" in done.stderr
     for name in ("review.json", "summary.json", "details.json", "units.csv"):
         done = run(command, out / name)
         assert done.returncode == 2

@@ -199,12 +199,22 @@ def part(**changes):
         "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
         "n_complete_units": 8, "observed_disagreement": 0.1,
         "existence": EXISTENCE, "class": {"share": 0.95, "alpha": 0.9},
-        "place": {"mean_iou": 0.8},
+        "place": {"mean_iou": 0.8}, "categories": [],
     }  # fmt: skip
     return {"thresholds": [figures | changes]}
 
 
 EXISTENCE = {"f1": 0.9, "reason": None, "alpha": None, "alpha_interval": None}
+WEAK = [
+    # Drawn by one only, named otherwise, too few, not for sure, and without an interval.
+    {"category": name, "n_annotations": n, "f1": f1, "f1_high": high, "found": found,
+     "class_share": share}
+    for name, n, f1, high, found, share in (
+        ("dog", 50, 0.0, 0.0, 0.0, None), ("cat", 60, 0.55, 0.6, 0.93, 0.6),
+        ("few", 49, 0.0, 0.0, 0.0, None), ("car", 900, 0.85, 0.92, 0.88, 0.97),
+        ("old", 900, 0.5, None, 0.5, 0.5), ("cow", 90, 0.8, 0.85, 0.8, 1.0),
+    )
+]  # fmt: skip
 GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
 
 
@@ -221,7 +231,21 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
             ),
         ),
         (
-            {"class": {"share": 0.6, "alpha": 0.6669}, "place": {"mean_iou": 0.7}},
+            {"categories": WEAK},
+            {},
+            "open",
+            (
+                "Agreement is good, but not of dog (existence 0.00, good from 0.90), cat (named "
+                "alike 0.60, good from 0.80) and 1 more"
+            ),
+        ),
+        ({"categories": WEAK}, {"min_f1": 0.8}, "passed", "Accepted: F1 is at least 0.8"),
+        (
+            {
+                "categories": WEAK,
+                "class": {"share": 0.6, "alpha": 0.6669},
+                "place": {"mean_iou": 0.7},
+            },
             {},
             "open",
             (

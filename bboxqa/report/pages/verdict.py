@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from bboxqa.core.text import count, joined, names_in_words, one_line
+from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
 from bboxqa.model.diagnosis import ALL_AGREE, Line
 from bboxqa.model.results import Figure
 from bboxqa.report.numbers import number, percent
@@ -19,7 +19,12 @@ LEVELS = {"existence": (0.9, 0.75), "class": (_RELIABLE, _TENTATIVE), "place": (
 Two annotators who each miss one object of ten, at random, have an existence (F1) of 0.9; with one
 of four, of 0.75. The levels of class are Krippendorff's. Two boxes of one size overlap by 0.8 if
 one is moved by 11 % of its width, and by 0.65 if it is moved by 21 %.
+
+Where the whole is good, a category with 50 annotations or more is named if its existence, or its
+share of objects named alike, is below the good level with its 95 % interval.
 """
+_LEAST_DRAWN, _MOST_CATEGORIES = 50, 2
+_OF_CATEGORY = ("f1", "f1_high", "found", "class_share")
 _LEVEL_NAMES = ("good", "moderate", "poor")
 _BECAUSE = {
     "existence": (
@@ -180,11 +185,32 @@ def _level(part: Record, similarity: str) -> str:
         for name, value in figures.items()
         if value is not None
     }
+    weak = [] if any(levels.values()) else [*_weak_categories(part)]
+    if levels and weak:
+        return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
     if levels:
         return _told_level(figures, levels)
     if least is None:
         return "There is nothing to compare"
     return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
+
+
+def _weak_categories(part: Record) -> Iterator[str]:
+    """Yield the categories that are not good for sure, each with its figure, the lowest first."""
+    found = []
+    for row in part["categories"]:
+        # Saved results of earlier versions have no intervals.
+        known = {key: nan if row.get(key) is None else float(row[key]) for key in _OF_CATEGORY}
+        f1, high, found_share, alike = known.values()
+        figures = (("existence", "existence", found_share), ("named alike", "class", alike))
+        for shown, level, value in figures:
+            good = LEVELS[level][0]
+            if row["n_annotations"] >= _LEAST_DRAWN and value + high - f1 < good:
+                name = names_in_words([row["category"]])[0]
+                text = f"{name} ({shown} {number(value)}, good from {number(good)})"
+                found.append((value / good, text))
+                break
+    yield from (text for _, text in sorted(found))
 
 
 def _told_level(figures: Record, levels: Mapping[str, int]) -> str:
