@@ -141,6 +141,8 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
        Identifying Object Detection Errors. ECCV. doi:10.1007/978-3-030-58580-8_33
     """
     of, n = both.annotations, len(both.annotations)
+    if not n:
+        return _places(of, SPURIOUS, np.zeros(0))
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
     # Labels come first in an image. The last pair stands for none, which has the index -1.
     label, prediction = (np.append(each, -1) for each in (pairs.left, pairs.right))

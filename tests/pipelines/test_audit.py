@@ -233,6 +233,15 @@ def test_a_model_without_scores_is_sure(tmp_path):
     assert found.suspects.records()[0]["score"] == 1
 
 
+@pytest.mark.parametrize(("labels", "model", "kinds"), [
+    ([], [], []), ([], [(0, 0, RIGHT)], ["missing"]), ([(0, 0, RIGHT)], [], ["spurious"]),
+])  # fmt: skip
+def test_nothing_drawn(labels, model, kinds):
+    sides = [bboxqa.read_coco(document(rows), min_annotators=1) for rows in (labels, model)]
+    assert [row["kind"] for row in bboxqa.audit(*sides).suspects.records()] == kinds
+    assert [*bboxqa.audit(sides[0]).suspects.records()] == []
+
+
 def test_crowds_are_no_labels(tmp_path):
     rows = [(0, 0, RIGHT), (0, 0, [150, 0, 100, 100], {"iscrowd": 1})]
     labels = written(tmp_path / "labels.json", document(rows))
