@@ -205,10 +205,15 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[tuple[Finding, str]]) 
     """Return findings with alpha without who agrees least, who is named where nothing else is."""
     result = [*found]
     for each, without in worst:
-        own = [cause for cause in result if cause.owner == each.owner and cause.weight]
+        own = [cause for cause in result if cause.owner == each.owner]
         if own:
             most = max(own, key=lambda cause: cause.weight)
-            result[result.index(most)] = replace(most, gain=most.gain or without)
+            told = replace(most, gain=most.gain or without)
+            if not most.weight:
+                # An offset alone, with which somebody matches least, is not harmless.
+                values = {**told.values, "cost": ""}
+                told = replace(told, weight=1 - each.size.value, values=values)
+            result[result.index(most)] = told
         else:
             result.append(replace(each, gain=without, weight=1.0))
     return result
