@@ -51,7 +51,7 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     assert "Nothing found: " in report
     assert 'alt="Agreement with its 95 % intervals"' in result
     assert "p03 misses" in story
-    assert "cow and sheep are confused" in story
+    assert "p03 calls cow sheep" in story
     assert review.count("<tr>") == 6
     assert titles == [
         "Objects by kind of disagreement", "F1 of pairs of annotators", "p03",
