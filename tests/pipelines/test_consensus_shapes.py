@@ -2,7 +2,6 @@
 
 import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from pycocotools import mask
 from support.cli import run
 from support.datasets import annotation, document
+from support.reference import data_file
 
 import bboxqa
 from bboxqa.model.shapes.masks import decode_counts, spans_of_runs
@@ -24,7 +24,6 @@ from bboxqa.pipelines.consensus.shapes import (
     without_holes,
 )
 
-LVIS = Path("/work/shared/data/lvis_double_100.json")
 SIZE = 40
 
 
@@ -142,9 +141,8 @@ def voted(annotations):
     return np.mean([decoded(each) for each in annotations], axis=0) >= 0.5
 
 
-@pytest.mark.skipif(not LVIS.exists(), reason="the data is not here")
 def test_pixel_votes_of_two_annotators_are_those_of_their_definition():
-    content = json.loads(LVIS.read_text())
+    content = json.loads(data_file("lvis_double_100.json").read_text("utf-8"))
     sizes = {each["id"]: (each["height"], each["width"]) for each in content["images"]}
     rles = {}
     for each in content["annotations"]:
