@@ -10,14 +10,14 @@ import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.diagnosis.people import reference_errors
-from bboxqa.pipelines.diagnosis.sentences import Finding, of_others
+from bboxqa.pipelines.diagnosis.sentences import Finding, Gain, of_others
 from bboxqa.pipelines.diagnosis.significance import (
     Bounds,
     Measure,
     above_others,
     median_of_others,
 )
-from bboxqa.pipelines.diagnosis.story import _with_worst
+from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 
@@ -381,7 +381,7 @@ def rare_document():
 
 def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
     result = bboxqa.agree(bboxqa.read_coco(rare_document()), bootstrap=200)
-    missed, called, offset = short_story(result).story
+    called, missed, offset = short_story(result).story
     assert missed.startswith("bob misses Platelets: 4")
     assert called.startswith("cid calls WBC RBC in 25 % of cases; the others: 0 %")
     assert offset.startswith("cid draws boxes")
@@ -391,10 +391,22 @@ def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
 def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     values = {"words": "9 px further right", "other": "the others", "cost": "; harmless at IoU 0.5"}
     offset = Finding("offset", ("cid",), values=values)
-    worst = Finding("worst", ("cid",), Measure(0.9, 0.85, 0.95)), " (without cid, alpha 0.80→0.91)"
+    without = Gain(0.11, " (without cid, alpha 0.80→0.91)")
+    worst = Finding("worst", ("cid",), Measure(0.9, 0.85, 0.95), gain=without)
     (told,) = _with_worst([offset], [worst])
     text = "cid draws boxes 9 px further right than the others (without cid, alpha 0.80→0.91)"
     assert told.line.text == text
     assert told.weight == pytest.approx(0.1)
     called = Finding("miss_rate", ("cid",), weight=0.1, values={"others": ""})
-    assert [each.gain for each in _with_worst([offset, called], [worst])] == ["", worst[1]]
+    assert [each.gain for each in _with_worst([offset, called], [worst])] == [None, without]
+
+
+def test_what_gains_more_comes_before_what_concerns_more_objects():
+    small, large = Gain(0.02, ""), Gain(0.05, "")
+    found = [
+        Finding("copies", weight=np.inf), Finding("miss_rate", weight=0.3, gain=small),
+        Finding("extra_rate", weight=0.2), Finding("calls", weight=0.1, gain=large),
+        Finding("kind", weight=0.9, gain=Gain(0.01, "")), Finding("offset"),
+    ]  # fmt: skip
+    order = ["copies", "calls", "miss_rate", "extra_rate", "kind", "offset"]
+    assert [each.kind for each in _ordered(found)] == order

@@ -100,9 +100,9 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             own = matrix.take(np.flatnonzero(is_of_both))
             # By what most others say, an annotator is not blamed for whom others contradict too.
             who = confuser(own, own["category"] != own["others"], tables["annotators"], "n_most")
-        more = ""
+        merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
-            more = of.instead("as one category", float(gain.value[place]))
+            merged = of.instead("as one category", float(gain.value[place]))
         # Sentences are sorted by weight: the pair that costs less must not come first.
         before, weight = weight, min(weight, n / n_objects)
         if len(who) == 1:
@@ -110,12 +110,12 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             weight = min(before, max(weight, of.as_category(caller.size.value)))
             yield replace(caller, weight=weight)
         else:
-            values = {"first": both[0], "second": both[1], "n": n, "gain": more}
+            values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
             # Without the table, nobody may be named.
             shares = {name: _explained(of, name, both) for name in of.names if named}
             values["explained"] = shares
-            yield Finding("confusion", (*who,), share.at(place), weight, values)
+            yield Finding("confusion", (*who,), share.at(place), weight, values, gain=merged)
 
 
 def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:

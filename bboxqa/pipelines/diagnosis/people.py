@@ -70,17 +70,15 @@ _PAIR = ("annotator_1", "annotator_2")
 _two_digits = "{:.2f}".format
 
 
-def worst_annotator(
-    of: Diagnosed, differences: Mapping[str, Bounds]
-) -> Iterator[tuple[Finding, str]]:
-    """Yield who matches the others least, of three or more, and alpha without this annotator."""
+def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
+    """Yield who matches the others least, of three or more, with alpha without this annotator."""
     table = of.tables["annotators"]
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     error = f1.of_complement()
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
     named = above_others(error, table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
-        name, without = table["annotator"][place], ""
+        name, without = table["annotator"][place], None
         pairs = of.of_pairs(name, "f1")
         others = of_others(pairs, f1.value[place], _two_digits, "the others with each other")
         how = "least" if is_first(error, place) else "less than most do"
@@ -92,7 +90,8 @@ def worst_annotator(
         is_far &= table["miss_rate"][place] > _STRANGE_MISSES
         kind = "stranger" if is_far else "worst"
         cause = Kind.MISSED if is_far else None
-        yield Finding(kind, (name,), f1.at(place), float(of.share[place]), values, cause), without
+        weight = float(of.share[place])
+        yield Finding(kind, (name,), f1.at(place), weight, values, cause, gain=without)
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -246,7 +245,8 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         more = f"{_left_out(of, second)}{_apart(of, (first, second), int(table['n'][place]))}"
         return {"who": joined([first, second]), "left_out": more}
 
-    weight = np.ones(len(table))
+    # Other figures depend on them.
+    weight = np.full(len(table), np.inf)
     yield from findings_of("copies", table[_PAIR[0]], copied, weight, values, size=found)
 
 

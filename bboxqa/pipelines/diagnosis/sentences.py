@@ -94,7 +94,7 @@ TEMPLATES = {
     "kind": "{share} of the objects {what}",
     "confusion": (
         "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
-        "{above_all}{gain}"
+        "{above_all}"
     ),
     "supercategory": (
         "with the categories of {which}, alpha would be {merged:z.2f} and not {alpha:z.2f}"
@@ -151,6 +151,14 @@ ADVICE = {
 _NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
+class Gain(NamedTuple):
+    """What agreement would gain without a finding."""
+
+    value: float
+    text: str
+    """The end of its sentence."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosed:
     """What findings are about: a result, its units and objects, and the tables of diagnostics."""
@@ -174,13 +182,15 @@ class Diagnosed:
         """Return a share of a category as one of all objects, if all categories had as many."""
         return share / max(len(np.unique(self.matched.data.annotations.category)), 1)
 
-    def instead(self, condition: str, gain: float) -> str:
-        """Return what alpha, or F1 where alpha is undefined, would be; "" if it is shown alike."""
+    def instead(self, condition: str, gain: float) -> Gain | None:
+        """Return what alpha, or F1 without any, would be; None if it would be shown alike."""
         own, what = self.part.alpha, "alpha"
         if isnan(own):
             own, what = self.part.existence.f1, "F1 about"
         before, after = f"{own:z.2f}", f"{min(own + gain, 1.0):z.2f}"
-        return "" if before == after else f" ({condition}, {what} {before}→{after})"
+        if before == after:
+            return None
+        return Gain(gain, f" ({condition}, {what} {before}→{after})")
 
     def of_pairs(self, name: str, column: str) -> FloatArray:
         """Return a figure of the pairs of annotators without one of them."""
@@ -209,8 +219,7 @@ class Finding:
     n_more: int = 0
     table: str = ""
     """How many others stand out, and the table that has them."""
-    gain: str = ""
-    """What agreement would gain, at the end of the sentence."""
+    gain: Gain | None = None
 
     @property
     def owner(self) -> str:
@@ -222,9 +231,10 @@ class Finding:
         """The sentence as a line of a story."""
         text = said(self.kind, **{"who": joined(self.who), "size": self.size, **self.values})
         see = f"{self.table}.csv" if self.n_more else ""
+        gain = self.gain.text if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
         cause = "" if self.cause is None else KINDS[self.cause]
-        return Line(f"{text}{self.gain}{more}", self.who, see, cause)
+        return Line(f"{text}{gain}{more}", self.who, see, cause)
 
 
 class Subset(NamedTuple):

@@ -69,12 +69,12 @@ def story_of(of: Diagnosed) -> list[Line]:
     unused = unused_categories(of.matched) if of.part.reference is None else []
     found = [*people.idle_annotators(of), *people.unused_findings(of, unused)]
     found += people.copy_findings(of)
-    worst: list[tuple[Finding, str]] = []
+    worst: list[Finding] = []
     strangers: set[str] = set()
     if named:
         apart = differences(of.matched) if judged else {}
         worst = [*people.worst_annotator(of, apart)] if judged else []
-        strangers = {each.owner for each, _ in worst if each.kind == "stranger"}
+        strangers = {each.owner for each in worst if each.kind == "stranger"}
         found += _of_people(of, unused, apart)
         found += [*places.joint_findings(of), *people.work_findings(of)]
         blamed = {each.owner for each in found if each.cause == Kind.MISSED and each.owner}
@@ -89,16 +89,26 @@ def story_of(of: Diagnosed) -> list[Line]:
     found = [each for each in found if each.owner not in strangers]
     found = _without_explained(found)
     found = _with_kinds(of, found, [*objects.kind_findings(of)], strangers)
-    found = sorted(_with_worst(found, worst), key=_order)
+    found = _ordered(_with_worst(found, worst))
     first += [each.line for each in objects.agreement_findings(of)]
     is_told = any("unknown" in each.line.text for each in found)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
     return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
 
 
-def _order(finding: Finding) -> tuple[bool, float]:
-    """Return what findings are sorted by: who errs, kinds of disagreement, what is harmless."""
-    return finding.kind in ("kind", "missed") or not finding.weight, -finding.weight
+def _ordered(found: Sequence[Finding]) -> list[Finding]:
+    """Return who errs, then kinds of disagreement and what is harmless, each by weight.
+
+    What gains more than another finding has at least its weight, and comes first.
+    """
+
+    def order(finding: Finding) -> tuple[bool, float, float]:
+        gain = finding.gain.value if finding.gain else 0.0
+        less = (each.weight for each in found if each.gain and each.gain.value <= gain)
+        is_last = finding.kind in ("kind", "missed") or not finding.weight
+        return is_last, -max(less, default=finding.weight), -gain
+
+    return sorted(found, key=order)
 
 
 def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
@@ -195,27 +205,27 @@ def _with_kinds(
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / max(n_of[name], 1))
         if len(own) == 1 and own_share >= people.MOSTLY:
-            found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else "")
+            found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else None)
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
     return found
 
 
-def _with_worst(found: Sequence[Finding], worst: Sequence[tuple[Finding, str]]) -> list[Finding]:
+def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Finding]:
     """Return findings with alpha without who agrees least, who is named where nothing else is."""
     result = [*found]
-    for each, without in worst:
+    for each in worst:
         own = [cause for cause in result if cause.owner == each.owner]
         if own:
             most = max(own, key=lambda cause: cause.weight)
-            told = replace(most, gain=most.gain or without)
+            told = replace(most, gain=most.gain or each.gain)
             if not most.weight:
                 # An offset alone, with which somebody matches least, is not harmless.
                 values = {**told.values, "cost": ""}
                 told = replace(told, weight=1 - each.size.value, values=values)
             result[result.index(most)] = told
         else:
-            result.append(replace(each, gain=without, weight=1.0))
+            result.append(replace(each, weight=1.0))
     return result
 
 
