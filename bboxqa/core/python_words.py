@@ -12,16 +12,16 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 # Any word behind these is their value; at the end of a line also behind those.
-_NAMED, _KEYS = "similarity|from", "annotator-key|session-key|time-key|reference"
+_NAMED, _KEYS = "similarity|from|mask", "annotator-key|session-key|time-key|reference"
 _OTHERS = (
     "attribution|join|asked|map|sigmas|predictions|pseudonyms|images|bootstrap|image-size|"
     "missing-txt|voc-base|columns|box-format|layout|unit|weights|interval|by|iou|score|rotated|"
     "ground-truth|min-f1|annotator|value|cluster|n-options|no-checks|force|lossy|split|"
-    "side-by-side|out"
+    "side-by-side|out|sent|add-proposed|parts|group-by"
 )
 # What may follow any option as its value; other words are part of the sentence.
 _VALUE = (
-    r"'[^'\n]+'|\w+=[^\s).;:]*|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
+    r"'[^'\n]+'|\w+=(?:[^\s).;:]|\.(?=\d))*|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
     r"\w+-(?:shares|pixels|x-units|x-raters)|(?:files|name|path|stem|none|all|asked|session|file|"
     r"estimated|linear|quadratic|bca|category|m?s|(?:xy|cxcy)(?:wh|xy))\b"
 )
@@ -29,18 +29,19 @@ _NAMES = {
     "iou": "iou_threshold", "map": "category_map", "from": "from_format", "no-checks": "checks",
 }  # fmt: skip
 _FLAGS = {
-    "no-checks": "False", **dict.fromkeys(("force", "lossy", "split", "side-by-side"), "True"),
+    "no-checks": "False",
+    **dict.fromkeys(("force", "lossy", "split", "side-by-side", "add-proposed"), "True"),
 }  # fmt: skip
 _OF_READING = (
-    "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from",
+    "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from", "mask",
 )  # fmt: skip
 # A command to type stays as it is.
 _COMMAND = re.compile(r"(bboxqa [a-z]+\b[^`\n]*)")
 _PERSON = r"--annotator (?:'([^'\n]*)'|([^\s'=]+=\S*[^\s,.;)]))"
 _PEOPLE = re.compile(rf"{_PERSON}(?:\s+{_PERSON})*")
 _OPTION = re.compile(
-    rf"(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*))?|({_KEYS})(?: ({_VALUE}|\S+$))?|"
-    rf"({_OTHERS})(?: ({_VALUE}))?)(?![\w-])",
+    rf"(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*(?::\d+)?))?|"
+    rf"({_KEYS})(?: ({_VALUE}|\S+$))?|({_OTHERS})(?: ({_VALUE}))?)(?![\w-])",
     re.MULTILINE,
 )
 
@@ -88,7 +89,7 @@ def _literal(value: str) -> str:
         return f"({value.replace('x', ', ')})"
     if "=" in value:
         pairs = (part.split("=", 1) for part in value.strip("',…").split(",") if "=" in part)
-        items = ", ".join(f'"{key}": "{each}"' for key, each in pairs)
+        items = ", ".join(f'"{key}": {_literal(each)}' for key, each in pairs)
         return f"{{{items}}}"
     if "," in value:
         return f"[{value.replace(',', ', ')}]"

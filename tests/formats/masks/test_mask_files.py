@@ -252,13 +252,13 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     problem = "b.png: its folder has the values 1 \\(1 file\\), 2 \\(1 file\\), besides 0"
     with pytest.raises(DatasetError, match=problem) as refused:
         read(tmp_path, "binary")
-    assert "--mask binary:1" in refused.value.advice
+    assert 'mask="binary:1"' in refused.value.advice
     assert len(read(tmp_path, "binary:1").annotations) == 1
     save(tmp_path / "ann/a.png", square(value=2))
     save(tmp_path / "ann/c.png", square(value=1))
     with pytest.raises(DatasetError, match=r"c\.png: ") as refused:
         read(tmp_path, "binary")
-    assert "--mask binary:2" in refused.value.advice
+    assert 'mask="binary:2"' in refused.value.advice
     (tmp_path / "ann/c.png").unlink()
     smooth = square()
     smooth[0, 1:11] = range(9, 129, 12)
@@ -266,7 +266,7 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     with pytest.raises(DatasetError) as refused:
         read(tmp_path, "binary")
     command = refused.value.advice.split('"')[1]
-    assert "--mask binary" not in refused.value.advice
+    assert 'mask="binary' not in refused.value.advice
     subprocess.run([sys.executable, "-c", command], cwd=tmp_path / "ann", check=True)
     assert len(read(tmp_path / "ann", "binary:255").annotations) == 1
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
