@@ -72,10 +72,7 @@ TEMPLATES = {
     # Places
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
-    "imprecise": (
-        "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
-        "{others}"
-    ),
+    "imprecise": ("{who} places {places} less precisely: mean {what} {size:2}{others}"),
     "across": (
         "{who} draws {size:%} of the boxes that are not nearly square across those of the others, "
         "as if width and height were exchanged and the angle was not"
