@@ -1,19 +1,17 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Unpack
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
-from bboxqa.formats.sources import paths_in
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
@@ -31,7 +29,7 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, notes_of
-from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import settings_of_keywords
@@ -158,9 +156,7 @@ def agree_files(
         min_annotators=2 if reference is None else 1,
         by_files="all",
     )
-    # A document or a table has no paths.
-    with suppress(TypeError):
-        refuse_results(map(Path, paths_in(cast("Files", source))), sent_files=True)
+    refuse_results(map(Path, paths_of(source)), sent_files=True)
     data = read_for(source, settings, reading)
     if reading.score != LOWEST_SCORE and all(each.score is None for each in data.sources):
         raise ConfigError(

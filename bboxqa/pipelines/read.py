@@ -7,7 +7,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
@@ -17,6 +17,7 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
+from bboxqa.formats.sources import paths_in
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
     needs_outlines,
@@ -29,6 +30,23 @@ from bboxqa.rules.people import names_hidden
 
 Data = Files | Mapping[str, Any] | Rows
 """Files, or a COCO document or a table in memory."""
+
+
+def is_document(source: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a source is a COCO document in memory."""
+    return isinstance(source, Mapping) and any(
+        isinstance(source.get(name), list | tuple) for name in LISTS
+    )
+
+
+def paths_of(source: Data) -> list[AnyPath]:
+    """Return the files and folders of a source; none of a document or a table in memory."""
+    if is_document(source):
+        return []
+    try:
+        return paths_in(cast("Files", source))
+    except TypeError:
+        return []
 
 
 def read(
@@ -151,9 +169,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
     """Return the data set of files, or of a document or a table in memory."""
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
-    if isinstance(source, Mapping) and any(
-        isinstance(source.get(name), list | tuple) for name in LISTS
-    ):
+    if is_document(source):
         return _read_bytes(document_bytes(source), "document.json", reading)
     if not isinstance(source, str | PathLike | Mapping):
         from bboxqa.formats.box_tables.frames import rows_in, table_bytes

@@ -117,6 +117,14 @@ def test_units_are_those_that_agree_matches():
         assert sorted(found) == list(range(1, len(expected) + 1))
 
 
+def test_a_table_in_memory_is_drawn():
+    box = {"x": 10, "y": 10, "width": 20, "height": 20}
+    rows = [{"image": "a.jpg", "annotator": who, "category": "cat", **box} for who in "ab"]
+    found = bboxqa.draw(rows, "a.jpg")
+    assert found.by == "annotator"
+    assert found.read == ()
+
+
 def test_without_annotators_colours_stand_for_categories():
     nobody = [
         {k: v for k, v in each.items() if k != "annotator"} for each in document()["annotations"]

@@ -1,28 +1,28 @@
 """From files and images to drawings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
-from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
-from bboxqa.formats.sources import as_paths, files_read, list_files, paths_in
+from bboxqa.formats.sources import as_paths, files_read, list_files
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
-from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
 from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing.drawing import Drawing, bounds, draw_scene, drawn_texts, scene_figure
@@ -184,19 +184,14 @@ def _scene(
     return scene, chosen, [*data.left_out], [each.name for each in data.sources]
 
 
-def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple)
-
-
 def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator[RawDocument]:
     """Yield the raw documents of the COCO files of a source, even of broken files."""
     if isinstance(source, Dataset):
         raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
-    if _is_document(source):
+    if is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
-    paths = paths_in(cast("Files", source))
-    for file in list_files(paths, pattern, choices=choices):
+    for file in list_files(paths_of(source), pattern, choices=choices):
         if (document := document_of(file, choices)) is not None:
             yield document
 
@@ -205,7 +200,7 @@ def _paths_of(source: Source) -> list[AnyPath]:
     """Return the files and folders of a source; none if it is in memory."""
     if isinstance(source, Dataset):
         return [each.name for each in source.sources]
-    return [] if _is_document(source) else paths_in(cast("Files", source))
+    return paths_of(source)
 
 
 def _with_pixels(
