@@ -272,9 +272,9 @@ def _apart(of: Diagnosed, pair: Sequence[str], n_both: int) -> str:
     unequal = 1 - float(pairs["class_share"][of_pair].max(initial=0))
     if max(*more, unequal * n_both) < LEAST_SHARE * n_both:
         return ""
-    drew = joined([f"{name} drew {n:,} more" for name, n in zip(pair, more, strict=True)])
-    named = f"; {in_percent(unequal)} have different categories" if unequal else ""
-    return f"; {drew}{named}"
+    parts = [f"{name} drew {n:,} more" for name, n in zip(pair, more, strict=True) if n]
+    parts += [f"{in_percent(unequal)} have different categories"] * bool(unequal)
+    return "".join(f"; {part}" for part in parts)
 
 
 def group_findings(of: Diagnosed) -> Iterator[Finding]:

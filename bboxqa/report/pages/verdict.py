@@ -21,7 +21,8 @@ of four, of 0.75. The levels of class are Krippendorff's. Two boxes of one size 
 one is moved by 11 % of its width, and by 0.65 if it is moved by 21 %.
 
 Where the whole is good, a category with 50 annotations or more is named if its existence, or its
-share of objects named alike, is below the good level with its 95 % interval.
+share of objects named alike, is below the good level by more than the interval of its F1 is above
+it.
 """
 _LEAST_DRAWN, _MOST_CATEGORIES = 50, 2
 _OF_CATEGORY = ("f1", "f1_high", "found", "class_share")
