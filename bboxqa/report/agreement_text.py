@@ -23,10 +23,9 @@ _EMPTY = {
     "unit": "each is one object on which all agree",
     "skip": "left out",
 }
-_MOST_LINES, _ANSWER_LINES, _MOST_WORDS = 100, 20, 150
-"""The most lines with details and without, and the most words without, of three annotators."""
-_FEW, _WORDS_OF_ONE, _LEAST = 3, 20, 3
-_SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 5, 3, 5, 2
+_MOST_LINES, _ANSWER_LINES, _MOST_WORDS, _MOST_OF_MANY = 100, 20, 150, 220
+"""The most lines with details and without, and the most words without, of a few or of many."""
+_FEW, _LEAST, _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 3, 3, 5, 3, 5, 2
 # The value of existence above chance below which most of it may be chance.
 _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
@@ -115,9 +114,9 @@ def text_lines(
     told = []
     if story is not None:
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
-        n_words -= _WORDS_OF_ONE * max(0, result.n_annotators - _FEW)
+        most = _MOST_WORDS if result.n_annotators <= _FEW else _MOST_OF_MANY
         n_lines = _ANSWER_LINES - len((*above, *figures, *last)) - 1
-        told = [*_sentences(story, _MOST_WORDS - n_words, n_lines, details=details)]
+        told = [*_sentences(story, most - n_words, n_lines, details=details)]
         if told:
             told = [*[f"At {story.threshold_label}:"] * bool(result.thresholds[1:]), *told, ""]
     lines = [*above, *told, *figures, *tables, *last]
