@@ -75,6 +75,7 @@ def test_several_thresholds_never_make_an_attribute_raise(result):
     first = result.thresholds[0]
     for name in ("alpha", "interval", "status", "existence", "place", "categories", "units"):
         assert getattr(result, name) is getattr(first, name)
+    assert result.story
     assert result.story == result.diagnose().story[: len(result.story)]
     story = bboxqa.agree(SIMULATED, bootstrap=40).story
     assert story[-1].endswith("at least 200 are needed (bootstrap=200)")

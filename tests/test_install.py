@@ -34,7 +34,7 @@ def act(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         for name, text in step["env"].items()
     }
     program = folder / "temp/bboxqa/bin/bboxqa"
-    program.parent.mkdir(parents=True)
+    program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m bboxqa "$@"\n')
     program.chmod(0o755)
     environment = {**os.environ, **values, "RUNNER_TEMP": str(folder / "temp")}
@@ -62,7 +62,10 @@ def test_the_action_takes_a_format_and_a_severity(tmp_path):
     write(tmp_path / "a.json", two_annotators())
     done = act(tmp_path, files="a.json", format="json", fail_on="info")
     assert json.loads(done.stdout)["files"][0]["name"] == "a.json"
-    assert done.returncode == int(bool(json.loads(done.stdout)["findings"]))
+    severities = {each["severity"] for each in json.loads(done.stdout)["findings"]}
+    assert severities <= {"info", "warning"}
+    assert done.returncode == 1
+    assert act(tmp_path, files="a.json", format="json").returncode == 0
 
 
 def test_the_action_installs_the_clone_in_which_it_is():

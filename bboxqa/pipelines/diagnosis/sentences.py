@@ -208,7 +208,7 @@ class Finding:
     """Its figure."""
     weight: float = 0.0
     """About the share of objects that it concerns, or of those of its category as if all had as
-    many; 0 for what is harmless."""
+    many; 0 for what is harmless, infinite for what changes the meaning of figures."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """The other fields of the template."""
     cause: Kind | None = None
