@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bboxqa.core.python_words import in_python_words
+from bboxqa.core.python_words import in_python, in_python_words
 from bboxqa.core.types import AnyPath
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
@@ -56,8 +56,6 @@ class AgreementResult(MeasuredAgreement):
     @cached_property
     def story(self) -> tuple[str, ...]:
         """Sentences on who, what and where lowers agreement at the first threshold."""
-        from bboxqa.core.python_words import in_python
-
         return tuple(map(in_python, super().story))
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -39,14 +40,15 @@ def is_document(source: object) -> TypeGuard[Mapping[str, Any]]:
     )
 
 
-def paths_of(source: Data) -> list[AnyPath]:
+def paths_of(source: Dataset | Data) -> list[AnyPath]:
     """Return the files and folders of a source; none of a document or a table in memory."""
+    if isinstance(source, Dataset):
+        return [each.name for each in source.sources]
     if is_document(source):
         return []
-    try:
+    with suppress(TypeError):
         return paths_in(cast("Files", source))
-    except TypeError:
-        return []
+    return []
 
 
 def read(

@@ -157,14 +157,11 @@ def _figures(part: Mapping[str, Any], measure: str) -> Iterator[str]:
 
 def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences with the choices on which the figures depend."""
-    part = summary["thresholds"][0]
-    threshold = f"{measure_of(summary['similarity'])} {part['iou_threshold']:g}"
+    part, similarity = summary["thresholds"][0], summary["similarity"]
+    threshold = f"{measure_of(similarity)} {part['iou_threshold']:g} (similarity {similarity})"
     first = ", those of equal category first" if settings.get("category_lenient") else ""
-    yield (
-        f"Two annotations could match from {threshold} (similarity {summary['similarity']}) on"
-        f"{first}."
-    )
-    if summary["similarity"] == "keypoints":
+    yield f"Two annotations could match from {threshold} on{first}."
+    if similarity == "keypoints":
         yield f"Sigmas of key points were {settings.get('sigmas') or 'those of COCO'}."
     if summary["n_crowd"]:
         yield f"Annotations of crowds ({summary['n_crowd']:,}) were left out."
@@ -172,9 +169,8 @@ def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterato
         yield "Categories were renamed or left out before."
     if settings.get("session_key"):
         yield "Of several sessions of an annotator in an image, the first one counted."
-    is_all = settings.get("asked") == "all"
-    asked = "all annotators" if is_all else "those who drew something in it"
-    yield f"Where the data do not list who was asked about an image, it was {asked}."
+    who = "all annotators" if settings.get("asked") == "all" else "those who drew something in it"
+    yield f"Where the data do not list who was asked about an image, it was {who}."
     if part["existence"]["f1"] is not None:
         yield f"For F1, each two annotators were matched alone by {_ASSIGNED}."
     if part["alpha"] is not None:

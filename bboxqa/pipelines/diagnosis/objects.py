@@ -1,8 +1,7 @@
 """Findings about objects, categories and tracks."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
-from math import erfc, isnan, log, sqrt
+from math import erfc, isnan, log, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -50,15 +49,11 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     compared = of.matched.compared
+    drawn = "key points" if compared == "keypoints" else in_words(compared)
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            values = {
-                "share": format(share.at(place), "%"),
-                "what": _KIND[kind].format(
-                    "key points" if compared == "keypoints" else in_words(compared)
-                ),
-            }
+            values = {"share": format(share.at(place), "%"), "what": _KIND[kind].format(drawn)}
             settled = of.instead("without that", float(gain.value[place]))
             if not settled:
                 continue
@@ -89,7 +84,6 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
-    weight = np.inf
     unknown = ", unknown who is right" if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_NAMED].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
@@ -103,19 +97,16 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             merged = of.instead("as one category", float(gain.value[place]))
-        # Sentences are sorted by weight: the pair that costs less must not come first.
-        before, weight = weight, min(weight, n / n_objects)
         if len(who) == 1:
-            caller = _of_caller(of, who[0], both)
-            weight = min(before, max(weight, of.as_category(caller.size.value)))
-            yield replace(caller, weight=weight)
+            yield _of_caller(of, who[0], both, n / n_objects)
         else:
             values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
             # Without the table, nobody may be named.
             shares = {name: _explained(of, name, both) for name in of.names if named}
             values["explained"] = shares
-            yield Finding("confusion", (*who,), share.at(place), weight, values, gain=merged)
+            size, weight = share.at(place), n / n_objects
+            yield Finding("confusion", (*who,), size, weight, values, gain=merged)
 
 
 def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:
@@ -125,12 +116,11 @@ def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:
     unequal = (matrix["annotator"] == who) & (category != others)
     unequal &= (category != NO_BOX) & (others != NO_BOX)
     n = matrix["n"][unequal]
-    return float(
-        n[(np.isin(category, both) & np.isin(others, both))[unequal]].sum() / max(n.sum(), 1)
-    )
+    of_both = (np.isin(category, both) & np.isin(others, both))[unequal]
+    return float(n[of_both].sum() / max(n.sum(), 1))
 
 
-def _of_caller(of: Diagnosed, who: str, both: tuple[str, str]) -> Finding:
+def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
     """Return how often an annotator gives one of two categories where the others give the other."""
     matrix = of.tables["confusion_matrix"]
     own = matrix.take(np.flatnonzero((matrix["annotator"] == who) & (matrix["category"] != NO_BOX)))
@@ -149,9 +139,9 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str]) -> Finding:
     elif rest.any():
         others = rest[matrix["category"] == second].sum() / rest.sum()
         values["back"] = f"; the others: {in_percent(others)}"
-    nothing = float("nan")
-    size = Measure(share, nothing, nothing)
-    return Finding("calls", (who,), size, 0, values, Kind.CLASS_CONFLICT)
+    size = Measure(share, nan, nan)
+    weight = max(weight, of.as_category(share))
+    return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
 
 
 def beyond_background(

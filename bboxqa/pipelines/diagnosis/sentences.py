@@ -149,11 +149,10 @@ _NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
 class Gain(NamedTuple):
-    """What agreement would gain without a finding."""
+    """What agreement would gain without a finding, and the end of the sentence that says so."""
 
     value: float
     text: str
-    """The end of its sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -363,10 +363,8 @@ def _advice(of: Diagnosed, lines: Sequence[Line]) -> str:
         return ""
     groups = {line.annotators for line in lines if line.cause == kind}
     (who,) = groups if len(groups) == 1 else ((),)
-    with_whom = f" with {who[0]}" if len(who) == 1 else ""
-    if kind == KINDS[Kind.CLASS_CONFLICT]:
-        with_whom = with_whom or " with examples"
-    return ADVICE[kind].format(who=with_whom)
+    examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
+    return ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples)
 
 
 def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) -> dict[str, Any]:

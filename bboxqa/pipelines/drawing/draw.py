@@ -128,7 +128,7 @@ def draw_with(
         AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
         choices=choices, pseudonyms=pseudonyms, progress=progress,
     )  # fmt: skip
-    with names_hidden(pseudonyms, _paths_of(source), settings.filter, choices):
+    with names_hidden(pseudonyms, paths_of(source), settings.filter, choices):
         if by == "finding":
             documents = [*map(Document, _readings(source, settings.filter, choices))]
             if not documents:
@@ -154,7 +154,7 @@ def draw_with(
         notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
-    read = (*files_read(_paths_of(source)), *map(Path, file))
+    read = (*files_read(paths_of(source)), *map(Path, file))
     return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes), read)
 
 
@@ -194,13 +194,6 @@ def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator
     for file in list_files(paths_of(source), pattern, choices=choices):
         if (document := document_of(file, choices)) is not None:
             yield document
-
-
-def _paths_of(source: Source) -> list[AnyPath]:
-    """Return the files and folders of a source; none if it is in memory."""
-    if isinstance(source, Dataset):
-        return [each.name for each in source.sources]
-    return paths_of(source)
 
 
 def _with_pixels(

@@ -21,8 +21,7 @@ of four, of 0.75. The levels of class are Krippendorff's. Two boxes of one size 
 one is moved by 11 % of its width, and by 0.65 if it is moved by 21 %.
 
 Where the whole is good, a category with 50 annotations or more is named if its existence, or its
-share of objects named alike, is below the good level by more than the interval of its F1 is above
-it.
+share named alike, is below the good level by more than the upper half of the interval of its F1.
 """
 _LEAST_DRAWN, _MOST_CATEGORIES = 50, 2
 _OF_CATEGORY = ("f1", "f1_high", "found", "class_share")
@@ -286,8 +285,5 @@ def _next_step(diagnosis: Record | None) -> str:
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
     advice = diagnosis["advice"]
-    return (
-        f"{advice[0].upper()}{advice[1:]}, and have the objects below corrected."
-        if advice
-        else _LITTLE
-    )
+    told = f"{advice[:1].upper()}{advice[1:]}, and have the objects below corrected."
+    return told if advice else _LITTLE
