@@ -89,7 +89,10 @@ def _literal(value: str) -> str:
         return f"({value.replace('x', ', ')})"
     if "=" in value:
         pairs = (part.split("=", 1) for part in value.strip("',…").split(",") if "=" in part)
-        items = ", ".join(f'"{key}": {_literal(each)}' for key, each in pairs)
+        items = ", ".join(
+            f'"{key}": ' + (each if re.fullmatch(r"0?\.\d+", each) else f'"{each}"')
+            for key, each in pairs
+        )
         return f"{{{items}}}"
     if "," in value:
         return f"[{value.replace(',', ', ')}]"
