@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container
 from itertools import compress
 from pathlib import Path, PurePosixPath
@@ -68,7 +68,6 @@ def translate(path: Path, into: Collector) -> None:
     for number, (place, member) in enumerate(images.files.items()):
         records.add_file(place, member)
         into.step(number, len(files))
-    records.add_repeats()
     records.add_base_notes()
     images.done("XML of Pascal VOC", _NOTES)
     into.named_by = "<annotator>" if is_named else ""
@@ -87,9 +86,6 @@ class _VocRecords:
         self._is_named = is_named
         self._into, self._images, self._tally = into, images, into.tally
         self._bases: Counter[tuple[int, str]] = Counter()
-        self._repeats: dict[str, list[tuple[Where, int]]] = defaultdict(list)
-        """Boxes in which a corner repeats one of the other axis."""
-        self._wrong: set[str] = set()
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the objects of an image."""
@@ -148,10 +144,7 @@ class _VocRecords:
     def _add_object(self, found: Element, image: Record, where: Where, base: int) -> None:
         # Along an edge of the image, corners of both axes may be equal.
         edges = {0, 1, image.get("width"), image.get("height")}
-        shape, is_turned, repeats = _shape_of(found, base, edges)
-        if is_turned and repeats:
-            self._wrong.update(repeats)
-            raise ValueProblemError(f"{repeats[0]}, so that the corners are out of order")
+        shape, is_turned = _shape_of(found, base, edges)
         record = {**shape, "image_id": image["id"]}
         author = clean(found.said("annotator"))
         if self._is_named:
@@ -173,15 +166,6 @@ class _VocRecords:
         if is_turned:
             problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
             self._into.defect("T030", problem, where, row)
-        for each in repeats:
-            self._repeats[each].append((where, row))
-
-    def add_repeats(self) -> None:
-        """Report boxes in which a corner repeats one that it repeats in wrong boxes as well."""
-        for each in sorted(self._wrong):
-            problem = f"{each}, as in a box whose corners are out of order for it"
-            for where, row in self._repeats[each]:
-                self._into.defect("T001", problem, where, row)
 
     def add_base_notes(self) -> None:
         """Add a note on the coordinates of the first pixel."""
@@ -194,33 +178,32 @@ class _VocRecords:
             self._into.notes.append(f"corners are those of {' / '.join(parts)}")
 
 
-def _shape_of(
-    found: Element, base: int, edges: Container[object]
-) -> tuple[Record, bool, list[str]]:
-    """Return the geometry keys of an object, whether corners were swapped, and `_REPEATS`."""
+def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool]:
+    """Return the geometry keys of an object, and whether its corners were swapped."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
         # As roLabelImg writes it.
         sides = ("cx", "cy", "w", "h", "angle")
         x, y, width, height, angle = (_number(rotated, each) for each in sides)
         corner = (x - width / 2 - base, y - height / 2 - base)
-        return turned_box((*corner, width, height), math.degrees(angle)), False, []
+        return turned_box((*corner, width, height), math.degrees(angle)), False
     points = _points_of(outline) - base if outline is not None else np.zeros((0, 2))
     if box is None:
         if len(points) < 3:
             raise ValueProblemError("has no bndbox, as Pascal VOC needs")
-        return shapes.outlined(points), False, []
+        return shapes.outlined(points), False
     given = left, top, right, bottom = [_number(box, side) for side in _BOX_SIDES]
-    inside = [each if each not in edges else math.nan for each in given]
-    repeats = [said for said, (one, other) in _REPEATS.items() if inside[one] == inside[other]]
     is_turned = left > right or top > bottom
+    for said, (one, other) in _REPEATS.items() if is_turned else ():
+        if given[one] == given[other] and given[one] not in edges:
+            raise ValueProblemError(f"{said}, so that the corners are out of order")
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
     bbox = [left - base, top - base, right - left + base, bottom - top + base]
     if degrees := _rotation(found):
-        return turned_box(bbox, degrees), is_turned, repeats
+        return turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}
-    return {**outlined, "bbox": bbox}, is_turned, repeats
+    return {**outlined, "bbox": bbox}, is_turned
 
 
 def _points_of(element: Element) -> FloatArray:

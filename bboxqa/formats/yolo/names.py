@@ -1,5 +1,6 @@
 """Class names and key points of YOLO, from the lines of a file or from a YAML file."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from os.path import exists
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from yaml import Node
 
 _MOST_CLASSES, _MOST_PARTS = 100_000, 100
+# Patterns, addresses and absolute paths.
+_ELSEWHERE = re.compile(r"^/|[:*]")
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 
@@ -133,36 +136,31 @@ def names_of_yaml(text: str) -> ClassNames:
 
 
 def missing_parts(
-    found: ClassNames, member: Member, known: Collection[str], *, has_pictures: bool
+    found: ClassNames, member: Member, known: Collection[str]
 ) -> Iterator[tuple[str, int]]:
     """Yield what is wrong with paths of train and val that name nothing, each with its line.
 
-    `known` are the folders of the source, and its files but labels and pictures. They are named
-    by the end of a path, as its beginning may be of another machine; without pictures in the
-    source, a folder of labels stands for theirs.
+    `known` are folders and files of the source, which may be named by the end of their path.
     """
     for key, paths in found.parts.items():
         for path, line in paths:
-            is_local = path and "*" not in path and "://" not in path
-            if is_local and not _is_there(path, found.root, member, known, has_pictures):
+            plain = normpath(path.replace("\\", "/")) if path else ""
+            # Absolute paths may be of another machine.
+            if (
+                plain
+                and not _ELSEWHERE.search(plain)
+                and not _is_there(plain, found, member, known)
+            ):
                 yield f"{key} is {cut(one_line(path))}, which names no file or folder", line
 
 
-def _is_there(
-    path: str, root: str, member: Member, known: Collection[str], has_pictures: bool
-) -> bool:
-    plain = normpath(path.replace("\\", "/"))
+def _is_there(path: str, found: ClassNames, member: Member, known: Collection[str]) -> bool:
     folder = Path(member.shown).parent
     # `Path.exists` raises an error for a name that is too long.
-    if member.is_file and any(exists(folder / each / plain) for each in (root, "")):  # noqa: PTH110
+    if member.is_file and any(exists(folder / each / path) for each in (found.root, "")):  # noqa: PTH110
         return True
-    parts = [each for each in plain.split("/") if each not in ("..", ".", "")]
-    is_absolute = plain.startswith("/") or plain[1:2] == ":"
-    n_ends = max(len(parts) - 1, 1) if is_absolute else 1
-    ends = {"/".join(parts[first:]) for first in range(n_ends)}
-    if not has_pictures:
-        ends |= {f"/{each}/".replace("/images/", "/labels/").strip("/") for each in ends}
-    return not parts or any(f"/{each}".endswith(f"/{end}") for each in known for end in ends)
+    end = "/".join(each for each in path.split("/") if each not in ("..", "."))
+    return not end or any(f"/{each}".endswith(f"/{end}") for each in known)
 
 
 def _text(node: "Node | None") -> str:

@@ -65,10 +65,7 @@ def translate(path: Path, into: Collector) -> None:
     for batch in label_batches.label_batches(source, images.files, into.wanted.progress):
         records.take(batch)
     records.add_class_note()
-    folders = {each.folder for each in source.members}
-    places = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
-    texts_beside = {each.name for each in others if not is_picture(each.name)}
-    records.check_parts(places | texts_beside, has_pictures=len(texts_beside) < len(others))
+    records.check_parts(source.members, others)
     images.done("labels of YOLO", _NOTES)
 
 
@@ -240,11 +237,17 @@ class _LabelRecords:
             problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
             self._into.defect("T021", problem, self._where(member, found.nc_line))
 
-    def check_parts(self, places: set[str], *, has_pictures: bool) -> None:
+    def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
+        folders = {each.folder for each in members}
+        known = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
+        if not any(is_picture(each.name) for each in others):
+            # Folders of labels stand for those of the pictures.
+            known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
+        known |= {each.name for each in others if not is_picture(each.name)}
         for member, found in self._described:
-            for problem, line in missing_parts(found, member, places, has_pictures=has_pictures):
-                if member.name in self._inside:
+            if member.name in self._inside:
+                for problem, line in missing_parts(found, member, known):
                     self._into.defect("T025", problem, self._where(member, line))
 
     def _where(self, member: Member, line: int) -> Where:

@@ -161,17 +161,16 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
 
 
 def test_a_corner_that_repeats_one_of_the_other_axis_is_no_swap(tmp_path):
-    wrong, hidden = thing(30, 50, 60, 30), thing(40, 10, 70, 40)
-    edge = thing(90, 1, 1, 9)
-    written(tmp_path, a=xml(wrong, hidden, edge, thing(10, 20, 30, 40)))
+    wrong, edge = thing(30, 50, 60, 30), thing(90, 1, 1, 9)
+    # Boxes in order may have equal numbers.
+    written(tmp_path, a=xml(wrong, thing(40, 10, 70, 40), edge))
     defects = [
         (code, line, said)
         for code in ("T001", "T030")
         for _, line, _, said in found(tmp_path, code)
     ]
-    assert [each[:2] for each in defects] == [("T001", 4), ("T001", 5), ("T030", 6)]
+    assert [each[:2] for each in defects] == [("T001", 4), ("T030", 6)]
     assert defects[0][2] == "object 1: ymax repeats xmin, so that the corners are out of order"
-    assert defects[1][2].startswith("ymax repeats xmin, as in a box whose corners")
     with pytest.raises(DatasetError, match="ymax repeats xmin"):
         read_coco(tmp_path, min_annotators=1)
 
