@@ -6,6 +6,8 @@ import click
 
 from bboxqa.cli.options import A_PATH, Command, option, path_option
 
+_MOST_SHOWN = 5
+
 
 @click.command(cls=Command)
 @click.argument("original", metavar="ORIGINAL", type=A_PATH)
@@ -42,8 +44,10 @@ def accept(**given: Any) -> int:
     from bboxqa.pipelines.accept import accept as accepted
 
     found = accepted(**given)
-    for change in found.changes:
+    for change in found.changes[:_MOST_SHOWN]:
         click.echo(str(change))
+    if n_more := max(len(found.changes) - _MOST_SHOWN, 0):
+        click.echo(f"… and {n_more:,} more")
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "of 2, else a third, at least 2.", type=float),
     shared.option_of("--iou NUMBER", shared.COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
-    shared.path_option("--out", "The output; dropped.csv is written beside it.", required=True),
+    shared.path_option("--out", "The output; dropped.csv is written beside it."),
     "report", "images", "split", "top", "send_back",
     shared.option_of("--to FORMAT", shared.OUT,
         "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
@@ -41,7 +41,7 @@ def consensus(
     named: tuple[str, ...],
     quorum: float | None,
     iou: float,
-    out: Path,
+    out: Path | None,
     report: Path | None,
     images: tuple[Path, ...],
     split: bool,
@@ -85,6 +85,9 @@ def consensus(
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.report.consensus import text_lines
 
+    if out is None or not (paths or named):
+        words = shlex.join(sys.argv[1:] if paths or named else ["consensus", "export.json"])
+        raise click.UsageError(f"expected FILE and -o OUT; try: bboxqa {words} -o merged.json")
     choices, settings = shared.reading_of(None, given), shared.agree_settings(None, given)
     source = shared.source_of(paths, named)
     if report is None and top is not None:

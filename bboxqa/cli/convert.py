@@ -1,5 +1,7 @@
 """`bboxqa convert`: annotations in the format of another tool."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,6 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
 @option(
     "--to",
-    required=True,
     metavar="NAME",
     shell_complete=completed("bboxqa.formats.writers:names"),
     help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
@@ -68,7 +69,7 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
     help="Suffix of names of images that have none, such as .jpg.",
 )
 @options("annotator", *READING, "pseudonyms")
-def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more: Any) -> int:
+def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, **more: Any) -> int:
     """Write annotations in the format of another tool.
 
     \b
@@ -83,18 +84,23 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more:
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
+    from bboxqa.formats.writers import names
     from bboxqa.formats.writing.parts import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
     if not paths or (len(paths) == 1 and not named):
-        raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
+        example = "bboxqa convert export.json out.json --to coco"
+        raise click.UsageError(f"expected FILE and OUT; try: {example}")
+    if to is None:
+        typed = shlex.join(["bboxqa", *sys.argv[1:], "--to", "coco"])
+        raise click.UsageError(f"--to is missing, one of {', '.join(names())}; try: {typed}")
     *files, out = paths
     shares, seed, key_of_groups = (more.pop(name) for name in ("parts", "seed", "group_by"))
     if shares is None and (seed is not None or key_of_groups is not None):
         raise click.UsageError("--seed and --group-by go with --parts train=0.8,val=0.2")
     choices = reading_of(None, more)
-    names = ("lossy", "force", "as_predictions", "image_suffix", "pseudonyms")
-    lossy, force, as_predictions, suffix, key = (more.pop(name) for name in names)
+    of_target = ("lossy", "force", "as_predictions", "image_suffix", "pseudonyms")
+    lossy, force, as_predictions, suffix, key = (more.pop(name) for name in of_target)
     parts = None if shares is None else Parts(shares, seed or 0, key_of_groups)
     target = Target(out, to, lossy, force, as_predictions, parts, suffix)
     source, settings = source_of(tuple(files), named), agree_settings(None, more)

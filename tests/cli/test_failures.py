@@ -52,6 +52,13 @@ main()
 """
 
 
+def test_convert_without_a_format_says_which_there_are_and_what_to_type():
+    error = run("convert", "a b.json", "out").stderr
+    assert "Error: --to is missing, one of coco, label-studio, " in error
+    assert error.endswith("; try: bboxqa convert 'a b.json' out --to coco\n")
+    assert "bboxqa convert export.json out.json --to coco" in run("convert").stderr
+
+
 @SIGNALS
 def test_a_signal_leaves_no_hidden_file_and_no_false_word(tmp_path, name, code, words):
     document = clean(0)

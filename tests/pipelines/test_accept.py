@@ -245,6 +245,16 @@ def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     assert "person-" not in out.read_text()
 
 
+def test_the_first_changes_are_printed(tmp_path):
+    path, review = sent(tmp_path, "coco")
+    added = [("3.jpg", [x, 1, 9, 8], "dog") for x in range(5, 85, 10)]
+    in_coco(file_of(review, "cid"), keep, added)
+    done = run("accept", path, review, "-o", tmp_path / "out.json")
+    assert done.stdout.count(" added: dog ") == 5
+    assert "\n… and 3 more\nWritten: " in done.stdout
+    assert done.stdout.endswith("0 deleted, 8 added\n")
+
+
 def test_one_file_for_each_annotator(tmp_path):
     paths = []
     for name, x in (("ann", 10), ("bob", 40)):

@@ -141,6 +141,8 @@ def test_dropped_objects_that_are_deleted_stay_dropped(tmp_path, to):
 
 def test_options_that_do_not_fit_are_refused(tmp_path):
     export(tmp_path)
+    found = run("consensus", "export.json", cwd=tmp_path)
+    assert "try: bboxqa consensus export.json -o merged.json" in found.stderr
     found = run("consensus", "export.json", "-o", "m.json", "--send-back", "review", cwd=tmp_path)
     assert "--send-back goes with --to" in found.stderr
     sent(tmp_path, "cvat")
