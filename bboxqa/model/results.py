@@ -346,7 +346,7 @@ class MeasuredAgreement:
         """
         found = self.threshold_tables()
         if name in found:
-            return stacked_tables("iou_threshold", found[name]).to_pandas()
+            return stacked_tables(found[name]).to_pandas()
         diagnosis = self.diagnose()
         others = {**diagnosis.tables, "review": diagnosis.review}
         if name not in others:

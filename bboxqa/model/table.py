@@ -1,7 +1,7 @@
 """Tables: named columns of equal length."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -71,9 +71,6 @@ class Table:
     ----------
     columns : mapping of str to column
         A figure and its interval are the columns ``f1``, ``f1_low`` and ``f1_high``.
-    formats : mapping of str to str
-        How the numbers of a column are written in text and on pages, as for `format`, such as
-        ``".2f"`` or ``".0%"``; columns without one are written by their type.
 
     Examples
     --------
@@ -90,7 +87,6 @@ class Table:
     """
 
     columns: Mapping[str, Column]
-    formats: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -113,8 +109,7 @@ class Table:
             {
                 name: column.take(index) if isinstance(column, Categorical) else column[index]
                 for name, column in self.columns.items()
-            },
-            self.formats,
+            }
         )
 
     @property
@@ -175,21 +170,21 @@ def figure_columns(name: str, value: NDArray[Any], interval: NDArray[Any]) -> di
     return {name: value, f"{name}_low": interval[..., 0], f"{name}_high": interval[..., 1]}
 
 
-def stacked_tables(name: str, parts: Sequence[tuple[float, Table]]) -> Table:
-    """Return tables with the same columns, one below the other, after a column of their numbers.
+def stacked_tables(parts: Sequence[tuple[float, Table]]) -> Table:
+    """Return tables with the same columns, one below the other, after a column of thresholds.
 
     Examples
     --------
     >>> table = Table({"f1": np.array([0.5])})
-    >>> stacked_tables("iou_threshold", [(0.5, table), (0.75, table)]).records()
+    >>> stacked_tables([(0.5, table), (0.75, table)]).records()
     [{'iou_threshold': 0.5, 'f1': 0.5}, {'iou_threshold': 0.75, 'f1': 0.5}]
     """
     tables = [table for _, table in parts]
-    number = np.repeat([each for each, _ in parts], [len(table) for table in tables])
-    columns: dict[str, Column] = {name: number}
+    thresholds = np.repeat([each for each, _ in parts], [len(table) for table in tables])
+    columns: dict[str, Column] = {"iou_threshold": thresholds}
     for each in tables[0].columns:
         columns[each] = _stacked([table.columns[each] for table in tables])
-    return Table(columns, tables[0].formats)
+    return Table(columns)
 
 
 def _stacked(columns: Sequence[Column]) -> Column:

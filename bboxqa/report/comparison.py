@@ -275,7 +275,7 @@ def write_comparison(
     tables = {name: getattr(result, name) for name in names}
     for name in ("categories", "images") if result.thresholds else ():
         parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
-        tables[f"alpha_{name}"] = stacked_tables("iou_threshold", parts)
+        tables[f"alpha_{name}"] = stacked_tables(parts)
     sources = [*result.before.sources, *result.after.sources]
     reading = completed(result.after.reading, result.before.reading)
     found = manifest(result.settings, sources, reading)

@@ -64,10 +64,7 @@ def documents_of(
 def _tables(result: MeasuredAgreement, diagnosis: Diagnosis | None) -> dict[str, Table]:
     """Return all tables of a result and its diagnosis; those of all thresholds are kept."""
     own = {} if diagnosis is None else {**diagnosis.tables, "review": diagnosis.review}
-    return own | {
-        name: stacked_tables("iou_threshold", parts)
-        for name, parts in result.threshold_tables().items()
-    }
+    return own | {name: stacked_tables(parts) for name, parts in result.threshold_tables().items()}
 
 
 def write_folder(

@@ -169,7 +169,7 @@ def table_excerpt(
 def columns_first(table: Table, names: Iterable[str]) -> Table:
     """Return a table with some of its columns first, as the last ones may not fit."""
     order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
-    return Table({name: table.columns[name] for name in order}, table.formats)
+    return Table({name: table.columns[name] for name in order})
 
 
 def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:

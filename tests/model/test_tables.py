@@ -26,7 +26,7 @@ def test_table_has_the_rows_of_all_thresholds(result):
 def test_tables_are_stacked_whatever_their_columns_hold():
     first = Table({"name": Categorical(np.array([0], np.int32), ("a",))})
     other = Table({"name": Categorical(np.array([0, -1], np.int32), ("b",))})
-    found = stacked_tables("n", [(1.0, first), (2.0, other)])
+    found = stacked_tables([(1.0, first), (2.0, other)])
     assert found["name"].tolist() == ["a", "b", ""]
     masked = Table({"id": np.ma.MaskedArray([1, 2], [False, True])})
-    assert stacked_tables("n", [(1.0, masked)])["id"].tolist() == [1, None]
+    assert stacked_tables([(1.0, masked)])["id"].tolist() == [1, None]
