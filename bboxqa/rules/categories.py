@@ -11,6 +11,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import folded
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -21,14 +22,6 @@ from bboxqa.rules.facts.document import Document
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100
 _HIDDEN = "case, blanks or invisible characters"
-
-
-def _folded(name: str) -> str:
-    """Return a name without differences of case, blanks, Unicode form and invisible characters."""
-    plain = name.translate(
-        {ord(sign): None for sign in {*name} if unicodedata.category(sign) == "Cf"}
-    )
-    return " ".join(unicodedata.normalize("NFC", plain).split()).casefold()
 
 
 def _invisible(name: str) -> set[str]:
@@ -134,7 +127,7 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.once(_names), document.once(_root_category)
-    looks = [_folded(name) if name and row != root else None for row, name in enumerate(names)]
+    looks = [folded(name) if name and row != root else None for row, name in enumerate(names)]
     # The first is kept rather than the most used, as all files of a data set must keep the same.
     first = _repeats(looks)[1].tolist()
 
@@ -238,7 +231,7 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
     """C009: names with invisible characters, if no other name looks the same."""
     names = document.once(_names)
     odd = [row for row, name in enumerate(names) if _invisible(name)]
-    looks = Counter(map(_folded, names)) if odd else Counter[str]()
+    looks = Counter(map(folded, names)) if odd else Counter[str]()
 
     def says(row: int) -> str:
         signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(_invisible(names[row])))
@@ -249,7 +242,7 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
         plain = _visible(names[row])
         return record_edit("categories", row, "name", value=plain) if plain else ()
 
-    alone = [row for row in odd if looks[_folded(names[row])] == 1]
+    alone = [row for row in odd if looks[folded(names[row])] == 1]
     yield Rows(alone, says, "categories/name", "it without them", edits=edits)
 
 
@@ -276,7 +269,7 @@ def _contradictions(
             if names[row] and n_names[names[row]] == n_ids[ids[row]] == 1
         }
         # Files without a common name probably belong to different data sets.
-        is_related = not known.keys().isdisjoint(("name", _folded(name)) for name in names)
+        is_related = not known.keys().isdisjoint(("name", folded(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
         said = {row: text + hint for row in clear if (text := _contradiction(clear[row], known))}
         yield (
@@ -288,14 +281,14 @@ def _contradictions(
             ),
         )  # fmt: skip
         for number, name, file in clear.values():
-            for key in (("id", number), ("name", _folded(name))):
+            for key in (("id", number), ("name", folded(name))):
                 known.setdefault(key, (number, name, file))
 
 
 def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
     """Return how an earlier file contradicts a category; "" if it does not."""
     number, name, _ = category
-    for key in (("name", _folded(name)), ("id", number)):
+    for key in (("name", folded(name)), ("id", number)):
         other_id, other, file = known.get(key, category)
         if other_id != number:
             here = f"category {shortened(name)} has id {number} here"
