@@ -365,7 +365,6 @@ RULES = (
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=partial(_in_tracks, is_category=True),
-        needs=("tracks",),
     ),
     rule(
         "D001 warning: annotation is in the file twice",
@@ -411,7 +410,6 @@ RULES = (
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
         check=partial(_in_tracks, is_category=False),
-        needs=("tracks",),
     ),
     rule(
         "Q001 info: category with few annotations, or with nearly all",

@@ -201,7 +201,6 @@ RULES = (
         bad=_pose(52, 12, 2, 0, 0, 0),
         good=_pose(52, 12, 2, 0, 0, 0, number=1),
         check=_keypoints,
-        needs=("keypoints",),
         fix="safe",
     ),
     rule(
@@ -212,7 +211,6 @@ RULES = (
         bad=_pose(52, 12, 2, 60, 20, 3),
         good=_pose(52, 12, 2, 60, 20, 1),
         check=_odd_visibility,
-        needs=("keypoints",),
     ),
     rule(
         "K003 warning: labelled keypoint at (0, 0)",
@@ -222,7 +220,6 @@ RULES = (
         bad=_pose(52, 12, 2, 0, 0, 2),
         good=_pose(52, 12, 2, 0, 1, 2),
         check=_at_origin,
-        needs=("keypoints",),
     ),
     rule(
         "K004 warning: keypoint outside its image, or far from its box",
@@ -233,7 +230,6 @@ RULES = (
         bad=_pose(52, 12, 2, 160, 20, 2),
         good=_pose(52, 12, 2, 80, 20, 2),
         check=_outside,
-        needs=("keypoints",),
     ),
     rule(
         "K006 warning: skeleton joins keypoints that its category does not have",

@@ -153,7 +153,6 @@ RULES = (
         bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
         good={"annotations": [_SOUND]},
         check=_size,
-        needs=("rles",),
         requires=("B014",),
     ),
     rule(
@@ -165,7 +164,6 @@ RULES = (
         bad={"annotations": [_mask(810, 600, 6500)]},
         good={"annotations": [_SOUND]},
         check=_counts,
-        needs=("rles",),
     ),
     rule(
         "R003 warning: all masks are marked as crowds",
@@ -176,7 +174,6 @@ RULES = (
         bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
         good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
         check=_all_crowds,
-        needs=("rles",),
         fix="unsafe",
     ),
     rule(
@@ -200,7 +197,6 @@ RULES = (
         bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_row_major,
-        needs=("rles",),
         fix="safe",
     ),
     rule(
@@ -211,6 +207,5 @@ RULES = (
         bad={"annotations": [_mask(8000, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_empty,
-        needs=("rles",),
     ),
 )  # fmt: skip

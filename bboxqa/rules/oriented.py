@@ -129,7 +129,6 @@ RULES = (
         bad=_turned(765),
         good=_turned(45),
         check=_out_of_range,
-        needs=("rotations",),
         requires=("F004", "S015"),
     ),
     rule(
@@ -140,7 +139,6 @@ RULES = (
         bad=_cornered(*_TWO, [40, 50, 52, 59, 34, 58, 46, 67]),
         good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
         check=_crossed,
-        needs=("rings", "rotations"),
     ),
     rule(
         "O006 info: rotated box extends beyond its image",
@@ -151,7 +149,6 @@ RULES = (
         bad=_cornered([85, 30, 105, 40, 100, 50, 80, 40]),
         good=_cornered([75, 30, 95, 40, 90, 50, 70, 40]),
         check=_beyond,
-        needs=("rings", "rotations"),
         requires=("F004", "S015", "B002", "B014", "T003"),
     ),
     rule(
@@ -163,6 +160,5 @@ RULES = (
         bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
         good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
         check=_longer,
-        needs=("rotations",),
     ),
 )

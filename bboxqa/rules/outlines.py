@@ -326,7 +326,6 @@ RULES = (
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
         check=partial(_wrong_length, "P001"),
-        needs=("rings",),
         fix="unsafe",
     ),
     rule(
@@ -337,7 +336,6 @@ RULES = (
         bad=_outline([*_RING, 10]),
         good=_outline([*_RING, 10, 25]),
         check=partial(_wrong_length, "P002"),
-        needs=("rings",),
     ),
     rule(
         "P003 error: outline is not written as a list of rings",
@@ -357,7 +355,6 @@ RULES = (
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
         check=partial(_wrong_length, "P004"),
-        needs=("rings",),
         fix="safe",
     ),
     rule(
@@ -369,7 +366,6 @@ RULES = (
         bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
         good=_outline(_RING),
         check=_crossing,
-        needs=("rings",),
         fix="unsafe",
         requires=("O004",),
     ),
@@ -382,7 +378,6 @@ RULES = (
         bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
         good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
         check=_outside,
-        needs=("rings",),
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "T003"),
     ),
@@ -396,7 +391,6 @@ RULES = (
         bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
         good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
         check=_not_bounds,
-        needs=("rings", "rles"),
         fix="unsafe",
         requires=("F004", "S015", "B014", "R002"),
     ),
@@ -409,6 +403,5 @@ RULES = (
         bad=_outline([10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40], area=1600),
         good=_outline(_RING, _OTHER, **_BOTH),
         check=_overlapping,
-        needs=("rings",),
     ),
 )

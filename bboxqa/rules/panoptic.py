@@ -276,7 +276,6 @@ RULES = (
         bad=panoptic_example(id=7),
         good=panoptic_example(),
         check=_impossible_id,
-        needs=("segments",),
     ),
     rule(
         "G003 error: segment with a category that the file does not have",
@@ -286,7 +285,6 @@ RULES = (
         bad=panoptic_example(category_id=5),
         good=panoptic_example(),
         check=_unknown_category,
-        needs=("segments",),
     ),
     rule(
         "G004 warning: area of a segment does not fit",
@@ -297,7 +295,6 @@ RULES = (
         bad=panoptic_example(area=900),
         good=panoptic_example(),
         check=_impossible_area,
-        needs=("segments",),
     ),
     rule(
         "G005 error: PNG of the segments is missing or unusable",

@@ -56,16 +56,14 @@ def apply(
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
-    codes, columns, rules = _codes_of(document, settings), document.annotations, known_rules()
+    codes, rules = _codes_of(document, settings), known_rules()
     result = []
     for number, code in enumerate(codes):
         if progress is not None:
             progress("checking", number, len(codes))
         if looks_at(code, document):
-            rule = rules[code]
-            if not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs):
-                found = bound(document, rule.check(document, settings))
-                result += [(rule, hits) for hits in found]
+            found = bound(document, rules[code].check(document, settings))
+            result += [(rules[code], hits) for hits in found]
     return result
 
 

@@ -654,6 +654,5 @@ RULES: tuple[Rule, ...] = (
         bad=_result("90"),
         good=_result("0.9"),
         check=partial(_score, are_wrong=True),
-        needs=("scores",),
     ),
 )

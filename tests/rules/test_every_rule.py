@@ -1,7 +1,6 @@
 """What holds for every rule: its own examples, and a clean file."""
 
 import json
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +12,7 @@ from support.validation import codes, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, Rules, select
+from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
 
 # What is large depends on the settings; see test_file.py.
 ON_FILES = [code for code, rule in RULES.items() if rule.scope == "record" and code != "F007"]
@@ -85,16 +84,4 @@ def test_codes_of_rules_that_are_gone_are_not_used_again():
 
 
 def test_rules_whose_data_a_file_does_not_have_are_listed_as_checked():
-    needing = {code for code, rule in RULES.items() if rule.needs and rule.code[0] not in "EG"}
-    assert needing <= report_of({}).rules.keys()
-
-
-def test_the_check_of_a_rule_is_called_only_with_the_data_that_it_needs(monkeypatch):
-    seen = []
-    rule = replace(RULES["R001"], check=lambda document, _: seen.append(document.name) or ())
-    monkeypatch.setattr("bboxqa.rules.runner.known_rules", lambda: Rules({}))
-    monkeypatch.setattr(Rules, "__getitem__", lambda *_: rule)
-    report_of({"annotations": [{}]}, select=("R001",))
-    assert not seen
-    report_of(rule.bad, select=("R001",))
-    assert len(seen) == 1
+    assert {"P001", "R001", "O001", "K001", "C010"} <= report_of({}).rules.keys()

@@ -189,8 +189,6 @@ class Rule:
     check: Callable[..., Iterable[Any]]
     """Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
     with all documents, and yields pairs of a document and its `Hits`."""
-    needs: tuple[str, ...] = ()
-    """Parts of `Columns`, such as "rings" or "rles"; the check is not called if all are empty."""
     fix: Fix | None = None
     """Is "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, else None."""
     scope: Scope = "record"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, rows
+from bboxqa.core.parallel import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
@@ -72,10 +73,12 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
 
 def ring_states(document: "Document") -> ByteArray:
     """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
-    import shapely
-
     rings = document.annotations.rings
     state = np.full(len(rings.row), RingState.SOUND, np.uint8)
+    if not len(state):
+        return state
+    import shapely
+
     rest = usable(rings, np.arange(len(state)))
     large = rest[np.diff(rings.offsets)[rest] >= FEWEST_INTRICATE].tolist()
     intricate = [ring for ring in large if is_intricate([ring_xy(rings, ring)])]
@@ -88,8 +91,6 @@ def ring_states(document: "Document") -> ByteArray:
         chunk = rest[start : start + _CHUNK]
         state[chunk[~shapely.is_valid(shapes(rings, chunk))]] = RingState.INVALID
 
-    from bboxqa.core.parallel import threads
-
     # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
         list(pool.map(check, range(0, len(rest), _CHUNK)))
@@ -101,14 +102,14 @@ def overlapping_rings(document: "Document") -> tuple[IndexArray, FloatArray, Flo
 
     These are the area that all rings of each cover, and how much less it is than their sum.
     """
-    import shapely
-
     rings, none = document.annotations.rings, np.zeros(0)
     several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
     several[rings.row[document.once(ring_states) != RingState.SOUND]] = False
     which = usable(rings, np.flatnonzero(several[rings.row]))
     if not len(which):
         return none.astype(np.int64), none, none
+    import shapely
+
     rows, owner = np.unique(rings.row[which], return_inverse=True)
     together = shapely.multipolygons(shapes(rings, which), indices=owner)
     # Rings that meet nowhere are valid together, which is fast to check.
