@@ -136,7 +136,8 @@ def alpha_without_values(
         total = whole - marginal - lost
         squares = sum_by(each, together * (2 * marginal[other] - together), len(marginal))
         between = total**2 - (marginal @ marginal - marginal**2 - squares)
-        values = np.flatnonzero(between <= _SMALL * whole**2)
+        # D_e is divided by n − 1, so alpha of one value or less is undefined.
+        values = np.flatnonzero((between <= _SMALL * whole**2) | (total < 2))
         with np.errstate(divide="ignore", invalid="ignore"):
             result = 1 - (amount.sum() - 2 * lost) * (total - 1) / between
     for value in values:

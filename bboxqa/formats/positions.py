@@ -21,6 +21,7 @@ BLANKS = b" \t\n\r"
 
 _SIZE = 1 << 20
 _KEPT = 16
+_DECODER = json.JSONDecoder(strict=False)
 _AS_BLANKS = bytes.maketrans(b"\t\n\r", b"   ")
 _NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
@@ -126,7 +127,8 @@ class Locator:
         if found is None:
             return None
         text = reading.text[slice(*found)].decode("utf-8", "surrogateescape")
-        return json.loads(text, strict=False)
+        # Like the reader, which stops after a value such as the 1 of `1"id"`.
+        return _DECODER.raw_decode(text)[0]
 
     def _record(self, name: str, row: int) -> tuple[int, int] | None:
         """Return the byte range of a record."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support import brute
 from support import brute_statistics as definition
@@ -74,6 +74,7 @@ def without_value(units, value, level, numbers=NUMBERS):
 
 
 @given(tables(annotators=(2, 5), units=(1, 8)), levels)
+@example(np.array([[0], [1], [2]]), "nominal")
 def test_without_a_value(values, level):
     units = units_of(values)
     expected = [without_value(units, value, level) for value in range(K)]

@@ -48,6 +48,13 @@ def test_records_before_a_break_are_kept():
     assert result.stopped
 
 
+@pytest.mark.parametrize("records", ['7, 1"id": 2', "7, 06", '7, null{"id": 2}', "7, 9{"])
+def test_a_value_without_a_comma_after_it_is_found_again(records):
+    result = read(f'{{"images": [{records}]}}')
+    found = [Locator(result).value("images", row) for row in range(2)]
+    assert found == [*result.images] == [7, json.loads(records[3:4].replace("n", "null"))]
+
+
 @pytest.mark.parametrize(
     ("encode", "named"),
     [
