@@ -268,90 +268,28 @@ def _of_folder(path: Path) -> list[Member]:
     return sorted(found, key=attrgetter("name"))
 
 
-def size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
-    """Return the size in bytes and the digest of a file, which may be inside an archive."""
-    if archive_around(path) is None:
-        return path.stat().st_size, digest_of(path) if digest else None
-    (member,) = members_of(path)
-    size, found = 0, hashlib.blake2b()
-    for chunk in member.chunks():
-        size += len(chunk)
-        found.update(chunk)
-    return size, found.hexdigest() if digest else None
+def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tuple[int, str | None]:
+    """Return the size in bytes and the digest of a file, a folder, or a file inside an archive.
 
-
-class SourceFiles:
-    """The files of a source."""
-
-    def __init__(self, path: Path) -> None:
-        self.members = members_of(path)
-
-    def content(self, member: Member) -> bytes:
-        """Return the content of a file."""
-        return member.read()
-
-    def text(self, member: Member) -> bytes:
-        """Return the content of a file, as `Member.text` does."""
-        return member.decoded(self.content(member))
-
-
-_CHUNK = 1 << 20
-
-
-class MeasuredFiles(SourceFiles):
-    """The files of a folder, with size and digest computed from the bytes that were read.
-
-    Parameters
-    ----------
-    path : Path
-    digest : bool
-        Whether to compute the digest.
+    Of a folder, the names and contents of all files count; of images the names only, unless
+    `pictures`, as they are large and not annotations.
     """
-
-    def __init__(self, path: Path, *, digest: bool) -> None:
-        super().__init__(path)
-        self._size = 0
-        self._digest = hashlib.blake2b() if digest else None
-        self._n_done = 0
-
-    def content(self, member: Member) -> bytes:
-        """Return the content of a file.
-
-        Files read in the order of `members` are not read again for the digest.
-        """
-        data = member.read()
-        place = bisect_left(self.members, member.name, key=attrgetter("name"))
-        if place >= self._n_done:
-            self._pass_over(place)
-            self._add(member, len(data), [data])
-            self._n_done += 1
-        return data
-
-    def size_and_digest(self) -> tuple[int, str | None]:
-        """Return the size in bytes without images, and the digest of names and contents."""
-        self._pass_over(len(self.members))
-        return self._size, None if self._digest is None else self._digest.hexdigest()
-
-    def _add(self, member: Member, length: int, parts: Iterable[bytes]) -> None:
-        self._size += length
-        if self._digest is not None:
-            self._digest.update(_encoded(f"{member.name}\0{length}\0"))
-            for part in parts:
-                self._digest.update(part)
-
-    def _pass_over(self, stop: int) -> None:
-        """Add the files before index `stop` that were not read."""
-        for member in self.members[self._n_done : stop]:
-            if not is_picture(member.name):
-                # What cannot be opened holds no labels, or reading it was an error.
-                with suppress(OSError), member.open() as stream:
-                    length = stream.seek(0, 2)
-                    stream.seek(0)
-                    self._add(member, length, iter(partial(stream.read, _CHUNK), b""))
-            elif self._digest is not None:
-                # Images are large and not annotations, so only their names count.
-                self._digest.update(_encoded(f"{member.name}\0"))
-        self._n_done = stop
+    if path.is_file():
+        return path.stat().st_size, digest_of(path) if digest else None
+    size, found = 0, hashlib.blake2b()
+    for member in members_of(path):
+        if is_picture(member.name) and not pictures:
+            found.update(_encoded(f"{member.name}\0"))
+            continue
+        # What cannot be opened holds no labels, or reading it was an error.
+        with suppress(OSError, DatasetError):
+            if member.is_file:
+                size += (length := Path(member.shown).stat().st_size)
+                found.update(_encoded(f"{member.name}\0{length}\0"))
+            for chunk in member.chunks() if digest or not member.is_file else ():
+                size += 0 if member.is_file else len(chunk)
+                found.update(chunk)
+    return size, found.hexdigest() if digest else None
 
 
 def _encoded(text: str) -> bytes:

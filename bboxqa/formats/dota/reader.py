@@ -15,6 +15,7 @@ from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import holds_labels, is_label_name
 from bboxqa.formats.member import Member
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.label_batches import label_batches
@@ -38,19 +39,19 @@ def translate(path: Path, into: Collector) -> None:
     Raises DatasetError if it has no label files.
     """
     into.title = "DOTA labels"
-    source = into.wanted.files_of(path)
+    members = members_of(path)
     labels = [
         each
-        for each in source.members
+        for each in members
         if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
     labels = [e for e in labels if any(map(_OF_LABELS.fullmatch, e.folder.split("/")))] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
-    images = FileImages(path, into, labels, source.members)
+    images = FileImages(path, into, labels, members)
     records = _DotaRecords(images, into)
-    for batch in label_batches(source, images.files, into.wanted.progress):
+    for batch in label_batches(images.files, into.wanted.progress):
         records.take(batch)
     images.done("labels of DOTA", _WORDS)
 

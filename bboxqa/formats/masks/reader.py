@@ -18,7 +18,7 @@ from bboxqa.formats.label_folders import OF_PICTURES, known_places
 from bboxqa.formats.masks.folders import CONTENT, is_mask_name
 from bboxqa.formats.masks.pixels import Runs, Values, runs_in, values_in
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import files_in
+from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import Allowance, Masks, RowMask
 from bboxqa.formats.translation.untrusted import MaskProblemError
@@ -46,9 +46,9 @@ def translate(path: Path, into: Collector) -> None:
     Raises DatasetError if there are none, or if their values are not what `Choices.mask` says.
     """
     into.title = "masks"
-    source = into.wanted.files_of(path)
+    members = members_of(path)
     mode = (into.wanted.choices.mask or "").partition(":")[0]
-    masks, others = _masks_in(path, source.members)
+    masks, others = _masks_in(path, members)
     objects = [each for each in masks if _OBJECTS in each.folder.lower()]
     classes = [each for each in masks if _CLASSES in each.folder.lower()]
     class_of = {_image_of(each, ""): each for each in classes}
@@ -69,12 +69,12 @@ def translate(path: Path, into: Collector) -> None:
         twice = next(each for each in labels if each not in used)
         problem = f"{path}: has several masks of one image, such as {one_line(twice.shown)}"
         raise DatasetError([problem], "Name the folder of one kind of masks.")
-    records = _MaskRecords(into, mode, _names_in(path, source.members))
+    records = _MaskRecords(into, mode, _names_in(path, members))
     for number, (place, label) in enumerate(images.files.items()):
         image = images.labelled(place, of_image[label.name][0])
         for each in of_image[label.name]:
             both = (each, class_of[label.name]) if mode == "voc" else (each,)
-            contents = [source.content(mask._replace(most=_MOST_BYTES)) for mask in both]
+            contents = [mask._replace(most=_MOST_BYTES).read() for mask in both]
             records.add_file(image, each, *contents)
         into.step(number, len(labels))
     records.refuse_values()

@@ -13,7 +13,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import UNNAMED, extent_of, most_joints
-from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,
@@ -125,12 +124,6 @@ class Wanted:
     """What the user supplies about the files."""
     add_boxes: Callable[[Boxes], None] | None = None
     """Called with annotations as columns, which is much faster; None if full records are needed."""
-    files: SourceFiles | None = None
-    """The listed files of the source; None for a single file, or if not listed yet."""
-
-    def files_of(self, path: Path) -> SourceFiles:
-        """Return the files of the source."""
-        return self.files or SourceFiles(path)
 
 
 NOTHING_MORE = Wanted()

@@ -8,7 +8,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import Record
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.collector import Lines
 
 LabelFile = tuple[Member, Record, bytes]
@@ -21,17 +20,17 @@ _NUMBERS = b"0123456789+-.eE \t\n"
 
 
 def label_batches(
-    source: SourceFiles, labels: Mapping[str, Member], progress: Steps | None
+    labels: Mapping[str, Member], progress: Steps | None
 ) -> Iterator[list[tuple[str, Member, bytes]]]:
     """Yield batches of label files with the places of their images and their contents.
 
-    `labels` are the files by place, in the order of `source`. `progress` is called with the number
-    of files that were read, and of all.
+    `labels` are the files by place. `progress` is called with the number of files that were read,
+    and of all.
     """
     batch: list[tuple[str, Member, bytes]] = []
     n_bytes = 0
     for n_read, (place, member) in enumerate(labels.items(), 1):
-        data = source.text(member)
+        data = member.text()
         batch.append((place, member, data))
         n_bytes += len(data)
         if n_bytes > _TOGETHER or n_read == len(labels):

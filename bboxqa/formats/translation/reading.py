@@ -19,7 +19,7 @@ from bboxqa.formats.records import (
     image_type,
 )
 from bboxqa.formats.scanner import read_bytes
-from bboxqa.formats.source import MeasuredFiles, members_of, size_and_digest
+from bboxqa.formats.source import members_of, size_and_digest
 from bboxqa.formats.translation.collector import BrokenTextError, Collector, Translate, Wanted
 from bboxqa.formats.translation.json_files import json_stop
 from bboxqa.formats.translation.places import Rows, ToolOrigin
@@ -28,7 +28,7 @@ from bboxqa.model.annotations import Source
 
 @gc_paused()
 def _read(
-    translate: Translate, path: Path, settings: ReadSettings, files: MeasuredFiles | None = None
+    translate: Translate, path: Path, settings: ReadSettings
 ) -> tuple[RawDocument, ToolOrigin]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
     rows = Rows(path, settings)
@@ -42,7 +42,6 @@ def _read(
         progress=settings.progress,
         choices=settings.choices,
         add_boxes=rows.add_boxes if settings.whole or not needs_records else None,
-        files=files,
     )
     found = Collector(rows.add, wanted)
     translate(path, found)
@@ -77,8 +76,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
-    document, origin = _read(translate, path, options, files)
+    document, origin = _read(translate, path, options)
     found, rows = origin.found, origin.rows
     of = measured(document.annotations, options, boxes_are_outlines=True)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
@@ -89,7 +87,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     if rows.n_rotated and not (options.outlines or options.rotated):
         some = count(rows.n_rotated, "rotated box", "rotated boxes")
         notes.append(f"{some} compared by the upright bounds; --similarity obb compares them")
-    given = files.size_and_digest() if files else size_and_digest(path, digest=options.digest)
+    has_masks = options.choices.mask is not None
+    given = size_and_digest(path, digest=options.digest, pictures=has_masks)
     of_images = list[image_type(options.keys)]  # type: ignore[misc, valid-type]
     return AnnotationFile(
         Source(str(path), *given),

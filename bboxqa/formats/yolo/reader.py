@@ -41,10 +41,10 @@ def translate(path: Path, into: Collector) -> None:
     Raises DatasetError if it has no label files.
     """
     into.title = "YOLO labels"
-    source = into.wanted.files_of(path)
+    members = members_of(path)
     texts: list[Member] = []
     others: list[Member] = []
-    for each in source.members:
+    for each in members:
         is_label = label_folders.is_label_name(each.name)
         is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
@@ -62,10 +62,10 @@ def translate(path: Path, into: Collector) -> None:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
             images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
     records = _LabelRecords(images, described, inside, into)
-    for batch in label_batches.label_batches(source, images.files, into.wanted.progress):
+    for batch in label_batches.label_batches(images.files, into.wanted.progress):
         records.take(batch)
     records.add_class_note()
-    records.check_parts(source.members, others)
+    records.check_parts(members, others)
     images.done("labels of YOLO", _NOTES)
 
 
