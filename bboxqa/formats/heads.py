@@ -205,9 +205,6 @@ _SIGNATURES = tuple(
          "Name the COCO JSON that they were made from, or write them as COCO results."),
         ("detectron2", _JSON, rb'\[\s*\{.*"bbox_mode"\s*:', "dicts of detectron2",
          "In Python: detectron2.data.datasets.convert_to_coco_json(NAME_OF_DATASET, OUT)"),
-        ("Label Studio inside", _JSON, _ITEM + rb'(?=.*"from_name"\s*:).*"result"\s*:\s*\[',
-         "Label Studio's own JSON inside another object",
-         _BY_JQ.format('[.. | objects | select(has("annotations"))]')),
         ("KITTI", _TEXT, rb"[A-Za-z_]+(?:" + _FLOAT + rb"){14,15}\s*(?:\n|\Z)",
          "labels of KITTI", _DATUMARO.format("kitti")),
         ("MOT", _TEXT, rb"\d+(?:, ?-?\d+(?:\.\d+)?){5,9}\s*(?:\n|\Z)",
@@ -275,29 +272,7 @@ def begins(kind: str, head: bytes) -> bool:
     >>> begins("VOC", b"<annotation><filename>a.jpg"), begins("VOC", b"<annotations><image>")
     (True, False)
     """
-    plain = plain_head(head)
-    return _is_like(kind, plain) and not (kind == "Label Studio" and _is_around_tasks(plain))
-
-
-# A string that does not end takes the rest, rather than a search from each of its quotes.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"(\s*:)?|\Z)|[\[{]|[\]}]', re.DOTALL)
-_OF_TASKS = {
-    b'"annotations"', b'"completions"', b'"predictions"', b'"result"', b'"annotation_id"',
-    b'"lead_time"',
-}  # fmt: skip
-
-
-def _is_around_tasks(head: bytes) -> bool:
-    """Return whether JSON has tasks of Label Studio inside another object, not at its top."""
-    depth, keys, top = 0, set(), 1 + head.startswith(b"[")
-    for token in _TOKEN.finditer(head):
-        if token[0] in b"[{":
-            depth += 1
-        elif token[0] in b"]}":
-            depth -= 1
-        elif token[1] and depth == top:
-            keys.add(token[0].removesuffix(token[1]))
-    return keys.isdisjoint(_OF_TASKS) and _is_like("Label Studio inside", head)
+    return _is_like(kind, plain_head(head))
 
 
 def _first(group: str, head: bytes) -> str | None:
@@ -313,10 +288,7 @@ def json_kind_of(head: bytes) -> str | None:
     >>> json_kind_of(b'{"version": "5.2", "shapes": []}')
     'LabelMe'
     """
-    plain = plain_head(head)
-    found = _first(_JSON, plain)
-    is_around = found == "Label Studio" and _is_around_tasks(plain)
-    return "Label Studio inside" if is_around else found
+    return _first(_JSON, plain_head(head))
 
 
 _NEXT_LINE = re.compile(rb"\n(?=[ \t\r]*\{)")

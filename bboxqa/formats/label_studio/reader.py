@@ -34,6 +34,7 @@ _LISTS = ("annotations", "completions", "predictions")
 _TIMES = ("created_at", "updated_at", "lead_time")
 _SIDES = ("original_width", "original_height")
 # The keys of annotations in JSON-MIN, among those of the data of their task.
+_OF_MINIMAL = ("annotator", "annotation_id", "lead_time")
 _OF_WORK = ("id", "annotator", "annotation_id", "agreement", *_TIMES)
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
@@ -41,6 +42,10 @@ _TYPES = (
     ("width", "keypoint"),
 )  # fmt: skip
 _APART = {"choices": "image label", "relation": "relation", "keypoint": "key point"}
+_NO_TASK = (
+    "has none of the keys of a task; tasks inside of it are taken out by: "
+    """jq '[.. | objects | select(has("annotations"))]' FILE > OUT.json"""
+)
 _NOTES = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
@@ -186,8 +191,11 @@ class _Records:
             task.name, task.data = own or str(number), mapping(of_task.get("data"))
             is_prediction = "completed_by" not in given and "model_version" in given
             self._add_to(task, given, pointer, is_prediction)
-        elif given:
+        elif not given.keys().isdisjoint(_OF_MINIMAL):
             _fill_minimal(task, given)
+        elif given:
+            self._defect("T001", task, _NO_TASK, pointer)
+            return
         else:
             self._refuse(task, item, pointer)
             return

@@ -262,3 +262,10 @@ def test_tasks_that_are_twice_in_a_file_with_their_ids_are_copies(tmp_path, sess
     assert messages == [
         f"task {n}: is in the file twice (same annotation ids); counted once" for n in (1, 2)
     ]
+
+
+def test_tasks_inside_another_object_are_refused(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"tasks": [task(1, work(1, BOX), work(2))]}))
+    with pytest.raises(DatasetError, match="none of the keys of a task; tasks inside of it are"):
+        read_coco(path)
