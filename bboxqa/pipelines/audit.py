@@ -362,7 +362,7 @@ def _table(labels: Dataset, found: Suspects, both: Dataset, place: IndexArray) -
         "score": found.score.round(6),
         "reason": _reasons(found),
     }  # fmt: skip
-    return Table(columns, {"score": ".2f"})
+    return Table(columns)
 
 
 def _reasons(found: Suspects) -> Categorical:
