@@ -8,8 +8,6 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.review import MOST_REVIEWED
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.charts.chart import Chart
-from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.methods import prose
 from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.html_document import render
@@ -26,12 +24,10 @@ from bboxqa.report.pages.pictures import (
 from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections import (
     Documents,
-    Section,
     annotator_lines,
     annotators_section,
     categories_section,
     causes_section,
-    column_names,
     figures_section,
     model_section,
     reference_section,
@@ -100,7 +96,8 @@ def _page(
         anchors=anchors
         | ({"images": "Images"} if images.pictures else {})
         | {"reproduce": "How to reproduce"},
-        sections=[_drawn(section, measure) for section in made],
+        sections=made,
+        measure=measure,
         images=images,
         images_printed=printed,
         address_of=image_address if linked else None,
@@ -138,26 +135,3 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
         where = f"of {n_objects:,}, those that cost most"
     objects = count(min(n_objects, MOST_REVIEWED), "object")
     return f"{objects} {where}, a file for each annotator", send
-
-
-def _drawn(section: Section, measure: str) -> dict[str, Any]:
-    """Return a section as the template shows it, with its charts as svg."""
-    from markupsafe import Markup
-
-    def svg(chart: Chart, label: str) -> Markup:
-        return Markup(chart_svg(chart, label))  # noqa: S704 - `chart_svg` escapes texts
-
-    evidence = [
-        {
-            "chart": each.chart and svg(each.chart, each.caption),
-            "caption": each.caption,
-            "tables": [
-                {"name": data.name, "columns": column_names(data.columns, measure),
-                 "rows": data.rows, "is_open": data.is_open}
-                for data in each.tables
-            ],
-        }
-        for each in section.evidence
-    ]  # fmt: skip
-    drawings = [svg(chart, f"Offsets of {chart.title}") for chart in section.drawings]
-    return {"of": section, "evidence": evidence, "drawings": drawings}

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
 from bboxqa.core.version import __version__
+from bboxqa.report.charts.chart import Chart
+from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import MINUS, interval, number, percent, short_name, signed
 
 if TYPE_CHECKING:
@@ -60,8 +62,9 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    shown = (prose, marked_up, breakable, number, percent, interval, signed, cells, number_columns)
-    environment.filters.update({each.__name__: each for each in shown})
+    shown = (prose, marked_up, breakable, number, percent, interval, signed)
+    of_tables = (cells, number_columns, column_names, svg)
+    environment.filters.update({each.__name__: each for each in (*shown, *of_tables)})
     environment.filters.update(counted=count, short=short_name, anchor=table_anchor)
     return environment
 
@@ -143,6 +146,25 @@ def table_anchor(title: str) -> str:
     'table-boxes-per-object'
     """
     return "table-" + "-".join(re.findall("[a-z0-9]+", title.lower()))
+
+
+def column_names(columns: Iterable[str], measure: str) -> list[str]:
+    """Return names of columns; those of other similarities are not called IoU.
+
+    Examples
+    --------
+    >>> column_names(["f1", "mean_iou"], "OKS"), column_names(["mean_iou"], "IoU")
+    (['f1', 'mean_similarity'], ['mean_iou'])
+    """
+    own = "mean_iou" if measure == "IoU" else "mean_similarity"
+    return [name.replace("mean_iou", own) for name in columns]
+
+
+def svg(chart: Chart, label: str) -> "Markup":
+    """Return a chart as an `svg` element with a label."""
+    from markupsafe import Markup
+
+    return Markup(chart_svg(chart, label))  # noqa: S704 - `chart_svg` escapes texts
 
 
 @cache

@@ -98,18 +98,6 @@ class Section:
     is_printed: bool = False
 
 
-def column_names(columns: Iterable[str], measure: str) -> list[str]:
-    """Return names of columns; those of other similarities are not called IoU.
-
-    Examples
-    --------
-    >>> column_names(["f1", "mean_iou"], "OKS"), column_names(["mean_iou"], "IoU")
-    (['f1', 'mean_similarity'], ['mean_iou'])
-    """
-    own = "mean_iou" if measure == "IoU" else "mean_similarity"
-    return [name.replace("mean_iou", own) for name in columns]
-
-
 def table_rows(table: Record) -> list[dict[str, Any]]:
     """Return the rows of a table of the document "diagnosis", by column."""
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
