@@ -291,9 +291,7 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
         return [(format_inside(path) or COCO_ARCHIVE)] if archive_around(path) else []
     if is_surely_coco(path):
         return [COCO]
-    if is_archive(head_of(path)):
-        return [*_sure_of(path, identity_of(path))]
-    found = _most_sure(path)
+    found = [*_sure_of(path, identity_of(path))]
     is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
 
@@ -310,7 +308,7 @@ def format_inside(path: Path) -> Format | None:
     return next((each for each in found if each is not COCO), None)
 
 
-# Formats open all files of an archive, and reading one asks several times.
+# Formats open all files of an archive, and reading a file asks several times.
 @lru_cache(_KEPT)
 def _sure_of(path: Path, identity: Identity) -> tuple[Format, ...]:
     del identity
