@@ -45,7 +45,8 @@ def t_tail(freedom: ArrayLike, value: ArrayLike) -> FloatArray:
     result = np.where(np.isnan(n * t) & ~np.isinf(t), np.nan, 0.0)
     known = np.flatnonzero((n > 0).ravel() & np.isfinite(t).ravel())
     for part in np.split(known, range(_AT_ONCE, len(known), _AT_ONCE)):
-        result.ravel()[part] = _tails(n.ravel()[part], t.ravel()[part])
+        of = n.ravel()[part]
+        result.ravel()[part] = _tails(of, t.ravel()[part], _gamma_ratios(of))
     result[~(n > 0)] = np.nan
     return result
 
@@ -58,9 +59,9 @@ def t_quantile(freedom: ArrayLike, share: ArrayLike) -> FloatArray:
     freedoms, shares = pairs
     z = np.array([normal_quantile(each) for each in shares.tolist()])
     found = z * np.exp(np.minimum((z * z + 1) / (4 * freedoms), 30))
-    ratios = np.array([_gamma_ratio(each / 2) for each in freedoms.tolist()])
+    ratios = _gamma_ratios(freedoms)
     for _ in range(100):
-        tail = _tails(freedoms, found)
+        tail = _tails(freedoms, found, ratios)
         density = np.exp(-(freedoms + 1) / 2 * np.log1p(found * found / freedoms))
         density *= ratios / np.sqrt(freedoms * pi)
         # Far out, the logarithm of the tail is straighter than the tail.
@@ -72,7 +73,7 @@ def t_quantile(freedom: ArrayLike, share: ArrayLike) -> FloatArray:
     return quantiles
 
 
-def _tails(n: FloatArray, t: FloatArray) -> FloatArray:
+def _tails(n: FloatArray, t: FloatArray, ratios: FloatArray) -> FloatArray:
     nodes, weights = _gauss_legendre()
     squared = t * t / n
     power = (n - 1) / 2
@@ -85,7 +86,6 @@ def _tails(n: FloatArray, t: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         rest = np.log1p(np.tan(angle) ** 2) - np.log1p(squared)[:, None]
     area = (np.exp(-power[:, None] * rest) @ weights) * (stop - start)
-    ratios = np.array([_gamma_ratio(each / 2) for each in n.tolist()])
     found: FloatArray = area * np.exp(-power * np.log1p(squared)) * ratios / sqrt(pi)
     return found
 
@@ -95,6 +95,10 @@ def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
     """Return nodes from 0 to 1, and their weights."""
     nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
     return (nodes + 1) / 2, weights / weights.sum()
+
+
+def _gamma_ratios(n: FloatArray) -> FloatArray:
+    return np.array([_gamma_ratio(each / 2) for each in n.tolist()])
 
 
 @cache
