@@ -267,8 +267,7 @@ def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
         return np.ones(len(pairs.left), np.bool_)
     is_mask = of.segmentation.kind == SegmentationKind.RLE
     least = np.where(is_mask[pairs.left] & is_mask[pairs.right], 1, _SAME_OUTLINE)
-    alike: BoolArray = pairs.similarity >= least
-    return alike
+    return pairs.similarity >= least
 
 
 def _copied_pairs(table: Table) -> list[IndexArray]:

@@ -168,8 +168,7 @@ def _tree(table: FloatArray) -> FloatArray:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist
 
-    merges: FloatArray = linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
-    return merges
+    return linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
 
 
 def _cut(merges: FloatArray, k: int) -> IntArray:

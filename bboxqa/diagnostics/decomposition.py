@@ -367,8 +367,7 @@ def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
     twice = found.has[:, Kind.TWICE]
     if kind == Kind.TWICE:
         return twice
-    joined: BoolArray = found.has[:, Kind.SPLIT] & ~twice & (kind == Kind.SPLIT)
-    return joined
+    return found.has[:, Kind.SPLIT] & ~twice & (kind == Kind.SPLIT)
 
 
 @remembered
@@ -674,5 +673,4 @@ def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
     entries, n_objects = np.flatnonzero(found.kind == kind), max(len(found.root), 1)
     # An object may have several parts of one kind.
     keys = np.unique(found.annotator[entries] * n_objects + found.home[found.object[entries]])
-    n: IndexArray = np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))
-    return n
+    return np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))

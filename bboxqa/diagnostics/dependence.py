@@ -133,8 +133,7 @@ def _likelihood(k: FloatArray, n: FloatArray) -> FloatArray:
     """Return the largest logarithm of the likelihood of k errors in n cases."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [np.where(each > 0, each * np.log(each / n), 0) for each in (k, n - k)]
-    total: FloatArray = terms[0] + terms[1]
-    return total
+    return terms[0] + terms[1]
 
 
 # With more judges of an object, it hardly happens that more than half of them miss it.

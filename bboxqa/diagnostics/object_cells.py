@@ -62,20 +62,17 @@ class ObjectCells:
     @property
     def drawn(self) -> BoolArray:
         """(C,) bool. Whether the annotator drew the object."""
-        result: BoolArray = self.annotation >= 0
-        return result
+        return self.annotation >= 0
 
     @property
     def expected(self) -> BoolArray:
         """(C,) bool. Whether more than half of the others, without models, drew the object."""
-        result: BoolArray = 2 * self.n_voters_drew > self.n_voters
-        return result
+        return 2 * self.n_voters_drew > self.n_voters
 
     @property
     def unexpected(self) -> BoolArray:
         """(C,) bool. Whether fewer than half of the others, without models, drew the object."""
-        result: BoolArray = 2 * self.n_voters_drew < self.n_voters
-        return result
+        return 2 * self.n_voters_drew < self.n_voters
 
 
 @remembered

@@ -78,8 +78,7 @@ def _shared_boxes(matched: MatchedUnits) -> IndexArray:
     cells = object_cells(matched)
     odd_boxes = np.append(parts(matched).odd_boxes, True)
     drawn = np.flatnonzero(~odd_boxes[cells.annotation])
-    ends: IndexArray = cells.annotation[drawn[np.stack(pairs_within(cells.object[drawn]))]]
-    return ends
+    return cells.annotation[drawn[np.stack(pairs_within(cells.object[drawn]))]]
 
 
 def _box_differences(

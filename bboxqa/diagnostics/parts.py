@@ -223,18 +223,14 @@ def _shared(one: FloatArray, other: FloatArray) -> FloatArray:
 def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
     """Return the share of each box's area that lies in the other; 0 for boxes without area."""
     area = _areas(part)
-    share: FloatArray = np.divide(
-        _shared(part, whole), area, out=np.zeros(len(area)), where=area > 0
-    )
-    return share
+    return np.divide(_shared(part, whole), area, out=np.zeros(len(area)), where=area > 0)
 
 
 def _overlap(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return the IoU of each two boxes."""
     shared = _shared(one, other)
     union = _areas(one) + _areas(other) - shared
-    iou: FloatArray = np.divide(shared, union, out=np.zeros(len(union)), where=union > 0)
-    return iou
+    return np.divide(shared, union, out=np.zeros(len(union)), where=union > 0)
 
 
 @frozen_arrays
@@ -426,8 +422,7 @@ def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -
     least, most = np.ones(len(beside.small)), np.zeros(len(beside.small))
     np.minimum.at(least, pair[1:][follows], between)
     np.maximum.at(most, pair, own)
-    result: BoolArray = (beside.count(twice) > 1) & (1 - least <= _NEARER * (1 - most))
-    return result
+    return (beside.count(twice) > 1) & (1 - least <= _NEARER * (1 - most))
 
 
 def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArray) -> FloatArray:

@@ -63,8 +63,7 @@ class JointPairs:
     @property
     def both(self) -> BoolArray:
         """Which joints both labelled, (E,)."""
-        found: BoolArray = np.asarray((self.visibility > 0).all(1))
-        return found
+        return np.asarray((self.visibility > 0).all(1))
 
     @property
     def placed(self) -> BoolArray:

@@ -425,5 +425,4 @@ def _cells(
 ) -> BoolArray:
     """Return (C,) bool: the cells of the given pairs of object and annotator."""
     wanted = (of * n_annotators + annotator)[of >= 0]
-    result: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)
-    return result
+    return np.isin(cells.object * n_annotators + cells.annotator, wanted)

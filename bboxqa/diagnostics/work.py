@@ -200,8 +200,7 @@ def _are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolAr
     known = ~np.isnan(times.step)
     n_steps = np.bincount(annotator[known], minlength=n_annotators)
     at_once = np.bincount(annotator[known & (times.step < _AT_ONCE)], minlength=n_annotators)
-    result: BoolArray = 2 * at_once > n_steps
-    return result
+    return 2 * at_once > n_steps
 
 
 _NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})

@@ -105,8 +105,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
 
 def are_crowded(data: Dataset) -> BoolArray:
     """Return which images have so many pairs that each is a part of its own, (I,) bool."""
-    result: BoolArray = possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
-    return result
+    return possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
 
 
 # Memory in bytes of an object and an annotator who was asked, and of two annotations of an object;

@@ -124,8 +124,7 @@ def above_others(
 def _wider(level: float, n_images: tuple[float, ...]) -> FloatArray:
     """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
     freedom = np.maximum(n_images, 2) - 1.0
-    factor: FloatArray = t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
-    return factor
+    return t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
 
 
 def median_of_others(values: FloatArray) -> FloatArray:

@@ -130,8 +130,7 @@ def _units(
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     found = np.zeros(len(rows), np.int64)
     found[compared] = units.unit + 1
-    numbers: list[int] = found.tolist()
-    return numbers
+    return found.tolist()
 
 
 def finding_scene(

@@ -227,5 +227,4 @@ def _assigned(
 ) -> BoolArray:
     """Return who annotates which image, (I, A) bool."""
     rank = rng.random((n_images, n_annotators)).argsort(axis=1).argsort(axis=1)
-    chosen: BoolArray = rank < (per_image or n_annotators)
-    return chosen
+    return rank < (per_image or n_annotators)
