@@ -9,7 +9,15 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    blocks,
+    frozen_arrays,
+    sum_by,
+)
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, free_boxes
@@ -18,7 +26,6 @@ _CUT = 0.35, 0.65
 _NARROWEST = 1.0
 _FIRST_DAY = np.datetime64("2026-01-05T08:00:00", "s").astype(np.int64)
 _SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
-_CHUNK = 100_000
 
 _KINDS = {
     "miss": 0, "confuse": 1, "swap": 2, "jitter": 3, "split": 4, "cut": 5, "merge": 6, "claim": 7,
@@ -50,7 +57,7 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.image)
 
-    def take(self, index: IndexArray) -> "Boxes":
+    def take(self, index: IndexArray | slice) -> "Boxes":
         """Return the boxes at `index`, in that order."""
         return Boxes(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
 
@@ -76,17 +83,10 @@ def _boxes(
     edges: FloatArray,
     merged: IndexArray | None = None,
 ) -> Boxes:
-    none = np.full(len(truth), -1)
-    return Boxes(
-        image=scene.image[truth],
-        category=category[truth],
-        edges=edges,
-        shape=truth,
-        truth=truth,
-        merged=none if merged is None else merged,
-        annotator=np.zeros(len(truth), np.int32),
-        seconds=none,
-    )
+    image, none = scene.image[truth], np.full(len(truth), -1)
+    merged = none if merged is None else merged
+    nobody = np.zeros(len(truth), np.int32)
+    return Boxes(image, category[truth], edges, truth, truth, merged, nobody, none)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,61 +265,45 @@ def document_text(
         }
         for number, (name, (width, height), who) in enumerate(sizes, 1)
     ]
-    categories = [
-        {"id": number, "name": name} for number, name in enumerate(scene.category_names, 1)
-    ]
-    parts = [
-        np.arange(start, min(start + _CHUNK, len(ids))) for start in range(0, len(ids), _CHUNK)
-    ]
-    annotations = (_lines(list(_records(scene, ids, boxes, annotators, part))) for part in parts)
-    return b"".join(
-        [
-            b'{"info": ' + msgspec.json.encode(info) + b',\n"licenses": [],\n"images": [\n',
-            _lines(images),
-            b'\n],\n"categories": [\n',
-            _lines(categories),
-            b'\n],\n"annotations": [\n',
-            b",\n".join(annotations),
-            b"\n]}\n",
-        ]
-    )
-
-
-def _lines(records: list[Any]) -> bytes:
-    """Return records as JSON with commas between the lines."""
-    # Line ends inside strings are escaped, so that each line is a record.
-    return (
-        msgspec.json.Encoder().encode_lines(records).replace(b"}\n", b"},\n").removesuffix(b",\n")
-    )
+    names = enumerate(scene.category_names, 1)
+    text = b'{"info": ' + msgspec.json.encode(info) + b',\n"licenses": []'
+    for key, records in (
+        (b"images", images),
+        (b"categories", [{"id": number, "name": name} for number, name in names]),
+        (b"annotations", _records(scene, ids, boxes, annotators)),
+    ):
+        text += b',\n"%s": [\n%s\n]' % (key, b",\n".join(map(msgspec.json.encode, records)))
+    return text + b"}\n"
 
 
 def _records(
-    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str], part: IndexArray
+    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    some, edges = boxes.take(part), boxes.edges[part]
-    sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
-    outlines, areas = _outlines(scene, some.shape, edges)
-    areas = np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS)
-    bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
-    times = np.datetime_as_string(some.seconds.astype("datetime64[s]")).tolist()
-    for place, number in enumerate(ids[part].tolist()):
-        record = {
-            "id": number,
-            "image_id": int(some.image[place]) + 1,
-            "category_id": int(some.category[place]) + 1,
-            "bbox": bbox[place],
-            "area": float(areas[place]),
-            "annotator": annotators[some.annotator[place]],
-            "iscrowd": 0,
-        }
-        if (rings := outlines[place]) is not None:
-            record["segmentation"] = rings
-        for key, objects in (("true_id", some.truth), ("merged_id", some.merged)):
-            if objects[place] >= 0:
-                record[key] = int(scene.id[objects[place]])
-        if some.seconds[place] >= 0:
-            record["created_at"] = times[place].replace("T", " ")
-        yield record
+    for part in blocks(len(ids)):
+        some, edges = boxes.take(part), boxes.edges[part]
+        sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
+        outlines, areas = _outlines(scene, some.shape, edges)
+        areas = np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS)
+        bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
+        times = np.datetime_as_string(some.seconds.astype("datetime64[s]")).tolist()
+        for place, number in enumerate(ids[part].tolist()):
+            record = {
+                "id": number,
+                "image_id": int(some.image[place]) + 1,
+                "category_id": int(some.category[place]) + 1,
+                "bbox": bbox[place],
+                "area": float(areas[place]),
+                "annotator": annotators[some.annotator[place]],
+                "iscrowd": 0,
+            }
+            if (rings := outlines[place]) is not None:
+                record["segmentation"] = rings
+            for key, objects in (("true_id", some.truth), ("merged_id", some.merged)):
+                if objects[place] >= 0:
+                    record[key] = int(scene.id[objects[place]])
+            if some.seconds[place] >= 0:
+                record["created_at"] = times[place].replace("T", " ")
+            yield record
 
 
 def _outlines(

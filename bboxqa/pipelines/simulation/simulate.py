@@ -1,10 +1,10 @@
 """Annotations by simulated annotators whose errors are known."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, frozen_arrays
@@ -52,13 +52,11 @@ class Simulation:
 
     def document(self) -> dict[str, Any]:
         """Return the annotations as a COCO document."""
-        document: dict[str, Any] = json.loads(self._text())
-        return document
+        return msgspec.json.decode(self._text(), type=dict[str, Any])
 
     def truth(self) -> dict[str, Any]:
         """Return the true objects as a COCO document."""
-        document: dict[str, Any] = json.loads(self._true_text())
-        return document
+        return msgspec.json.decode(self._true_text(), type=dict[str, Any])
 
     def write(self, path: AnyPath, *, force: bool = False) -> tuple[Path, Path]:
         """Write ``NAME.json`` and ``NAME_truth.json``, and return their paths.
