@@ -32,7 +32,7 @@ from bboxqa.formats.ratings.reader import has_unit_columns, with_missed
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
 from bboxqa.pipelines.ratings import measure as _measuring
-from bboxqa.pipelines.ratings.contrasts import (
+from bboxqa.pipelines.ratings.measure import (
     Contributions,
     contributions,
     difference,

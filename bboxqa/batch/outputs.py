@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from bboxqa.batch.discovery import Discovered
-from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
-from bboxqa.batch.results import FAILURE, FINDINGS, REPORT, WRITTEN, folder_of
+from bboxqa.batch.results import FAILURE, FINDINGS, REPORT, WRITTEN, Regression, folder_of
 from bboxqa.batch.rows import (
     FAILED,
     MEASURED,

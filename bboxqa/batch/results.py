@@ -1,23 +1,27 @@
-"""The folder of a run: the results of projects inside it, and the root that it belongs to."""
+"""The folder of a run: results of projects, the root that it belongs to, and its history."""
 
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import quote
 
-from bboxqa.batch.history import FILE as HISTORY
-from bboxqa.batch.history import put_aside
+import msgspec
+
+from bboxqa.batch.rows import FAILED, Row
 from bboxqa.batch.store import is_url
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, unfinished, write_atomically
 from bboxqa.core.pseudonyms import identity_of_key
-from bboxqa.core.text import one_line
+from bboxqa.core.text import clean, first_few, one_line
 
 LOCK = ".lock"
 """A file in every folder of a run."""
@@ -37,6 +41,9 @@ FAILURE = "failed.txt"
 
 filled = partial(filled_folder, last=RECORD)
 """Yields a hidden folder to fill, which replaces the results of a project as a whole."""
+
+HISTORY = "history.sqlite"
+"""The results of all runs over time."""
 
 ROOT = ".root.json"
 """In every folder of a run: the real path or URL of its root, and the identity of its key."""
@@ -158,3 +165,176 @@ def _noted(out: Path) -> dict[str, str]:
         if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
             return found
     return {}
+
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS runs (
+    run INTEGER PRIMARY KEY, started TEXT NOT NULL, version TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS projects (
+    run INTEGER NOT NULL REFERENCES runs (run), project TEXT NOT NULL, status TEXT NOT NULL,
+    alpha REAL, low REAL, high REAL, n_errors INTEGER, n_warnings INTEGER,
+    f1 REAL, class_alpha REAL, mean_iou REAL, annotators TEXT,
+    PRIMARY KEY (run, project)
+);
+"""
+# The last run in which a value was known: a failed run must not hide a loss.
+_LAST = """
+SELECT project, status, {values} FROM projects AS last
+WHERE run = (SELECT max(run) FROM projects WHERE project = last.project)
+"""
+_KNOWN = """
+(SELECT {name} FROM projects WHERE project = last.project AND {key} IS NOT NULL
+ ORDER BY run DESC LIMIT 1)
+"""
+_ADDED = {"f1": "REAL", "class_alpha": "REAL", "mean_iou": "REAL", "annotators": "TEXT"}
+"""Columns that histories of earlier versions lack, and their types."""
+_COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
+_recorded_numbers = attrgetter(*_COLUMNS[:-1])
+# A figure is that of the last run in which its key was known.
+_KEYS = {"class_alpha": "f1", "mean_iou": "f1", "n_warnings": "n_errors"}
+# Seconds to wait for another program that uses the file, such as a backup.
+_SECONDS_TO_WAIT = 5.0
+# Smaller differences of alpha are due to rounding, as sums may be in another order.
+_TIE = 1e-12
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A result of a project that is worse than in the last run, in words."""
+
+    project: str
+    what: str
+
+
+@contextmanager
+def _opened(out: Path) -> Iterator[sqlite3.Connection]:
+    path = out / HISTORY
+    try:
+        with closing(sqlite3.connect(path, _SECONDS_TO_WAIT)) as connection, connection:
+            connection.executescript(_TABLES)
+            known = {name for _, name, *_ in connection.execute("PRAGMA table_info(projects)")}
+            for name, kind in _ADDED.items():
+                if name not in known:
+                    connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
+            yield connection
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"{path}: {error}; expected a history that can be written, and that no other program "
+            "uses; move it away to begin a new history"
+        ) from None
+
+
+def last_rows(out: Path) -> dict[str, Row]:
+    """Return the last row of each project; empty before the first run.
+
+    Each figure is that of the last run in which it was known.
+    """
+    if not (out / HISTORY).exists():
+        return {}
+    values = (_KNOWN.format(name=each, key=_KEYS.get(each, each)) for each in _COLUMNS[1:])
+    with _opened(out) as connection:
+        found = connection.execute(_LAST.format(values=",".join(values))).fetchall()
+    rows = {}
+    for name, *values in found:
+        fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
+        try:
+            fields["annotators"] = json.loads(fields["annotators"] or "[]")
+            rows[name] = msgspec.convert(fields, Row)
+        except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
+            raise OutputError(
+                f"{out / HISTORY}: project {name!r} has a value of a wrong type; move it away to "
+                "begin a new history"
+            ) from None
+    return rows
+
+
+def names_of_last_run(out: Path) -> list[str]:
+    """Return the projects of the last run, sorted; empty before the first run."""
+    if not (out / HISTORY).exists():
+        return []
+    with _opened(out) as connection:
+        found = connection.execute(
+            "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
+        )
+        return [name for (name,) in found]
+
+
+def put_aside(out: Path) -> None:
+    """Rename the history, so that the next run begins a new one."""
+    if (out / HISTORY).exists():
+        (out / HISTORY).replace(out / f"{HISTORY}.bak")
+
+
+def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
+    """Add a run, completely or not at all."""
+    with _opened(out) as connection:
+        cursor = connection.execute(
+            "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
+        )
+        connection.executemany(
+            f"INSERT OR REPLACE INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
+            f"VALUES (?, ?{', ?' * len(_COLUMNS)})",
+            [(cursor.lastrowid, clean(row.project), *_recorded(row)) for row in rows],
+        )
+
+
+def _recorded(row: Row) -> tuple[object, ...]:
+    """Return the values of `_COLUMNS`; unknown annotators are NULL, as unknown numbers are."""
+    # ASCII with escapes preserves names that are not UTF-8.
+    return *_recorded_numbers(row), json.dumps(row.annotators) if row.annotators else None
+
+
+def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
+    """Return results that are worse than in the last run: agreement, errors, lost annotators.
+
+    Examples
+    --------
+    >>> old, new = Row("a", "measured", 1, alpha=0.8), Row("a", "measured", 1, alpha=0.75)
+    >>> regressions({"a": old}, [new])
+    [Regression(project='a', what='alpha fell from 0.8000 to 0.7500')]
+    """
+    worse = []
+    for row in rows:
+        last = before.get(clean(row.project))
+        if last is not None:
+            worse += [Regression(row.project, what) for what in _worse(last, row)]
+    return worse
+
+
+def _worse(last: Row, row: Row) -> Iterator[str]:
+    if row.status == FAILED and last.status != FAILED:
+        yield "failed, but not in the last run"
+    known = (("alpha", last.alpha), ("F1", last.f1))
+    had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
+    # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
+    if row.alpha is None and row.f1 is None and row.status != FAILED:
+        yield from had[:1]
+    for what, before, now in (
+        ("alpha", last.alpha, row.alpha),
+        ("F1", last.f1, row.f1),
+        ("class alpha", last.class_alpha, row.class_alpha),
+        (f"mean {row.measure or 'IoU'}", last.mean_iou, row.mean_iou),
+    ):
+        if before is not None and now is not None and now < before - _TIE:
+            yield f"{what} fell from {before:z.4f} to {now:z.4f}"
+    yield from _lost_annotators(last.annotators, row.annotators)
+    for name, old, new in (
+        ("errors", last.n_errors, row.n_errors),
+        ("warnings", last.n_warnings, row.n_warnings),
+    ):
+        if old is not None and new is not None and new > old:
+            yield f"{name} rose from {old:,} to {new:,}"
+
+
+def _lost_annotators(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    """Yield which annotators are gone, without whom agreement may be better; none if unknown."""
+    gone = [name for name in before if name not in now]
+    if not now or not gone:
+        return
+    names = first_few(gone, _SHOWN, one_line)
+    if len(now) < len(before):
+        yield f"annotators fell from {len(before):,} to {len(now):,}, without {names}"
+    else:
+        yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"

@@ -13,7 +13,6 @@ from typing import Any
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
-from bboxqa.batch.history import Regression, append, last_rows, names_of_last_run, regressions
 from bboxqa.batch.keys import result_key
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.pool import Outcome, WorkerDied, run_all
@@ -21,11 +20,16 @@ from bboxqa.batch.project import recorded
 from bboxqa.batch.results import (
     FAILURE,
     LOCK,
+    Regression,
+    append,
     claim,
     folder_of,
+    last_rows,
     locked,
+    names_of_last_run,
     note_failure,
     refuse_foreign,
+    regressions,
     remove_unfinished,
 )
 from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, shown, shown_row, unused_by_all

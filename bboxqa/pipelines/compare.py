@@ -32,9 +32,14 @@ from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
-from bboxqa.pipelines.versions.changes import changes_of, renamed_categories
-from bboxqa.pipelines.versions.matched import match_versions
-from bboxqa.pipelines.versions.names import STATUS, Aligned, names_of
+from bboxqa.pipelines.versions.annotations import (
+    STATUS,
+    Aligned,
+    changes_of,
+    match_versions,
+    names_of,
+    renamed_categories,
+)
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bboxqa.batch.history import append, last_rows, regressions
+from bboxqa.batch.results import append, last_rows, regressions
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.errors import OutputError
 

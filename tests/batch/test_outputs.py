@@ -10,9 +10,8 @@ import pytest
 from support.datasets import write
 
 from bboxqa.batch.discovery import Discovered
-from bboxqa.batch.history import Regression
 from bboxqa.batch.outputs import write_outputs
-from bboxqa.batch.results import folder_of
+from bboxqa.batch.results import Regression, folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line

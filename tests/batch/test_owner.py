@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from support.datasets import two_annotators, write
 
-from bboxqa.batch.history import names_of_last_run
-from bboxqa.batch.results import claim
+from bboxqa.batch.results import claim, names_of_last_run
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import OutputError

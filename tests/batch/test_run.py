@@ -14,8 +14,8 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import run as module
-from bboxqa.batch.history import Regression
 from bboxqa.batch.project import run_project
+from bboxqa.batch.results import Regression
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import OutputError

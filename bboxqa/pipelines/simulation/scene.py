@@ -1,9 +1,24 @@
-"""The true objects that simulated annotators see: drawn at random, or those of a data set."""
+"""The true objects that simulated annotators see, and the annotations that they draw."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any
+
+import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    blocks,
+    frozen_arrays,
+    rows,
+    sum_by,
+)
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.kernels.boxes import bbox_iou
 from bboxqa.model.annotations import Dataset
@@ -145,3 +160,347 @@ def _overlaps(
     own = chosen[left]
     hit = (bbox_iou(edges[own], edges[right]) > overlap) & (own != right)
     return np.bincount(left[hit], minlength=len(chosen)) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A length in pixels, or as a share of the side along which it is measured."""
+
+    amount: float = 0.0
+    is_share: bool = False
+
+    def along(self, sides: FloatArray) -> FloatArray:
+        """Return the length in pixels for each side."""
+        return self.amount * (sides if self.is_share else 1.0 + 0.0 * sides)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorErrors:
+    """Rates and sizes of the errors of an annotator; by default there are none.
+
+    `bboxqa.pipelines.simulation.simulate.FORMS` says what each means.
+    """
+
+    miss: float = 0.0
+    extra: float = 0.0
+    confuse: float = 0.0
+    swaps: tuple[tuple[str, str, float], ...] = ()
+    jitter: Length = Length()
+    scale: float = 1.0
+    offset: tuple[Length, Length] = (Length(), Length())
+    split: float = 0.0
+    merge: float = 0.0
+    duplicate: float = 0.0
+    copy: tuple[str, float] | None = None
+
+
+_CUT = 0.35, 0.65
+_NARROWEST = 1.0
+_FIRST_DAY = np.datetime64("2026-01-05T08:00:00", "s").astype(np.int64)
+_SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
+
+_KINDS = {
+    "miss": 0, "confuse": 1, "swap": 2, "jitter": 3, "split": 4, "cut": 5, "merge": 6, "claim": 7,
+    "duplicate": 8, "again": 9, "extra": 10, "copy": 11, "time": 12,
+}  # fmt: skip
+"""Purposes of random numbers; each has a stream of its own.
+
+Therefore an error of one kind, set or left out, changes no other error.
+"""
+
+
+@frozen_arrays
+class Boxes:
+    """M annotations, ordered by image."""
+
+    image: IntArray
+    category: IntArray
+    edges: FloatArray
+    shape: IndexArray
+    """(M,) int64. The object of the scene whose outline each has."""
+    truth: IndexArray
+    """(M,) int64. The object that was drawn; -1 for extras."""
+    merged: IndexArray
+    """(M,) int64. The second object in the same box; -1 where there is none."""
+    annotator: IntArray
+    seconds: IndexArray
+    """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+    def take(self, index: IndexArray | slice) -> "Boxes":
+        """Return the boxes at `index`, in that order."""
+        return Boxes(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
+
+
+def _joined(parts: Sequence[Boxes]) -> Boxes:
+    columns = {
+        field.name: np.concatenate([getattr(each, field.name) for each in parts])
+        for field in fields(Boxes)
+    }
+    return Boxes(**columns).take(np.argsort(columns["image"], kind="stable"))
+
+
+def true_boxes(scene: Scene) -> Boxes:
+    """Return the objects of a scene as annotations."""
+    found = _boxes(scene, np.arange(len(scene)), scene.category, scene.edges)
+    return replace(found, truth=found.merged)
+
+
+def _boxes(
+    scene: Scene,
+    truth: IndexArray,
+    category: IntArray,
+    edges: FloatArray,
+    merged: IndexArray | None = None,
+) -> Boxes:
+    image, none = scene.image[truth], np.full(len(truth), -1)
+    merged = none if merged is None else merged
+    nobody = np.zeros(len(truth), np.int32)
+    return Boxes(image, category[truth], edges, truth, truth, merged, nobody, none)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A scene as one annotator sees it."""
+
+    scene: Scene
+    errors: AnnotatorErrors
+    seed: int
+    number: int
+
+    def stream(self, kind: str) -> Generator:
+        return np.random.default_rng([self.seed, self.number + 1, _KINDS[kind]])
+
+    def happens(self, kind: str, rate: float) -> BoolArray:
+        """Return for which objects an error of this kind occurs, (N,)."""
+        return self.stream(kind).random(len(self.scene)) < rate
+
+
+def all_boxes(
+    scene: Scene, profiles: Mapping[str, AnnotatorErrors], asked: BoolArray, seed: int
+) -> Boxes:
+    """Return the boxes of all annotators, ordered by image, then annotator."""
+    names = [*profiles]
+    views = [_View(scene, each, seed, place) for place, each in enumerate(profiles.values())]
+    own = [_drawn(view) for view in views]
+    found = []
+    for place, view in enumerate(views):
+        boxes = _within(own[place], asked[:, place])
+        if view.errors.copy is not None:
+            source = names.index(view.errors.copy[0])
+            both = asked[:, place] & asked[:, source]
+            copies = both & (view.stream("copy").random(len(asked)) < view.errors.copy[1])
+            boxes = _joined([_within(boxes, ~copies), _within(own[source], copies)])
+        # 8 s per box on average, with an hour's rest every two hours.
+        each = view.stream("time").exponential(_SECONDS - 1, len(boxes)) + 1
+        worked = np.cumsum(each).astype(np.int64)
+        seconds = _FIRST_DAY + worked + worked // _SESSION * _PAUSE
+        who = np.full(len(boxes), place, np.int32)
+        found.append(replace(boxes, annotator=who, seconds=seconds))
+    return _joined(found)
+
+
+def _within(boxes: Boxes, images: BoolArray) -> Boxes:
+    return boxes.take(np.flatnonzero(images[boxes.image]))
+
+
+def _drawn(view: _View) -> Boxes:
+    """Return the boxes of objects: whole ones, merged ones, halves, duplicates; and extras."""
+    scene, errors = view.scene, view.errors
+    edges, category = _placed(view, view.stream("jitter")), _named(view)
+    seen = np.flatnonzero(~view.happens("miss", errors.miss))
+    first, second = _merged_pairs(view, seen)
+    alone = seen[~np.isin(seen, np.concatenate([first, second]))]
+    is_split = view.happens("split", errors.split)[alone]
+    whole, parted = alone[~is_split], alone[is_split]
+    twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
+    again = _placed(view, view.stream("again"))[twice]
+    one, other = edges[first], edges[second]
+    around = np.hstack([np.minimum(one, other)[:, :2], np.maximum(one, other)[:, 2:]])
+    return _joined(
+        [
+            _boxes(scene, whole, category, edges[whole]),
+            _boxes(scene, first, category, around, second),
+            *(_boxes(scene, parted, category, half) for half in _halves(view, edges[parted])),
+            _boxes(scene, twice, category, again),
+            _extras(view),
+        ]
+    )
+
+
+def _placed(view: _View, rng: Generator) -> FloatArray:
+    """Return the edges of all objects as the annotator places them in their images, (N, 4).
+
+    They are clipped to the images, or to true boxes that extend beyond them.
+    """
+    scene, errors, true = view.scene, view.errors, view.scene.edges
+    sides = true[:, 2:] - true[:, :2]
+    low, high = true[:, :2], true[:, 2:]
+    # Rounding would change boxes even without errors, so that only those with errors are computed.
+    if errors.scale != 1:
+        centre = low + sides / 2
+        low, high = centre - errors.scale * sides / 2, centre + errors.scale * sides / 2
+    right, down = errors.offset
+    shift = np.stack([right.along(sides[:, 0]), down.along(sides[:, 1])], axis=1)
+    noise = rng.standard_normal((len(scene), 4)) * errors.jitter.along(np.tile(sides, 2))
+    edges = np.concatenate([low + shift, high + shift], axis=1) + noise
+    least = np.minimum(_NARROWEST, sides)
+    lowest = np.minimum(0, true[:, :2])
+    highest = np.maximum(scene.image_size[scene.image], true[:, 2:])
+    low = np.clip(edges[:, :2], lowest, highest - least)
+    high = np.clip(edges[:, 2:], low + least, highest)
+    return np.concatenate([low, high], axis=1).round(DECIMALS)
+
+
+def _named(view: _View) -> IntArray:
+    """Return the category of all objects as the annotator names them, (N,) int32."""
+    scene, names = view.scene, view.scene.category_names
+    named = scene.category.copy()
+    chance = view.stream("swap").random(len(scene))
+    for first, second, rate in view.errors.swaps:
+        codes = names.index(first), names.index(second)
+        for true, other in (codes, codes[::-1]):
+            named[(scene.category == true) & (chance < rate)] = other
+    rng = view.stream("confuse")
+    wrong = (rng.random(len(scene)) < view.errors.confuse) & (named == scene.category)
+    step = 1 + (rng.random(len(scene)) * (len(names) - 1)).astype(np.int32)
+    return np.where(wrong, (scene.category + step) % len(names), named).astype(np.int32)
+
+
+def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the pairs of objects that are drawn in one box, each with its nearest neighbour."""
+    scene = view.scene
+    wanting = np.flatnonzero(view.happens("merge", view.errors.merge)[seen])
+    if not len(wanting) or len(seen) < 2:
+        return seen[:0], seen[:0]
+    from scipy.spatial import KDTree
+
+    centre = (scene.edges[seen, :2] + scene.edges[seen, 2:]) / 2
+    # A third coordinate keeps images further apart than any two points of one image.
+    layer = scene.image[seen] * (4.0 * (scene.image_size.max() + np.abs(centre).max()))
+    points = np.column_stack([centre, layer])
+    _, near = KDTree(points).query(points[wanting], k=2)
+    partner = np.where(near[:, 0] == wanting, near[:, 1], near[:, 0])
+    same = scene.image[seen[partner]] == scene.image[seen[wanting]]
+    wanting, partner = wanting[same], partner[same]
+    rank = view.stream("claim").permutation(len(wanting))
+    earliest = np.full(len(seen), len(wanting))
+    np.minimum.at(earliest, wanting, rank)
+    np.minimum.at(earliest, partner, rank)
+    met = (earliest[wanting] == rank) & (earliest[partner] == rank)
+    return seen[wanting[met]], seen[partner[met]]
+
+
+def _halves(view: _View, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the two parts of boxes that are cut near the middle of their longer side."""
+    sides = edges[:, 2:] - edges[:, :2]
+    rows, axis = np.arange(len(edges)), sides.argmax(axis=1)
+    share = view.stream("cut").uniform(*_CUT, len(edges))
+    cut = (edges[rows, axis] + share * sides[rows, axis]).round(DECIMALS)
+    first, second = edges.copy(), edges.copy()
+    first[rows, axis + 2] = second[rows, axis] = cut
+    return first, second
+
+
+def _extras(view: _View) -> Boxes:
+    """Return boxes that show nothing, each with the size and category of some object."""
+    scene, rng = view.scene, view.stream("extra")
+    # Images are independent of each other, as intervals that draw images assume.
+    counts = rng.poisson(view.errors.extra * scene.density, len(scene.image_names))
+    image = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    shape = rng.integers(0, max(1, len(scene)), len(image))
+    sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
+    edges = free_boxes(image, sides, scene.image_size, (scene.image, scene.edges), 0.0, rng)
+    found = _boxes(scene, shape, scene.category, edges.round(DECIMALS))
+    return replace(found, image=image, truth=found.merged)
+
+
+def document_text(
+    scene: Scene,
+    ids: IndexArray,
+    boxes: Boxes,
+    asked: BoolArray,
+    annotators: Sequence[str],
+    info: Mapping[str, Any],
+) -> bytes:
+    """Return a COCO document, with one line for each record."""
+    sizes = zip(scene.image_names, scene.image_size.tolist(), asked, strict=True)
+    images = [
+        {
+            "id": number,
+            "file_name": name,
+            "width": width,
+            "height": height,
+            "annotators": [annotators[each] for each in np.flatnonzero(who).tolist()],
+        }
+        for number, (name, (width, height), who) in enumerate(sizes, 1)
+    ]
+    names = enumerate(scene.category_names, 1)
+    text = b'{"info": ' + msgspec.json.encode(info) + b',\n"licenses": []'
+    for key, records in (
+        (b"images", images),
+        (b"categories", [{"id": number, "name": name} for number, name in names]),
+        (b"annotations", _records(scene, ids, boxes, annotators)),
+    ):
+        text += b',\n"%s": [\n%s\n]' % (key, b",\n".join(map(msgspec.json.encode, records)))
+    return text + b"}\n"
+
+
+def _records(
+    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    for part in blocks(len(ids)):
+        some, edges = boxes.take(part), boxes.edges[part]
+        sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
+        outlines, areas = _outlines(scene, some.shape, edges)
+        areas = np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS)
+        bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
+        times = np.datetime_as_string(some.seconds.astype("datetime64[s]")).tolist()
+        for place, number in enumerate(ids[part].tolist()):
+            record = {
+                "id": number,
+                "image_id": int(some.image[place]) + 1,
+                "category_id": int(some.category[place]) + 1,
+                "bbox": bbox[place],
+                "area": float(areas[place]),
+                "annotator": annotators[some.annotator[place]],
+                "iscrowd": 0,
+            }
+            if (rings := outlines[place]) is not None:
+                record["segmentation"] = rings
+            for key, objects in (("true_id", some.truth), ("merged_id", some.merged)):
+                if objects[place] >= 0:
+                    record[key] = int(scene.id[objects[place]])
+            if some.seconds[place] >= 0:
+                record["created_at"] = times[place].replace("T", " ")
+            yield record
+
+
+def _outlines(
+    scene: Scene, shape: IndexArray, edges: FloatArray
+) -> tuple[list[list[list[float]] | None], FloatArray]:
+    """Return the outlines of objects, stretched to boxes, and their areas."""
+    if scene.outlines is None:
+        return [None] * len(shape), np.full(len(shape), np.nan)
+    outlines = scene.outlines.take(shape).packed()
+    is_polygon = outlines.kind == SegmentationKind.POLYGON
+    n_rings = np.where(is_polygon, outlines.part_stop - outlines.part_start, 0)
+    ring_owner, offsets = np.repeat(np.arange(len(shape)), n_rings), outlines.ring_offsets
+    owner = np.repeat(ring_owner, np.diff(offsets))
+    true = scene.edges[shape]
+    factor = (edges[:, 2:] - edges[:, :2]) / (true[:, 2:] - true[:, :2])
+    xy = edges[owner, :2] + (outlines.xy - true[owner, :2]) * factor[owner]
+    # Without errors, vertices stay as they are.
+    unmoved = (edges == true).all(axis=1)
+    xy = np.where(unmoved[owner, None], outlines.xy, xy.round(DECIMALS))
+    flat = xy.ravel().tolist()
+    rings = [flat[first:last] for first, last in pairwise((2 * offsets).tolist())]
+    begin = np.concatenate([[0], np.cumsum(n_rings)]).tolist()
+    found = [rings[first:last] or None for first, last in pairwise(begin)]
+    following = np.arange(1, len(xy) + 1)
+    following[offsets[1:] - 1] = offsets[:-1]
+    cross = xy[:, 0] * xy[following, 1] - xy[following, 0] * xy[:, 1]
+    ring_areas = np.abs(np.add.reduceat(cross, offsets[:-1])) / 2 if len(xy) else np.zeros(0)
+    return found, np.where(n_rings > 0, sum_by(ring_owner, ring_areas, len(shape)), np.nan)

@@ -32,7 +32,7 @@ from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
-from bboxqa.pipelines.versions.names import Names
+from bboxqa.pipelines.versions.annotations import Names
 
 _Key = tuple[int, str]
 """The index of a threshold, and "pooled", "mean", "categories" or "f1"."""
