@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.options import A_PATH, Command, option, path_option
+from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 
 _MOST_SHOWN = 5
 
@@ -12,18 +12,17 @@ _MOST_SHOWN = 5
 @click.command(cls=Command)
 @click.argument("original", metavar="ORIGINAL", type=A_PATH)
 @click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
-@path_option("--out", "The file to write.", required=True)
-@path_option(
-    "--sent", "The folder that was sent; by default sent.json is beside REVIEWED.", "DIR", to=""
-)
-@option(
-    "--add-proposed",
-    is_flag=True,
-    help="Add also the boxes that audit and consensus propose "
-    "and that are as they were sent; otherwise they are not decided.",
-)
-@option("--force", is_flag=True, help="Replace FILE.")
-@path_option("--pseudonyms", "The key, if annotators had pseudonyms when objects were sent.", to="")
+@options(
+    option("-o --out FILE", OUT, "The file to write.", type=A_PATH, required=True),
+    option("--sent DIR", OUT,
+        "The folder that was sent; by default sent.json is beside REVIEWED.", type=A_PATH),
+    option("--add-proposed", OUT,
+        "Add also the boxes that audit and consensus propose and that are as they were sent; "
+        "otherwise they are not decided.", is_flag=True),
+    option("--force", OUT, "Replace FILE.", is_flag=True),
+    option("--pseudonyms FILE", OUT,
+        "The key, if annotators had pseudonyms when objects were sent.", type=A_PATH),
+)  # fmt: skip
 def accept(**given: Any) -> int:
     """Take over what annotators changed in a review.
 

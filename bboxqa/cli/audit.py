@@ -19,7 +19,7 @@ from bboxqa.cli.options import (
     agree_settings,
     files_argument,
     format_option,
-    option_of,
+    option,
     options,
     reading_of,
 )
@@ -29,15 +29,15 @@ from bboxqa.report.registry import AUDIT_VIEWS
 @click.command(cls=Command)
 @files_argument("LABELS…|DIR")
 @options(
-    option_of("--predictions FILE|DIR", READ,
+    option("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
         "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
         "annotators in it count as votes. Without it, geometry alone is looked at.", type=A_PATH),
     *READING, "config",
-    option_of("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
+    option("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
     "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
-    option_of("--folds NUMBER", OUT,
+    option("--folds NUMBER", OUT,
         "Write lists of images to --out instead, to train a model on all but one and predict that "
         "one: a model repeats the errors of labels that it was trained on.", rare=True,
         type=click.IntRange(min=2)),

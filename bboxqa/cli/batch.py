@@ -10,17 +10,16 @@ import click
 
 from bboxqa.cli.failures import refuse_options
 from bboxqa.cli.options import (
+    A_PATH,
+    A_SEVERITY,
     COMPARE,
+    OUT,
     READ,
     SOURCE_OPTIONS,
     Command,
-    choice_option,
     completed_configs,
-    minimum_option,
     option,
     options,
-    path_option,
-    quiet_option,
     reading_of,
 )
 from bboxqa.core.interrupts import signal_of, signal_words
@@ -37,58 +36,40 @@ _SHOWN = 20
 
 _OPTIONS = options(
     "map", "join", "asked",
-    option("--pattern", group=READ, metavar="GLOB", help="Read only files whose names match."),
-    option(
-        "--config", group=COMPARE, shell_complete=completed_configs, metavar="FILE",
-        help="Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
-    ),
-    path_option(
-        "--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR"
-    ),
-    option(
-        "--jobs", type=click.IntRange(min=1), metavar="N",
-        help="Number of projects that run at a time; default one per core.",
-    ),
-    option(
-        "--project-timeout", rare=True, type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Fail a project that takes longer; default no limit. Not with --scheduler.",
-    ),
-    option(
-        "--scheduler", metavar="ADDRESS",
-        help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
-    ),
-    option(
-        "--resume/--fresh", default=True,
-        help="Keep results of projects that are unchanged since the last run (default), or run "
-        "all.",
-    ),
-    option(
-        "--force", is_flag=True,
-        help="Write to --out though it has other files, or another ROOT's.",
-    ),
-    option(
-        "--follow-symlinks", "follow_links", rare=True, is_flag=True,
-        help="Follow links that lead out of ROOT.",
-    ),
-    option("--images", is_flag=True, help="Examine the image files in images/ as well."),
-    option("--pages", is_flag=True, help="Write pages of each project; index.html links them."),
-    minimum_option("--min-alpha", "Fail projects with a lower pooled alpha."),
-    minimum_option(
-        "--min-f1", "Fail projects with a lower F1, whether annotators drew the same objects."
-    ),
-    choice_option(
-        "--fail-on", ("error", "warning", "info"),
+    option("--pattern GLOB", READ, "Read only files whose names match."),
+    option("--config FILE", COMPARE,
+        "Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
+        shell_complete=completed_configs),
+    option("-o --out DIR", OUT,
+        "Folder of the results; default bboxqa-batch in the current folder.", type=A_PATH),
+    option("--jobs N", OUT, "Number of projects that run at a time; default one per core.",
+        type=click.IntRange(min=1)),
+    option("--project-timeout SECONDS", OUT,
+        "Fail a project that takes longer; default no limit. Not with --scheduler.", rare=True,
+        type=click.FloatRange(min=0, min_open=True)),
+    option("--scheduler ADDRESS", OUT,
+        "Run on a Dask cluster: tcp://host:8786, or local:N for N processes here."),
+    option("--resume/--fresh", OUT,
+        "Keep results of projects that are unchanged since the last run (default), or run all.",
+        default=True),
+    option("--force", OUT, "Write to --out though it has other files, or another ROOT's.",
+        is_flag=True),
+    option("--follow-symlinks", OUT, "Follow links that lead out of ROOT.", to="follow_links",
+        rare=True, is_flag=True),
+    option("--images", OUT, "Examine the image files in images/ as well.", is_flag=True),
+    option("--pages", OUT, "Write pages of each project; index.html links them.", is_flag=True),
+    option("--min-alpha NUMBER", OUT, "Fail projects with a lower pooled alpha.", type=float),
+    option("--min-f1 NUMBER", OUT,
+        "Fail projects with a lower F1, whether annotators drew the same objects.", type=float),
+    option("--fail-on", OUT,
         "Fail projects with findings of this severity or a higher one; default error.",
-    ),
+        type=A_SEVERITY),
     *(each for each in SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
-    option("--dry-run", is_flag=True, help="Print the projects that are found, and stop."),
-    option("--fail-fast", rare=True, is_flag=True, help="Stop at the first project that fails."),
-    quiet_option("Print the numbers of projects only."),
-    choice_option(
-        "--log-format", ("text", "json"), "Format of progress lines outside a terminal", "text",
-        rare=True,
-    ),
+    option("--dry-run", OUT, "Print the projects that are found, and stop.", is_flag=True),
+    option("--fail-fast", OUT, "Stop at the first project that fails.", rare=True, is_flag=True),
+    option("-q --quiet", OUT, "Print the numbers of projects only.", is_flag=True),
+    option("--log-format", OUT, "Format of progress lines outside a terminal; default text.",
+        rare=True, type=click.Choice(("text", "json")), default="text"),
 )  # fmt: skip
 
 

@@ -8,13 +8,13 @@ import click
 from bboxqa.cli.options import (
     A_PATH,
     COMPARING,
+    OUT,
     READING,
     Command,
     agree_settings,
     format_option,
-    minimum_option,
+    option,
     options,
-    quiet_option,
     reading_of,
 )
 from bboxqa.core.errors import DatasetError
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 @click.argument("before", metavar="BEFORE", type=A_PATH)
 @click.argument("after", metavar="AFTER", type=A_PATH)
 @options(*READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory")
-@minimum_option(
-    "--min-alpha", "Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower."
-)
-@minimum_option("--min-f1", "Exit with 1 if F1 of AFTER, in all of its images, is lower.")
+@options(
+    option("--min-alpha NUMBER", OUT,
+        "Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.", type=float),
+    option("--min-f1 NUMBER", OUT,
+        "Exit with 1 if F1 of AFTER, in all of its images, is lower.", type=float),
+)  # fmt: skip
 @options("out", "force", "raw_csv", "pseudonyms")
-@quiet_option("Print the numbers of annotations and alpha only.")
+@option("-q --quiet", OUT, "Print the numbers of annotations and alpha only.", is_flag=True)
 @format_option(*COMPARISON_VIEWS)
 def compare(
     *,

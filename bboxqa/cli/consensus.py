@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 @shared.files_argument()
 @shared.options(
     "annotator", *shared.READING, "similarity",
-    shared.option_of("--quorum NUMBER", shared.COMPARE,
+    shared.option("--quorum NUMBER", shared.COMPARE,
         "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
         "of 2, else a third, at least 2.", type=float),
-    shared.option_of("--iou NUMBER", shared.COMPARE,
+    shared.option("--iou NUMBER", shared.COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
-    shared.path_option("--out", "The output; dropped.csv is written beside it."),
+    shared.option("-o --out FILE", shared.OUT, "The output; dropped.csv is written beside it.",
+        type=shared.A_PATH),
     "report", "images", "split", "top", "send_back",
-    shared.option_of("--to FORMAT", shared.OUT,
+    shared.option("--to FORMAT", shared.OUT,
         "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
         "of the output, as in `bboxqa convert`; default coco.",
         shell_complete=shared.completed("bboxqa.formats.writers:names")),
-    shared.option_of("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
+    shared.option("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
         is_flag=True),
     "force", "pseudonyms",
 )  # fmt: skip

@@ -9,6 +9,7 @@ import click
 
 from bboxqa.cli.options import (
     A_PATH,
+    OUT,
     READING,
     Command,
     agree_settings,
@@ -33,41 +34,26 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
-@option(
-    "--to",
-    metavar="NAME",
-    shell_complete=completed("bboxqa.formats.writers:names"),
-    help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
-    "voc, labelme, masks, csv or parquet.",
-)
-@option(
-    "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."
-)
-@option("--force", is_flag=True, help="Replace OUT.")
-@option(
-    "--as-predictions",
-    is_flag=True,
-    help="For Label Studio: write predictions, each annotator as a model, to be corrected there.",
-)
-@option(
-    "--parts",
-    metavar="NAME=SHARE,…",
-    callback=_shares,
-    help="Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
-    "folder of each part in OUT.",
-)
-@option(
-    "--group-by",
-    metavar="KEY",
-    help="Key of images whose values stay in one part, such as video_id, or folder.",
-)
-@option("--seed", metavar="NUMBER", type=int, help="Seed of parts; default 0.")
-@option(
-    "--image-suffix",
-    default="",
-    metavar=".SUFFIX",
-    help="Suffix of names of images that have none, such as .jpg.",
-)
+@options(
+    option("--to NAME", OUT,
+        "Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
+        "voc, labelme, masks, csv or parquet.",
+        shell_complete=completed("bboxqa.formats.writers:names")),
+    option("--lossy", OUT, "Leave out what the format cannot hold; by default it is refused.",
+        is_flag=True),
+    option("--force", OUT, "Replace OUT.", is_flag=True),
+    option("--as-predictions", OUT,
+        "For Label Studio: write predictions, each annotator as a model, to be corrected there.",
+        is_flag=True),
+    option("--parts NAME=SHARE,…", OUT,
+        "Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
+        "folder of each part in OUT.", callback=_shares),
+    option("--group-by KEY", OUT,
+        "Key of images whose values stay in one part, such as video_id, or folder."),
+    option("--seed NUMBER", OUT, "Seed of parts; default 0.", type=int),
+    option("--image-suffix .SUFFIX", OUT,
+        "Suffix of names of images that have none, such as .jpg.", default=""),
+)  # fmt: skip
 @options("annotator", *READING, "pseudonyms")
 def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, **more: Any) -> int:
     """Write annotations in the format of another tool.

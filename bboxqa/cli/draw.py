@@ -13,32 +13,28 @@ from bboxqa.cli.options import (
     READING,
     Command,
     agree_settings,
-    choice_option,
     files_argument,
-    option_of,
+    option,
     options,
-    path_option,
     reading_of,
 )
 
 _OPTIONS = options(
-    option_of("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
-    option_of("--images DIR", OUT,
+    option("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
+    option("--images DIR", OUT,
         "Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
         "several times.", multiple=True, type=A_PATH),
-    choice_option(
-        "--by", ("annotator", "category", "unit", "finding"),
+    option("--by", OUT,
         "What colours stand for: annotator (default), category (default where the file names fewer "
         "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; "
         "other annotations are left out).",
-    ),
-    option_of("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
+        type=click.Choice(("annotator", "category", "unit", "finding"))),
+    option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
     "similarity", "sigmas", "iou", *READING, "config", "pseudonyms",
-    path_option(
-        "--out",
+    option("-o --out FILE", OUT,
         "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder.",
-    ),
-    option_of("--force", OUT, "Replace an existing file.", is_flag=True),
+        type=A_PATH),
+    option("--force", OUT, "Replace an existing file.", is_flag=True),
     several=False,
 )  # fmt: skip
 

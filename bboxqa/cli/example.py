@@ -4,15 +4,18 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options import Command, path_option
+from bboxqa.cli.options import A_PATH, OUT, Command, option
 
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 
 
 @click.command(cls=Command)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
-@path_option(
-    "--out", "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", "DIR"
+@option(
+    "-o --out DIR",
+    OUT,
+    "Folder of the pictures, the data and the text; default bboxqa-example-NAME.",
+    type=A_PATH,
 )
 @click.option("--force", is_flag=True, help="Replace existing files in --out.")
 def example(name: str, out: Path | None, force: bool) -> int:

@@ -35,6 +35,7 @@ SOURCE_OPTIONS = (
 
 A_PATH = click.Path(path_type=Path, readable=False)
 """A file or folder. Whether it can be read is found, and said, where it is read."""
+A_SEVERITY = click.Choice(("error", "warning", "info"))
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Decorator = Callable[[_Command], _Command]
@@ -87,20 +88,15 @@ def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-def option(*names: str, group: str = OUT, rare: bool = False, **more: Any) -> _Decorator[Any]:
-    """Return an option of a command; see `Option`."""
-    return click.option(*names, cls=Option, group=group, rare=rare, **more)
+def option(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Decorator[Any]:
+    """Return an option from its name as it is typed, with what follows, its group and its help.
 
-
-def path_option(
-    name: str, text: str, metavar: str = "FILE", *, to: str = "out", **more: Any
-) -> _Decorator[Any]:
-    """Return an option that takes a path; the option of the output is also ``-o``.
-
-    `to` is the parameter name of the output.
+    `to` is the name of the parameter where it differs; see `Option` and `click.option` for `more`.
     """
-    names = ("-o", name, to) if name == "--out" else (name,)
-    return option(*names, type=A_PATH, metavar=metavar, help=text, **more)
+    words = typed.split(" ")
+    names = [word for word in words if word.startswith("-")]
+    more |= {"group": group, "metavar": " ".join(words[len(names) :]) or None, "help": text}
+    return click.option(*names, *filter(None, [to]), cls=Option, **more)
 
 
 def files_argument(metavar: str = "FILE…|DIR") -> _Decorator[Any]:
@@ -108,19 +104,10 @@ def files_argument(metavar: str = "FILE…|DIR") -> _Decorator[Any]:
     return click.argument("paths", nargs=-1, metavar=metavar, type=A_PATH)
 
 
-def choice_option(
-    name: str, choices: Sequence[str], text: str, default: str | None = None, **more: Any
-) -> _Decorator[Any]:
-    """Return an option with choices; its help ends with the default."""
-    ending = "" if default is None else f"; default {default}."
-    return option(name, type=click.Choice(choices), default=default, help=text + ending, **more)
-
-
 def format_option(*choices: str) -> _Decorator[Any]:
     """Return the option of the output format: by default text."""
-    text = "What is printed; default text."
-    kind = click.Choice(choices)
-    return option("--format", "output_format", type=kind, default="text", help=text)
+    text, kind = "What is printed; default text.", click.Choice(choices)
+    return option("--format", OUT, text, to="output_format", type=kind, default="text")
 
 
 def removed_option(name: str, instead: str) -> _Decorator[Any]:
@@ -231,162 +218,151 @@ def _number(_ctx: Any, _param: Any, text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def option_of(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Decorator[Any]:
-    """Return an option from its name as it is typed, with what follows, and its help.
-
-    `to` is the name of the parameter where it differs.
-    """
-    words = typed.split(" ")
-    names = [word for word in words if word.startswith("-")]
-    metavar = " ".join(words[len(names) :]) or None
-    return option(*names, *filter(None, [to]), group=group, metavar=metavar, help=text, **more)
-
-
 _SHARED: dict[str, _Decorator[Any]] = {
-    "annotator": option_of("--annotator NAME=FILE", READ,
+    "annotator": option("--annotator NAME=FILE", READ,
         "File or folder of one annotator; give at least one for each annotator.",
         to="named", multiple=True),
-    "annotator_key": option_of("--annotator-key KEY", READ,
+    "annotator_key": option("--annotator-key KEY", READ,
         "Key on annotations that names the annotator."),
-    "attribution": option_of("--attribution NAME", READ,
+    "attribution": option("--attribution NAME", READ,
         "How annotators are found: annotator-key, image-records or files; default the first that "
         "finds two annotators.", shell_complete=completed("bboxqa.model.settings:Attribution")),
-    "join": option_of("--join", READ,
+    "join": option("--join", READ,
         "Join images of several files by the whole file_name (path, default), without folders "
         "(name), or also without suffix and Roboflow's .rf.HASH (stem); none keeps them apart.",
         type=click.Choice(("path", "name", "stem", "none"))),
-    "map": option_of("--map OLD=NEW", READ,
+    "map": option("--map OLD=NEW", READ,
         "Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
         "several times.", to="category_map", multiple=True, callback=_mapped),
-    "asked": option_of("--asked", READ,
+    "asked": option("--asked", READ,
         "Who was asked about images that do not list it: those who annotated them (authors, "
         "default), or all annotators, so that who drew nothing missed the objects (all).",
         rare=True, type=click.Choice(("authors", "all"))),
-    "pattern": option_of("--pattern GLOB", READ,
+    "pattern": option("--pattern GLOB", READ,
         "In a folder or an archive, read only files whose names match.", rare=True, to="filter"),
-    "from_format": option_of("--from FORMAT", READ,
+    "from_format": option("--from FORMAT", READ,
         "The format to read of a folder or archive that holds several, such as coco.",
         rare=True, to="from_format"),
-    "image_size": option_of("--image-size WIDTHxHEIGHT|FILE", READ,
+    "image_size": option("--image-size WIDTHxHEIGHT|FILE", READ,
         "The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
         "table, annotations or the folder of images with the size of each.",
         rare=True, callback=_size),
-    "missing_txt": option_of("--missing-txt", READ,
+    "missing_txt": option("--missing-txt", READ,
         "YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
         "nothing found in it (asked), or not annotated (not-asked, default).",
         rare=True, type=click.Choice(("asked", "not-asked"))),
-    "voc_base": option_of("--voc-base", READ,
+    "voc_base": option("--voc-base", READ,
         "Pascal VOC: the number of the first pixel in files that do not state it; default 1.",
         rare=True, callback=_number, type=click.Choice(("0", "1"))),
-    "rotated": option_of("--rotated FORM", READ,
+    "rotated": option("--rotated FORM", READ,
         "COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, cw "
         "or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
         "them, else from the angles.", rare=True),
-    "columns": option_of("--columns WHAT=NAME,…", READ,
+    "columns": option("--columns WHAT=NAME,…", READ,
         "Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md). Label Studio: image=KEY of data.",
         rare=True, callback=_columns),
-    "box_format": option_of("--box-format FORM[-UNIT]", READ,
+    "box_format": option("--box-format FORM[-UNIT]", READ,
         "Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
         "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
         "xyxy-pixels; by default inferred from names and numbers.",
         rare=True, type=click.Choice(_BOX_FORMATS)),
-    "mask": option_of("--mask KIND", READ,
+    "mask": option("--mask KIND", READ,
         "Read pictures as masks: instances (each value an object), binary[:VALUE] (each file an "
         "object; VALUE 255), objects[:VALUE] (each file an object in the folder of its image) or "
         "classes (each region of a value an object of a class).", rare=True),
-    "checks": option_of("--checks/--no-checks", READ,
+    "checks": option("--checks/--no-checks", READ,
         "Refuse files in which `bboxqa validate` finds boxes in another layout, many annotations "
         "twice or lists as names of annotators (default), or measure them as they are.",
         rare=True, default=None),
-    "similarity": option_of("--similarity NAME", COMPARE,
+    "similarity": option("--similarity NAME", COMPARE,
         "How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
         "polygon, mask, pixel, raster or keypoints.",
         shell_complete=completed("bboxqa.geometry.similarities.registry:names")),
-    "matcher": option_of("--matcher NAME", COMPARE,
+    "matcher": option("--matcher NAME", COMPARE,
         "How annotations are grouped into objects: auto (default; hungarian where two annotate "
         "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
         "(depends on the order of annotators).",
         shell_complete=completed("bboxqa.matching.matchers:names")),
-    "category_lenient": option_of("--category-lenient", COMPARE,
+    "category_lenient": option("--category-lenient", COMPARE,
         "Prefer pairs of equal category when matching.", rare=True, is_flag=True, default=None),
-    "missing": option_of("--missing NAME", COMPARE,
+    "missing": option("--missing NAME", COMPARE,
         "A missing annotation counts as a category of its own (category, default) or not at all "
         "(ignore).", rare=True, shell_complete=completed("bboxqa.model.settings:Missing")),
-    "empty_images": option_of("--empty-images NAME", COMPARE,
+    "empty_images": option("--empty-images NAME", COMPARE,
         "Images without annotations count as agreement in the mean over images (agree, default), "
         "as an object on which all agree as well (unit), or not at all (skip).",
         rare=True, shell_complete=completed("bboxqa.model.settings:EmptyImages")),
-    "all_touched": option_of("--all-touched", COMPARE,
+    "all_touched": option("--all-touched", COMPARE,
         "With --similarity raster: fill every pixel that a polygon touches.",
         rare=True, is_flag=True, default=None),
-    "sigmas": option_of("--sigmas NUMBERS", COMPARE,
+    "sigmas": option("--sigmas NUMBERS", COMPARE,
         "With --similarity keypoints: how far key points scatter, as one number or one for each "
         "between commas, or estimated; default COCO's.", rare=True, callback=_sigmas),
-    "bootstrap": option_of("--bootstrap NUMBER", COMPARE,
+    "bootstrap": option("--bootstrap NUMBER", COMPARE,
         "Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
         rare=True, type=int),
-    "seed": option_of("--seed NUMBER", COMPARE,
+    "seed": option("--seed NUMBER", COMPARE,
         "Seed of the replicates; default 0.", rare=True, type=int),
-    "config": option_of("--config FILE", COMPARE,
+    "config": option("--config FILE", COMPARE,
         "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
         "kalphacv, kalos, …); options on the command line replace them.",
         shell_complete=completed_configs),
-    "pseudonyms": option_of("--pseudonyms FILE", OUT,
+    "pseudonyms": option("--pseudonyms FILE", OUT,
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
         "file, the key, which only you can read; it must not lie in a folder that is written.",
         rare=True, type=A_PATH),
-    "images": option_of("--images DIR", OUT,
+    "images": option("--images DIR", OUT,
         "Folder of image files, which a page shows behind the boxes. Can be given several times.",
         rare=True, multiple=True, type=A_PATH),
-    "split": option_of("--split", OUT,
+    "split": option("--split", OUT,
         "Write the page as a folder: index.html, with style, script and images as files.",
         rare=True, is_flag=True),
-    "top": option_of("--top NUMBER", OUT,
+    "top": option("--top NUMBER", OUT,
         "How many of the worst images a page shows; default 50, with --split 1000.",
         rare=True, type=click.IntRange(min=0)),
-    "raw_csv": option_of("--raw-csv", OUT,
+    "raw_csv": option("--raw-csv", OUT,
         "Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
         "characters of names are escaped in either case.", rare=True, is_flag=True),
-    "written": option_of("-o --out FILE", OUT,
+    "written": option("-o --out FILE", OUT,
         "Write to this file instead of printing.", to="output", type=A_PATH),
-    "session_key": option_of("--session-key KEY", READ,
+    "session_key": option("--session-key KEY", READ,
         "Key on annotations or image records that names the session, where annotators annotated "
         "images in several: shows how far they agree with themselves. If each file is a session: "
         "file.", rare=True),
-    "time_key": option_of("--time-key KEY", READ,
+    "time_key": option("--time-key KEY", READ,
         "Key on annotations that says when they were made, such as created_at: shows speed, "
         "drift and fatigue with --details.", rare=True),
-    "tracks": option_of("--tracks", READ,
+    "tracks": option("--tracks", READ,
         "Read which boxes of a video show one object, such as track_id: shows with --details "
         "whether annotators follow the same objects (IDF1), and where they switch.",
         rare=True, is_flag=True),
-    "reference": option_of("--reference NAME|FILE", READ,
+    "reference": option("--reference NAME|FILE", READ,
         "Compare each annotator with an expert: one of the annotators, who then has no part in "
         "alpha, or a COCO file with the right annotations of some or all images."),
-    "predictions": option_of("--predictions FILE", READ,
+    "predictions": option("--predictions FILE", READ,
         "COCO results of a model, which counts as one more annotator: named after this file, and "
         "asked about all images. Ids of images and categories are those of the annotated files.",
         rare=True, type=A_PATH),
-    "score": option_of("--score NUMBER", READ,
+    "score": option("--score NUMBER", READ,
         "Lowest score of results that count, in --predictions and in lists of results; default "
         "0.5.", rare=True, type=click.FloatRange(0, 1)),
-    "diagnose": option_of("--details --diagnose", OUT,
+    "diagnose": option("--details --diagnose", OUT,
         "Print the tables behind the answer, and with --out write them as csv.",
         to="diagnose", is_flag=True),
-    "report": option_of("--report FILE", OUT,
+    "report": option("--report FILE", OUT,
         "Write a page of html that shows the result to this file, or with --split to this folder.",
         type=A_PATH),
-    "out": option_of("-o --out DIR", OUT,
+    "out": option("-o --out DIR", OUT,
         "Write the figures, tables and images to this folder: json and csv.",
         to="out", type=A_PATH),
-    "send_back": option_of("--send-back DIR", OUT,
+    "send_back": option("--send-back DIR", OUT,
         "Write a file for each annotator with the objects to look at again, for the tool of --to; "
         "`bboxqa accept` takes over what they change.", type=A_PATH),
-    "to": option_of("--to FORMAT", OUT,
+    "to": option("--to FORMAT", OUT,
         "Format of the files of --send-back, such as cvat, label-studio or coco.",
         rare=True, shell_complete=completed("bboxqa.formats.writers:names")),
-    "force": option_of("--force", OUT,
+    "force": option("--force", OUT,
         "Replace existing files in --out.", rare=True, is_flag=True),
     "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),
     "memory": removed_option(
@@ -424,44 +400,29 @@ def options(*names: str | _Decorator[Any], several: bool = True) -> _Decorator[A
 
 def _thresholds(command: Any, *, several: bool) -> Any:
     more = " Can be given several times." if several else ""
-    kind: dict[str, Any] = {"type": float, "multiple": several, "metavar": "NUMBER"}
+    kind: dict[str, Any] = {"type": float, "multiple": several}
     if several:
         kind |= {"type": str, "callback": _all_thresholds}
         more += " 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP."
     text = f"Lowest similarity (IoU) of two annotations of one object; default 0.5.{more}"
     other = f"The same for a similarity that is not IoU, such as centroid.{more}"
-    command = option("--threshold", group=COMPARE, rare=True, help=other, **kind)(command)
-    return option("--iou", group=COMPARE, help=text, **kind)(command)
-
-
-def minimum_option(name: str, text: str) -> _Decorator[Any]:
-    """Return the option of the smallest accepted alpha or F1."""
-    return option(name, type=float, metavar="NUMBER", help=text)
-
-
-def quiet_option(text: str) -> _Decorator[Any]:
-    """Return the option that shortens the printed text; `text` is its help."""
-    return option("-q", "--quiet", is_flag=True, help=text)
+    command = option("--threshold NUMBER", COMPARE, other, rare=True, **kind)(command)
+    return option("--iou NUMBER", COMPARE, text, **kind)(command)
 
 
 def resampling_options(draws: str = "") -> _Decorator[Any]:
     """Return the options of confidence intervals; `draws` names what is resampled."""
-    replicates = (
-        f"Replicates for confidence intervals{draws}, 40 to 100,000; default 1000, 0 for none."
-    )
-    number: dict[str, Any] = {"type": click.IntRange(min=0), "metavar": "NUMBER", "group": COMPARE}
-    how = "How confidence intervals are computed"
-
-    def decorate(command: Any) -> Any:
-        command = choice_option(
-            "--interval", ("percentile", "bca"), how, "percentile", group=COMPARE
-        )(command)
-        command = option("--seed", default=0, help="Seed of the replicates; default 0.", **number)(
-            command
-        )
-        return option("--bootstrap", default=1000, help=replicates, **number)(command)
-
-    return decorate
+    number = click.IntRange(min=0)
+    return options(
+        option("--bootstrap NUMBER", COMPARE,
+            f"Replicates for confidence intervals{draws}, 40 to 100,000; default 1000, 0 for none.",
+            type=number, default=1000),
+        option("--seed NUMBER", COMPARE, "Seed of the replicates; default 0.",
+            type=number, default=0),
+        option("--interval", COMPARE,
+            "How confidence intervals are computed; default percentile.",
+            type=click.Choice(("percentile", "bca")), default="percentile"),
+    )  # fmt: skip
 
 
 def check_bootstrap(number: int) -> None:

@@ -8,6 +8,7 @@ import click
 
 from bboxqa.cli.failures import print_or_write, refuse_inputs
 from bboxqa.cli.options import (
+    OUT,
     READING,
     Command,
     agree_settings,
@@ -28,11 +29,11 @@ _FEW = 50
 @click.command(cls=Command)
 @files_argument()
 @option(
-    "--target-width",
+    "--target-width NUMBER",
+    OUT,
+    "Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
     required=True,
     type=click.FloatRange(min=0.001, max=2),
-    metavar="NUMBER",
-    help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
 @options("similarity", "sigmas", "iou", several=False)
 @options("missing", "annotator", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")

@@ -5,21 +5,20 @@ from pathlib import Path
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options import A_PATH, option, options, path_option
+from bboxqa.cli.options import A_PATH, OUT, option, options
 
 
 @click.command()
 @click.argument("run", metavar="RESULT", type=A_PATH)
 @options("images", "split", "top", "pseudonyms")
-@path_option(
-    "--out",
-    "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
-)
-@option(
-    "--force",
-    is_flag=True,
-    help="Replace a file that is no page of bboxqa, or with --split an earlier folder of pages.",
-)
+@options(
+    option("-o --out FILE", OUT,
+        "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
+        type=A_PATH),
+    option("--force", OUT,
+        "Replace a file that is no page of bboxqa, or with --split an earlier folder of pages.",
+        is_flag=True),
+)  # fmt: skip
 def report(
     *,
     run: Path,

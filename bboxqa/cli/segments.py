@@ -11,10 +11,9 @@ from bboxqa.cli.options import (
     READ,
     Command,
     check_bootstrap,
-    choice_option,
     files_argument,
     format_option,
-    option_of,
+    option,
     options,
     resampling_options,
 )
@@ -28,25 +27,21 @@ _LONGEST_MS = 10**12
 
 
 _OPTIONS = options(
-    choice_option(
-        "--unit", ("auto", "ms", "s"),
-        "Unit of times without a colon; auto decides by the names of columns and the numbers",
-        "auto", group=READ,
-    ),
-    option_of("--duration MS", READ,
+    option("--unit", READ,
+        "Unit of times without a colon; auto decides by the names of columns and the numbers; "
+        "default auto.", type=click.Choice(("auto", "ms", "s")), default="auto"),
+    option("--duration MS", READ,
         "Length of the recordings in milliseconds; default up to the last segment.",
         to="duration_ms", type=click.IntRange(1, _LONGEST_MS)),
-    option_of("--resolution MS", COMPARE,
+    option("--resolution MS", COMPARE,
         "Compare one point in time every so many milliseconds; default 1.",
         to="resolution_ms", type=click.IntRange(1, _LONGEST_MS), default=1),
-    choice_option(
-        "--support", ("all", "marked"),
-        "Compare all of the time, or only where somebody marked something", "all", group=COMPARE,
-    ),
-    choice_option(
-        "--overlaps", ("refuse", "first", "last", "longest"),
-        "Which of overlapping segments of one annotator counts", "refuse", group=COMPARE,
-    ),
+    option("--support", COMPARE,
+        "Compare all of the time, or only where somebody marked something; default all.",
+        type=click.Choice(("all", "marked")), default="all"),
+    option("--overlaps", COMPARE,
+        "Which of overlapping segments of one annotator counts; default refuse.",
+        type=click.Choice(("refuse", "first", "last", "longest")), default="refuse"),
     resampling_options(", drawn from recordings"),
     format_option("text", "json", "csv"),
     "raw_csv", "written",

@@ -6,30 +6,33 @@ from typing import Any
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options import OUT, Command, option_of, options, path_option
+from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 
 
 _OPTIONS = options(
-    path_option("--truth", "COCO file of the true objects; by default random boxes are drawn."),
-    option_of("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
-    option_of("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
-    option_of("--categories NUMBER|NAMES", OUT,
+    option("--truth FILE", OUT, "COCO file of the true objects; by default random boxes are drawn.",
+        type=A_PATH),
+    option("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
+    option("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
+    option("--categories NUMBER|NAMES", OUT,
         'Categories; default 5. Names such as "cow,sheep" may have shares: "cow:99,sheep:1".'),
-    option_of("--overlap NUMBER", OUT,
+    option("--overlap NUMBER", OUT,
         "Highest IoU of two objects in one image, where there is room; default 0.", type=float),
-    option_of("--annotators NUMBER|NAMES", OUT,
+    option("--annotators NUMBER|NAMES", OUT,
         'Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".'),
-    option_of("--annotator ERRORS", OUT,
+    option("--annotator ERRORS", OUT,
         'Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
         to="errors", multiple=True),
-    path_option("--profiles", "Errors of annotators in TOML, with a table for each."),
-    option_of("--per-image NUMBER", OUT,
+    option("--profiles FILE", OUT, "Errors of annotators in TOML, with a table for each.",
+        type=A_PATH),
+    option("--per-image NUMBER", OUT,
         "Annotators of each image, drawn at random; default all.", type=int),
-    option_of("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
-    path_option("--out", "File to write; default simulated.json. Its truth goes beside it."),
-    option_of("--force", OUT, "Replace existing files.", is_flag=True),
+    option("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
+    option("-o --out FILE", OUT, "File to write; default simulated.json. Its truth goes beside it.",
+        type=A_PATH),
+    option("--force", OUT, "Replace existing files.", is_flag=True),
 )  # fmt: skip
 
 

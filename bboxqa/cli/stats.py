@@ -12,10 +12,9 @@ from bboxqa.cli.options import (
     READ,
     Command,
     check_bootstrap,
-    choice_option,
     completed,
     format_option,
-    option_of,
+    option,
     options,
     resampling_options,
 )
@@ -25,41 +24,37 @@ if TYPE_CHECKING:
 
 
 _OPTIONS = options(
-    choice_option(
-        "--layout", ("long", "raters-x-units", "units-x-raters", "counts"),
+    option("--layout", READ,
         "What a row is: one rating (long), one annotator (raters-x-units), one unit "
         "(units-x-raters), or one unit with the number of times each value was chosen (counts); "
-        "default found from the header.", group=READ,
-    ),
-    option_of("--unit COLUMN", READ, "Column of units, in long tables; default unit.",
+        "default found from the header.",
+        type=click.Choice(("long", "raters-x-units", "units-x-raters", "counts"))),
+    option("--unit COLUMN", READ, "Column of units, in long tables; default unit.",
         default="unit"),
-    option_of("--annotator COLUMN", READ,
+    option("--annotator COLUMN", READ,
         "Column of annotators, in long tables; default annotator.", default="annotator"),
-    option_of("--value COLUMN", READ, "Column of ratings, in long tables; default value.",
+    option("--value COLUMN", READ, "Column of ratings, in long tables; default value.",
         default="value"),
-    option_of("--by COLUMN", READ, "Column of tasks, which are measured separately."),
-    option_of("--cluster COLUMN", READ,
+    option("--by COLUMN", READ, "Column of tasks, which are measured separately."),
+    option("--cluster COLUMN", READ,
         "Column of clusters that intervals draw, such as the image of a unit; default the units."),
-    option_of("--n-options COLUMN", READ,
+    option("--n-options COLUMN", READ,
         "For tasks of choice: column with the number of objects to choose from."),
-    option_of("--coefficient NAME", COMPARE,
+    option("--coefficient NAME", COMPARE,
         "Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
         "several times.", to="coefficients", multiple=True,
         shell_complete=completed("bboxqa.agreement.registry:names")),
-    choice_option(
-        "--level", ("nominal", "ordinal", "interval", "ratio", "masi", "jaccard"),
-        "Level of measurement, for alpha; masi and jaccard compare sets of labels",
-        "nominal", group=COMPARE,
-    ),
-    choice_option(
-        "--weights", ("identity", "linear", "quadratic"),
-        "Partial agreement of close values, for weighted coefficients; none with identity",
-        "identity", group=COMPARE,
-    ),
-    option_of("--annotators", COMPARE,
+    option("--level", COMPARE,
+        "Level of measurement, for alpha; masi and jaccard compare sets of labels; default "
+        "nominal.", default="nominal",
+        type=click.Choice(("nominal", "ordinal", "interval", "ratio", "masi", "jaccard"))),
+    option("--weights", COMPARE,
+        "Partial agreement of close values, for weighted coefficients; none with identity; default "
+        "identity.", type=click.Choice(("identity", "linear", "quadratic")), default="identity"),
+    option("--annotators", COMPARE,
         "Show which annotators answer alike instead: the share of equal answers, the cosine of "
         "numbers, and groups by k-means and by a tree.", is_flag=True),
-    option_of("--association COLUMN COLUMN", COMPARE,
+    option("--association COLUMN COLUMN", COMPARE,
         "Show whether two columns go together instead: chi-square and Cramér's V.", nargs=2),
     resampling_options(),
     format_option("text", "json", "csv"),

@@ -12,19 +12,18 @@ import click
 from bboxqa.cli.failures import refuse_inputs, refuse_options, write_output
 from bboxqa.cli.options import (
     A_PATH,
+    A_SEVERITY,
     COMPARE,
+    OUT,
     READ,
     SOURCE_OPTIONS,
     Command,
-    choice_option,
     completed,
     completed_configs,
     files_argument,
     format_option,
     option,
     options,
-    path_option,
-    quiet_option,
     reading_of,
 )
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -42,85 +41,61 @@ _LISTED = {"text": 10, "html": 100}
 
 
 _OPTIONS = options(
-    option(
-        "--images", group=READ, multiple=True, type=A_PATH, metavar="DIR",
-        help="Folder of the images, or a folder above them and the file: they are opened and "
-        "compared with the file. Can be given several times.",
-    ),
-    path_option("--ground-truth", "The COCO file that results belong to.", group=READ, rare=True),
+    option("--images DIR", READ,
+        "Folder of the images, or a folder above them and the file: they are opened and compared "
+        "with the file. Can be given several times.", multiple=True, type=A_PATH),
+    option("--ground-truth FILE", READ, "The COCO file that results belong to.", rare=True,
+        type=A_PATH),
     *SOURCE_OPTIONS, "memory",
-    option(
-        "--select", group=COMPARE, metavar="CODES", help="Only these rules, such as P,R0; "
-        "default all.", shell_complete=completed("bboxqa.rules.registry:known_rules"),
-    ),
-    option(
-        "--ignore", group=COMPARE, metavar="CODES", help="Not these rules, such as I007.",
-        shell_complete=completed("bboxqa.rules.registry:known_rules"),
-    ),
-    option(
-        "--per-file-ignores", group=COMPARE, rare=True, multiple=True, metavar="GLOB:CODES",
-        help="Not these rules in files whose names match. Can be given several times.",
-    ),
-    choice_option(
-        "--fail-on", ("error", "warning", "info"),
+    option("--select CODES", COMPARE, "Only these rules, such as P,R0; default all.",
+        shell_complete=completed("bboxqa.rules.registry:known_rules")),
+    option("--ignore CODES", COMPARE, "Not these rules, such as I007.",
+        shell_complete=completed("bboxqa.rules.registry:known_rules")),
+    option("--per-file-ignores GLOB:CODES", COMPARE,
+        "Not these rules in files whose names match. Can be given several times.", rare=True,
+        multiple=True),
+    option("--fail-on", COMPARE,
         "Exit with 1 if findings have this severity or a higher one; default error.",
-        group=COMPARE,
-    ),
-    choice_option(
-        "--min-severity", ("error", "warning", "info"),
-        "List findings of this severity or a higher one; default info.",
-        group=COMPARE, rare=True,
-    ),
-    path_option("--baseline", "Report only findings that are not in this file.", group=COMPARE),
-    path_option(
-        "--write-baseline", "Write all findings to this file as known, and exit with 0.",
-        group=COMPARE,
-    ),
-    option(
-        "--config", group=COMPARE, metavar="FILE", shell_complete=completed_configs,
-        help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
-        "nearest pyproject.toml. Options on the command line replace them.",
-    ),
-    option(
-        "--fix", is_flag=True, help="Write NAME.fixed.json with the fixes that lose no information."
-    ),
-    option("--diff", is_flag=True, help="Print what --fix would change, and write nothing."),
-    option(
-        "--in-place", is_flag=True,
-        help="With --fix: change the file itself, and keep NAME.json.bak.",
-    ),
-    option(
-        "--unsafe-fixes", is_flag=True,
-        help="With --fix or --diff: also fixes that may lose or guess information.",
-    ),
-    option(
-        "--force", rare=True, is_flag=True,
-        help="Replace an existing NAME.fixed.json, and with --split a folder of pages.",
-    ),
-    option(
-        "--max-findings", rare=True, type=click.IntRange(min=0), metavar="N",
-        help="List at most N findings for each rule and file, 0 for all; default 10 as text, 100 "
-        "as html, otherwise all.",
-    ),
-    option(
-        "--show-consequences", rare=True, is_flag=True,
-        help="Also list what follows from other findings.",
-    ),
-    option(
-        "-v", "--verbose", rare=True, is_flag=True, help="Print all listed findings and excerpts."
-    ),
-    option("--exit-zero", rare=True, is_flag=True, help="Exit with 0 whatever is found."),
-    option("--statistics", is_flag=True, help="Print the number of findings of each rule."),
-    quiet_option("Print the numbers of findings only."),
+        type=A_SEVERITY),
+    option("--min-severity", COMPARE,
+        "List findings of this severity or a higher one; default info.", rare=True,
+        type=A_SEVERITY),
+    option("--baseline FILE", COMPARE, "Report only findings that are not in this file.",
+        type=A_PATH),
+    option("--write-baseline FILE", COMPARE,
+        "Write all findings to this file as known, and exit with 0.", type=A_PATH),
+    option("--config FILE", COMPARE,
+        "Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the nearest "
+        "pyproject.toml. Options on the command line replace them.",
+        shell_complete=completed_configs),
+    option("--fix", OUT, "Write NAME.fixed.json with the fixes that lose no information.",
+        is_flag=True),
+    option("--diff", OUT, "Print what --fix would change, and write nothing.", is_flag=True),
+    option("--in-place", OUT, "With --fix: change the file itself, and keep NAME.json.bak.",
+        is_flag=True),
+    option("--unsafe-fixes", OUT,
+        "With --fix or --diff: also fixes that may lose or guess information.", is_flag=True),
+    option("--force", OUT,
+        "Replace an existing NAME.fixed.json, and with --split a folder of pages.", rare=True,
+        is_flag=True),
+    option("--max-findings N", OUT,
+        "List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
+        "html, otherwise all.", rare=True, type=click.IntRange(min=0)),
+    option("--show-consequences", OUT, "Also list what follows from other findings.", rare=True,
+        is_flag=True),
+    option("-v --verbose", OUT, "Print all listed findings and excerpts.", rare=True,
+        is_flag=True),
+    option("--exit-zero", OUT, "Exit with 0 whatever is found.", rare=True, is_flag=True),
+    option("--statistics", OUT, "Print the number of findings of each rule.", is_flag=True),
+    option("-q --quiet", OUT, "Print the numbers of findings only.", is_flag=True),
     format_option(*FINDING_VIEWS),
     "written",
-    path_option("--report", "Write a page of html with pictures of the findings to this file."),
+    option("--report FILE", OUT,
+        "Write a page of html with pictures of the findings to this file.", type=A_PATH),
     "split",
-    option(
-        "--top", rare=True, type=click.IntRange(min=0), metavar="NUMBER",
-        help="With --report: how many images have pictures on the page; default 50, with --split "
-        "1000.",
-    ),
+    option("--top NUMBER", OUT,
+        "With --report: how many images have pictures on the page; default 50, with --split 1000.",
+        rare=True, type=click.IntRange(min=0)),
     "pseudonyms",
 )  # fmt: skip
 
