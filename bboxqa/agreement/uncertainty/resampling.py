@@ -25,6 +25,7 @@ LEVEL = 0.95
 # Replicates that are drawn at a time, and the most weights of these.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
+_DRAWS = 1 << 14
 # Bytes of draws, of which three sets are kept, and of larger ones the last.
 _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
@@ -99,13 +100,16 @@ def _drawn_counts(
     """Yield the counts of `drawn_weights` with a dtype, transposed in memory."""
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
+    # Draws of several replicates cost one call, as long as they stay in the cache.
+    n_together = max(1, _DRAWS // max(n_clusters, 1))
     for start in range(0, replicates, step):
         # Filled row by row, as the elements of a column are far apart in memory.
         counts = np.empty((min(step, replicates - start), n_clusters), dtype)
-        for row in counts:
-            row[:] = np.bincount(
-                generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
-            )
+        for first in range(0, len(counts), n_together):
+            some = counts[first : first + n_together]
+            drawn = generator.integers(0, n_clusters, some.shape)
+            drawn += np.arange(len(some))[:, None] * n_clusters
+            some[:] = np.bincount(drawn.ravel(), minlength=some.size).reshape(some.shape)
         yield counts.T
 
 
