@@ -316,7 +316,7 @@ def _name_asked(
 
 def _sample(text: bytes) -> Columns:
     """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
-    builder = ColumnsBuilder()
+    sample: list[Any] = []
     opening = ANNOTATIONS.search(text)
     begin = -1 if opening is None else text.find(b"{", opening.end())
     step = (len(text) - begin) // _PIECES
@@ -328,10 +328,12 @@ def _sample(text: bytes) -> Columns:
         with suppress(ValueError, TypeError, RecursionError):
             # Text after the end of the list is ignored.
             records, _ = decode(f"[{text[begin:stop].decode()}]")
-            builder.add([each for each in records if "image_id" in each and "bbox" in each])
+            sample += [each for each in records if "image_id" in each and "bbox" in each]
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)
         begin = -1 if end is None else end.end() - 1
+    builder = ColumnsBuilder()
+    builder.add(sample)
     return builder.done()
 
 
