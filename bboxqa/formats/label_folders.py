@@ -122,7 +122,8 @@ class LabelFolders:
         """
         while True:
             inside, files = folders_and_files(folder, LOOKED_AT)
-            if self._has_labels(folder, files, strict=False):
+            has_labels = self._filled_have_labels(folder, files, strict=False)
+            if has_labels or (has_labels is None and self._are_named(files)):
                 return []
             held = [each for name in inside if self._holds_labels(each := folder / name)]
             if len(held) != 1:
@@ -154,9 +155,12 @@ class LabelFolders:
         return self._may_be_empty(files) if found is None else found
 
     def _may_be_empty(self, files: Sequence[str]) -> bool:
+        return self.may_be_empty and self._are_named(files)
+
+    def _are_named(self, files: Sequence[str]) -> bool:
         """Return whether files are named like labels, with nothing but images beside them."""
         others = any(each.lower().endswith(_OF_OTHERS) for each in files)
-        return self.may_be_empty and not others and any(map(self._is_named, files))
+        return not others and any(map(self._is_named, files))
 
     def _filled_have_labels(
         self, folder: Path, files: Sequence[str], *, strict: bool

@@ -82,15 +82,21 @@ def unit_of(boxes: FloatArray) -> str:
     >>> unit_of(np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
     'shares'
     """
-    is_larger, is_share = _units(boxes)
+    is_larger, is_share = pixels_and_shares(boxes)
     n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
     if 10 * n_shares <= n_shares + n_larger:
         return "pixels"
     return "shares" if 10 * n_larger <= n_shares + n_larger else "either"
 
 
-def _units(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone."""
+def pixels_and_shares(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone.
+
+    Examples
+    --------
+    >>> pixels_and_shares(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
+    (array([ True, False, False]), array([False,  True, False]))
+    """
     is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
     return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
 
@@ -112,10 +118,10 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
         form = "xywh"
     unit = unit or unit_of(boxes)
     if unit == "either":
-        larger, shares = _units(boxes)
-        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to 1, such as in line"
+        larger, shares = pixels_and_shares(boxes)
+        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
         other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
-        lines = f"{found} {at[shares.argmax()]}, and {other}"
+        lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
         raise DatasetError(
             [f"{name}: has {lines}; expected either shares of the image or pixels"],
             "Write all boxes in one unit, or say it: --box-format "

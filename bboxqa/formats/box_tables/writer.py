@@ -4,14 +4,16 @@ import csv
 import io
 from collections.abc import Iterator
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
-from bboxqa.formats.box_tables.boxes import unit_of
+from bboxqa.formats.box_tables.boxes import pixels_and_shares, unit_of
 from bboxqa.formats.box_tables.reader import name_in
+from bboxqa.formats.translation.untrusted import LEAST_PIXELS
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
 from bboxqa.formats.writing.outlines import Record
@@ -45,11 +47,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     why = f"{_TITLE} has no blanks around them"
     yield from name_losses("image", map(image_name, content.images), str.strip, why)
     yield from name_losses("annotator", content.annotators, str.strip, why)
-    boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
-    if unit_of(boxes.reshape(-1, 4)) != "pixels":
-        why = f"{_TITLE} with only small numbers is read as relative to the image"
-        noun = Noun("box of less than a pixel", "boxes of less than a pixel")
-        yield from losses_of(content.annotations, noun, why, "ambiguous")
+    boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
+    if unit_of(boxes) != "pixels":
+        noun = Noun(*(f"{each} of numbers up to {LEAST_PIXELS}" for each in ("box", "boxes")))
+        why = f"{_TITLE} with many of these is read as shares of the image"
+        why += "; to read it: --box-format xywh-pixels"
+        small = compress(content.annotations, pixels_and_shares(boxes)[1])
+        yield from losses_of([*small], noun, why, "ambiguous")
 
 
 def _losses_of_cells(content: Content, options: Options) -> Iterator[Loss]:

@@ -36,7 +36,7 @@ def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path
     with pytest.raises(DatasetError) as caught:
         alone(path)
     assert str(caught.value).splitlines()[0] == (
-        f"{path}: has 2 boxes of numbers up to 1, such as in line 3, and 2 of larger ones, such as "
+        f"{path}: has 2 boxes of numbers up to 2, such as in line 3, and 2 of larger ones, such as "
         "in line 2; expected either shares of the image or pixels"
     )
     assert caught.value.advice == (

@@ -71,6 +71,21 @@ def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
     assert (by_nobody["image"], by_nobody["annotator"]) == ("b.jpg", "")
 
 
+def test_boxes_of_a_table_that_may_be_shares_are_refused_with_their_number(tmp_path):
+    boxes = [(0, "ann", 0, [0.5, 0, 1, 2]), (0, "ann", 0, [5, 5, 9, 9])]
+    source = written(tmp_path / "a.json", document([("a.jpg", 20, 20, ["ann"])], boxes))
+    with pytest.raises(DatasetError) as error:
+        bboxqa.convert(source, tmp_path / "a.csv", to="csv")
+    assert str(error.value).splitlines()[0] == (
+        "1 box of numbers up to 2 (annotation 100): a table of boxes with many of these is read as "
+        'shares of the image; to read it: bboxqa.reading(box_format="xywh-pixels")'
+    )
+    bboxqa.convert(source, tmp_path / "a.csv", to="csv", lossy=True)
+    with bboxqa.reading(box_format="xywh-pixels"):
+        data = bboxqa.read_coco(tmp_path / "a.csv", min_annotators=1)
+    assert data.annotations.bbox.tolist() == [[0.5, 0, 1, 2], [5, 5, 9, 9]]
+
+
 def test_cvat_has_a_task_for_each_annotator(tmp_path):
     turned = {
         "bbox": [0, 0, 40, 40],
