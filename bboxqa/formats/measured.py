@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -235,23 +235,17 @@ def measured(
 
 def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
     """Return some of the annotations."""
+    names = ("id", "image_id", "category_id", "bbox", "iscrowd", "text_ids", "score")
+    given = ((name, getattr(columns, name)) for name in names)
+    of: dict[str, Any] = {name: values[kept] for name, values in given if values is not None}
     outlines, keypoints, rotated = columns.segmentation, columns.keypoints, columns.rotated
-    return FileColumns(
-        columns.id[kept],
-        columns.image_id[kept],
-        columns.category_id[kept],
-        columns.bbox[kept],
-        columns.iscrowd[kept],
-        {
-            key: Authors(each.code[kept], each.names, each.composed)
-            for key, each in columns.authors.items()
-        },
-        None if outlines is None else outlines.take(kept),
-        columns.marks,
-        None if keypoints is None else keypoints.take(kept),
-        None if columns.text_ids is None else columns.text_ids[kept],
-        None if rotated is None else RotatedColumns(rotated.box[kept], rotated.form[kept]),
-        None if columns.score is None else columns.score[kept],
+    return replace(
+        columns,
+        **of,
+        authors={key: replace(each, code=each.code[kept]) for key, each in columns.authors.items()},
+        segmentation=None if outlines is None else outlines.take(kept),
+        keypoints=None if keypoints is None else keypoints.take(kept),
+        rotated=None if rotated is None else RotatedColumns(rotated.box[kept], rotated.form[kept]),
     )
 
 

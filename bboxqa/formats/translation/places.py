@@ -167,13 +167,14 @@ def shown_file(path: Path, member: str) -> str:
 
 
 class ToolOrigin:
-    """See `bboxqa.formats.document.Origin`."""
+    """The source that a document was translated from."""
 
     def __init__(self, path: Path, found: Collector, rows: Rows) -> None:
         self.title = found.title
         self.defects: Sequence[ToolDefect] = found.defects
         self.notes: Sequence[str] = found.notes
         self.apart = rows.n_apart
+        """The number of annotations without a box, which are not examined, by shape."""
         self.categories_apart = frozenset(rows.categories_apart)
         unshown = found.unshown_images
         self.image_names: dict[int, str] = {
@@ -181,6 +182,7 @@ class ToolOrigin:
             for image in found.images
             if image["id"] in unshown and image.get("file_name")
         }
+        """The file names of images by those ids that their tool does not show."""
         self.found, self.rows, self._path = found, rows, path
 
     def record(self, row: int) -> Record:
