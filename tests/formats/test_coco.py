@@ -410,9 +410,9 @@ WRONG = {
     ("annotations", "bbox"): [
         *((box, BOX) for box in ([1, 2, 3], [1, 2, 3, 4, 5], None, "x", {}, [1, "2", 3, 4])),
         *((box, BOX) for box in ([1, 2, 3, True], [5, 5, float("nan"), 5], [5, -1e400, 5, 5])),
-        ([5, 5, -1, 5], "annotation 1: bbox width is -1; expected 0 or more, and at most"),
-        ([5, 5, 5, -0.5], "annotation 1: bbox height is -0.5; expected 0 or more, and at most"),
-        ([5, 5, 2e9, 5], "annotation 1: bbox width is 2e+09; expected 0 or more, and at most"),
+        ([5, 5, -1, 5], "annotation 1: bbox is 5, 5, -1, 5; expected sides of 0 or more, and at"),
+        ([5, 5, 5, -0.5], "annotation 1: bbox is 5, 5, 5, -0.5; expected sides of 0 or more, and"),
+        ([5, 5, 2e9, 5], "annotation 1: bbox is 5, 5, 2e+09, 5; expected sides of 0 or more, and"),
         (..., "bbox is missing; expected "),
     ],
     ("annotations", "id"): [

@@ -12,7 +12,6 @@ from bboxqa.model.outlines import Segmentations
 
 MAX_COORDINATE = 1e9
 """In pixels. Beyond this, areas are not exact to a pixel; no image is that large."""
-_CHUNK = 1 << 20
 _EXAMPLES = 3
 
 
@@ -37,38 +36,27 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
 
 
 def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
-    """Yield problems for boxes with negative sides, NaN, or coordinates too large to be exact."""
-    # Negated, since comparisons with NaN are false.
-    wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= MAX_COORDINATE))
-    far = ~(np.abs(bbox[:, :2]) <= MAX_COORDINATE).all(1)
-    for row, side in np.argwhere(wrong).tolist():
+    """Yield a problem for each box with a negative side, NaN, or a number too large to be exact."""
+    # Comparisons with NaN are false.
+    sound: BoolArray = (np.abs(bbox) <= MAX_COORDINATE).all(1) & (bbox[:, 2:] >= 0).all(1)
+    for row in np.flatnonzero(~sound).tolist():
+        numbers = ", ".join(f"{each:g}" for each in bbox[row])
         yield (
-            f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
-            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {MAX_COORDINATE:g} px"
-        )
-    for row in np.flatnonzero(far).tolist():
-        yield (
-            f"annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
-            f"expected at most {MAX_COORDINATE:g} px from 0"
+            f"annotation {ids[row]}: bbox is {numbers}; expected sides of 0 or more, and at most "
+            f"{MAX_COORDINATE:g} px"
         )
 
 
 def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
     """Yield problems for outlines with NaN, or with coordinates too large to be exact."""
-    far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
+    xy = segmentation.xy
+    if not len(xy) or (xy.min() >= -MAX_COORDINATE and xy.max() <= MAX_COORDINATE):
+        return
+    far = np.flatnonzero(~(np.abs(xy) <= MAX_COORDINATE).all(1))
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
-    owner = np.searchsorted(segmentation.part_stop, ring, side="right")
-    nowhere = set(owner[np.isnan(segmentation.xy[far]).any(1)].tolist())
-    for row in np.unique(owner).tolist():
-        point = "that is NaN" if row in nowhere else f"more than {MAX_COORDINATE:g} px from 0"
-        yield f"annotation {ids[row]}: a polygon has a point {point}"
-
-
-def _far(xy: FloatArray) -> Iterator[IndexArray]:
-    """Yield the rows of points with too large coordinates, in chunks to save memory."""
-    for start in range(0, len(xy), _CHUNK):
-        part = xy[start : start + _CHUNK]
-        yield start + np.flatnonzero(~(np.abs(part) <= MAX_COORDINATE).all(1))
+    for row in np.unique(np.searchsorted(segmentation.part_stop, ring, side="right")).tolist():
+        expected = f"expected numbers up to {MAX_COORDINATE:g} px"
+        yield f"annotation {ids[row]}: a polygon has a point far away; {expected}"
 
 
 def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:
