@@ -148,7 +148,7 @@ def test_panoptic_and_objects_are_measured_together(tmp_path):
         ({"bbox": ABSENT}, ["bbox is missing", "4 finite numbers"]),
         ({"bbox": [1, 2, 3]}, ["segments_info[1] (id 4): bbox cannot be used", "4 finite numbers"]),
         ({"bbox": [1, 2, 3, "a"]}, ["bbox cannot be used", "4 finite numbers"]),
-        ({"bbox": [1, 2, 1e300, 4]}, ["width"]),
+        ({"bbox": [1, 2, 1e300, 4]}, ["1e+300"]),
         ({"bbox": [1, 2, -3, 4]}, ["-3"]),
         ({"category_id": 17}, ["category_id of segment 4 is 17; expected the id of one of the"]),
         ({"category_id": None}, ["category_id"]),
