@@ -1,18 +1,13 @@
 """Opening tables of texts and numbers."""
 
 import io
-from contextlib import suppress
 from pathlib import Path
-
-import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.tables.rows import Delimited, JsonArray, JsonLines, Parquet, TableFile
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
-
-_SUCH_AS = 'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob": "dog"}.'
 
 
 def open_table(path: str | Path) -> TableFile:
@@ -33,29 +28,13 @@ def open_table(path: str | Path) -> TableFile:
         if table.file.metadata.num_rows == 0:
             raise DatasetError([f"{name}: has no rows; expected ratings"])
         return table
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        raise DatasetError([f"{name}: is not Parquet, despite its name"], "Export it again.")
     text = decoded(name, data)
     if not text.strip():
         raise DatasetError([f"{name}: is empty; expected a table with a header"])
-    if path.suffix.lower() in {".jsonl", ".ndjson", ".json"} or text.lstrip()[0] == "{":
-        return _json_lines(name, text)
+    first = text.lstrip()[0]
+    if path.suffix.lower() in {".jsonl", ".ndjson", ".json"} or first == "{":
+        lines = (JsonArray if first == "[" else JsonLines)(name, text)
+        if not lines.header:
+            raise DatasetError([f"{name}: has rows without keys; expected the names of columns"])
+        return lines
     return Delimited(name, text, tab=path.suffix.lower() in {".tsv", ".tab"})
-
-
-def _json_lines(name: str, text: str) -> TableFile:
-    is_list = text.lstrip()[0] == "["
-    if not is_list and not _is_object(text.lstrip().partition("\n")[0]) and _is_object(text):
-        problem = f"{name}: is one JSON object over several lines; expected one object a line"
-        raise DatasetError([problem], _SUCH_AS)
-    table = (JsonArray if is_list else JsonLines)(name, text)
-    if not table.header:
-        problem = "is an object without keys; expected the names of columns"
-        raise DatasetError([f"{name}: line 1: {problem}"], _SUCH_AS)
-    return table
-
-
-def _is_object(text: str) -> bool:
-    with suppress(msgspec.DecodeError, RecursionError):
-        return isinstance(msgspec.json.decode(text), dict)
-    return False

@@ -9,10 +9,10 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.file_names import own_name
 from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.recordings.tables import Table, read_table
 from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number, milliseconds
+from bboxqa.formats.sources import names_of
 from bboxqa.model.ratings import Segments, segment_problems
 
 _NOTHING_SAYS = "the file does not show whether the times are"
@@ -136,7 +136,7 @@ def read_segments(
     tables = _tables([Path(path) for path in paths])
     recording_columns = _recording_columns(tables)
     read = _Reading(problems=[problem for table in tables for problem in table.problems])
-    names = _file_names([table.path for table in tables])
+    names = names_of([table.path for table in tables])
     for number, table in enumerate(tables):
         counted = _unit(table, unit)
         if counted is None:
@@ -200,15 +200,6 @@ def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> 
             ],
             f"Add the column '{what}' where it is missing, or drop it.",
         )
-
-
-def _file_names(paths: Sequence[Path]) -> list[str]:
-    """Return the name of each file without its suffix, with its folder where needed."""
-    stems = [own_name(path) for path in paths]
-    if len(set(stems)) == len(stems):
-        return stems
-    longer = [(path.parent / stem).as_posix() for path, stem in zip(paths, stems, strict=True)]
-    return longer if len(set(longer)) == len(longer) else [path.as_posix() for path in paths]
 
 
 def _unit(table: Table, given: str) -> TimeUnit | None:

@@ -143,19 +143,14 @@ def _cell(text: str) -> object:
         return text
 
 
-def _labels_of(
-    member: Member, said: Sequence[dict[str, Any]], into: Collector
-) -> tuple[str | None, str]:
+def _labels_of(member: Member, said: Sequence[dict[str, Any]], into: Collector) -> tuple[str, str]:
     """Return the attribute that holds the labels of regions, and a note on others.
 
-    VIA leaves it to its users. It is "" if there is none, and None if all attributes are without
-    values, so that their names are the labels. Raises DatasetError if it is unclear.
+    VIA leaves it to its users. It is "" if there is none. Raises DatasetError if it is unclear.
     """
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
     if not used:
         return "", "no region has an attribute: all are of one category"
-    if not any(_has_value(value) for each in said for value in each.values()):
-        return None, "attributes have no values: their names are the categories"
     known = {name.lower().strip(): name for name in reversed([*used])}
     chosen = [name for name in [into.wanted.choices.columns.get("category", "")] if name in used]
     chosen += [known[name] for name in _LABELS if name in known]
@@ -172,14 +167,10 @@ def _labels_of(
     return chosen[0], note if listed else ""
 
 
-def _has_value(value: object) -> bool:
-    return bool(value) if isinstance(value, bool | dict) else untrusted.plain_text(value) != ""
-
-
 class _Records:
     """Converts regions to COCO records."""
 
-    def __init__(self, member: str, attribute: str | None, into: Collector) -> None:
+    def __init__(self, member: str, attribute: str, into: Collector) -> None:
         self._member = member
         self._attribute = attribute
         self._into = into
@@ -211,8 +202,6 @@ class _Records:
 
     def _names(self, said: dict[str, Any]) -> list[str]:
         """Return the labels of a region, several if a checkbox has several marks."""
-        if self._attribute is None:
-            return [name.strip() for name in said if name.strip()]
         value = said.get(self._attribute)
         if isinstance(value, dict):
             return [name.strip() for name, is_marked in value.items() if is_marked is True]
