@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -289,7 +289,7 @@ def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequenc
             # Archives have a checksum of all the content of a file.
             for _ in each.chunks() if name.endswith(".json") else ():
                 pass
-        elif reason := _damage(PurePosixPath(each.name), each.read()):
+        elif reason := damage_in(each.name, each.read()):
             raise DatasetError([f"{archive / each.name}: {reason}"], _EXPORT)
 
 
@@ -309,7 +309,7 @@ def damage_of(file: Path) -> str:
             if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
                 return _archive_damage(file)
             content = stream.read(2 * LOOKED_AT)
-            return "" if stream.read(1) else _damage(file, content)
+            return "" if stream.read(1) else damage_in(file.name, content)
     except PermissionError:
         return DENIED
     except OSError:
@@ -317,10 +317,11 @@ def damage_of(file: Path) -> str:
         return ""
 
 
-def _damage(file: PurePath, content: bytes) -> str:
+def damage_in(name: str, content: bytes) -> str:
+    """Return what is wrong with the content of a small file, by its suffix; "" if nothing is."""
     if absence := absence_of(content):
         return absence
-    suffix = file.suffix.lower()
+    suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".json" and not is_without_coco(content):
         with suppress(RecursionError):
             try:

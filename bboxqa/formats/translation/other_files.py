@@ -3,16 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Where
-from bboxqa.formats.heads import HEAD, WHAT, as_utf8, json_kind_of, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, json_kind_of, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import NOT_JSON, json_damage
-from bboxqa.formats.xml_elements import xml_damage
+from bboxqa.formats.unreadable import damage_in
 
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 """The end of the first problem with a file that does not begin with a label."""
@@ -28,7 +25,8 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
     left_out = []
     for member in members:
         head = member.head()
-        if problem := _damage(member.name.lower(), head):
+        # A larger file has a known format by its beginning.
+        if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
             into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
             continue
         kind = kind_of(head) or json_kind_of(head)
@@ -39,21 +37,6 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
     if left_out:
         example = such_as(len(left_out), left_out[0])
         yield f"{count(len(left_out), 'file')} left out: not {expected}{example}"
-
-
-def _damage(name: str, head: bytes) -> str:
-    """Return what is wrong with a small file that is not JSON or XML; "" if it is, or is large."""
-    if not head or len(head) == HEAD or kind_of(head) not in (None, "XML", "VOC", "pointer"):
-        return ""
-    if name.endswith(".xml"):
-        return xml_damage(head)
-    if name.endswith(".json"):
-        text = as_utf8(head)
-        try:
-            msgspec.json.decode(text, type=msgspec.Raw)
-        except NOT_JSON as error:
-            return json_damage(text, error)
-    return ""
 
 
 def json_or_xml_of_tools(
