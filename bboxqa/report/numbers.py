@@ -160,7 +160,7 @@ def interval(bounds: Sequence[float] | None, digits: int = 2) -> str:
     return "" if bounds is None else f"[{number(bounds[0], digits)}, {number(bounds[1], digits)}]"
 
 
-def figure_text(figure: Mapping[str, Any], digits: int = 2) -> str:
+def figure_text(figure: Mapping[str, Any]) -> str:
     """Return the value of a figure in JSON, and its interval if there is one.
 
     Examples
@@ -168,7 +168,7 @@ def figure_text(figure: Mapping[str, Any], digits: int = 2) -> str:
     >>> figure_text({"value": 0.8038, "interval": [0.7677, 0.8383]})
     '0.80 [0.77, 0.84]'
     """
-    return f"{number(figure['value'], digits)} {interval(figure['interval'], digits)}".rstrip()
+    return f"{number(figure['value'])} {interval(figure['interval'])}".rstrip()
 
 
 def short_name(name: str, most: int = 28) -> str:

@@ -326,14 +326,12 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     for (image, _, _), codes in sorted(alike.items()):
         for pair in combinations(codes, 2):
             images.setdefault(pair, []).append(image)
-    founds = []
     for pair, copied in sorted(images.items()):
         left, right = (big[big[:, 1] == code, 0] for code in pair)
         shared = len(np.intersect1d(left, right, assume_unique=True))
         if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
             names = [authors.names[code] for code in pair]
-            founds.append(_copied(names, copied, shared))
-    yield from founds
+            yield _copied(names, copied, shared)
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:

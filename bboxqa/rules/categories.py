@@ -210,13 +210,12 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
         first = np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0] + 1
         parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {first:,}")
     if parts:
-        found = Defect(
+        yield Defect(
             f"category ids are not 1 to {len(ids):,}: {' and '.join(parts)}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
             count=int((positive > len(positive)).sum()) + is_zero,
         )
-        yield found
 
 
 def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:

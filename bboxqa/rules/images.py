@@ -111,14 +111,13 @@ def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Chec
             f"{count(n_files, 'image file')} in the image folder without an image record, such as "
             f"{', '.join(map(shortened, disk.unnamed[:3]))}"
         )
-        found = Defect(
+        yield Defect(
             message,
             pointer_to("images"),
             found=list(disk.unnamed),
             expected="a record for each image file",
             count=n_files,
         )
-        yield found
 
 
 @_on_disk

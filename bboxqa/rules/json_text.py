@@ -23,16 +23,13 @@ def _broken(document: Document, _settings: ValidateSettings) -> Checked:
     """F001: positions where the text is not JSON."""
     reading = document.reading
     last = len(reading.broken) - 1
-    founds = [
-        Defect(
+    for number, (offset, why) in enumerate(reading.broken):
+        yield Defect(
             _break(reading, offset, why, is_end=reading.stopped and number == last),
             offset=offset,
             found=_around(reading, max(offset - _AROUND, 0), offset + _AROUND),
             expected="valid JSON to the end of the document",
         )
-        for number, (offset, why) in enumerate(reading.broken)
-    ]
-    yield from founds
 
 
 def _around(reading: RawDocument, start: int, stop: int) -> str:
@@ -63,7 +60,7 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
     if start is None:
         return
     rest = _around(reading, start, start + _AROUND)
-    found = Defect(
+    yield Defect(
         f"{count(len(reading.text) - start, 'byte')} after the document ({shortened(rest)}); "
         "expected the end of the file",
         offset=start,
@@ -72,7 +69,6 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
         # If the document has none of COCO's lists, they may be in the text that follows.
         edits=(Edit("", "remove"),) if reading.sections else (),
     )
-    yield found
 
 
 def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
@@ -84,20 +80,18 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     is_certain = reading.text[:3] == BYTE_ORDER_MARK or (
         reading.not_utf8 is None and reading.text.find(_REPLACEMENT) < 0
     )
-    found = Defect(
+    yield Defect(
         f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
         offset=0,
         found=reading.encoding,
         expected="UTF-8",
         edits=(Edit("", "replace"),) if is_certain else (),
     )
-    yield found
 
 
 def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
     """F004: numbers that are NaN or infinite, each value with such numbers once."""
     in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
-    elsewhere: list[Defect] = []
     sizes = {name: n_records(document, name) for name in LISTS}
     for pointer, found in document.reading.not_finite:
         name, row, key, *_ = *pointer_parts(pointer), "", "", ""
@@ -107,8 +101,7 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
             of_row.append((pointer, found))
         else:
             message = f"number is {found}; expected {_FINITE}"
-            elsewhere.append(Defect(message, pointer, found=found, expected=_FINITE))
-    yield from elsewhere
+            yield Defect(message, pointer, found=found, expected=_FINITE)
     for (name, key), numbers in in_records.items():
         yield _in_records(name, key, numbers)
 
@@ -136,16 +129,13 @@ def _in_records(name: str, key: str, numbers: dict[int, list[tuple[str, str]]]) 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
     """F005: keys that are twice in an object."""
-    founds = [
-        Defect(
+    for pointer, key in document.reading.repeated:
+        yield Defect(
             f"key {shortened(key)} appears more than once in its object; only the last one counts",
             pointer=pointer + pointer_to(key),
             found=key,
             expected="each key once",
         )
-        for pointer, key in document.reading.repeated
-    ]
-    yield from founds
 
 
 def _not_object(document: Document, _settings: ValidateSettings) -> Checked:

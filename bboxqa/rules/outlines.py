@@ -66,12 +66,6 @@ def _of_rings(
     return Rows(where, says, at, owner=rings.row, inner=inner, **more)
 
 
-def _edit_ring(document: Document, ring: int, value: Any = None) -> tuple[Edit, ...]:
-    rings = document.annotations.rings
-    keys = "segmentation", int(rings.place[ring])
-    return record_edit("annotations", int(rings.row[ring]), *keys, value=value)
-
-
 def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
     """Return what removes bad rings; the last ring becomes [] if most have no outline."""
     columns = document.annotations
@@ -84,7 +78,7 @@ def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit,
     def edits(ring: int) -> tuple[Edit, ...]:
         row = int(rings.row[ring])
         if is_left[row]:
-            return _edit_ring(document, ring)
+            return record_edit("annotations", row, "segmentation", int(rings.place[ring]))
         can_be_empty = is_usual and document.has_box[row]
         return record_edit("annotations", row, "segmentation", value=[]) if can_be_empty else ()
 

@@ -1,12 +1,12 @@
 """The page of each rule and the list of all rules, for a terminal and for the site."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
+from bboxqa.core.json_values import cut, shortened
 from bboxqa.core.text import clean
 from bboxqa.rules.base.rule import ABSENT, Example, Files, Rule
 from bboxqa.rules.registry import FAMILIES, RULES, known_rules
@@ -119,15 +119,11 @@ def _raw(text: str) -> Iterator[str]:
         yield "an empty file"
         return
     for line in text.split("\n"):
-        yield clean(_cut(line)).replace("\ufeff", "\\ufeff")
+        yield clean(cut(line, _EXAMPLE)).replace("\ufeff", "\\ufeff")
 
 
 def _json(value: Any) -> str:
-    return clean(_cut(json.dumps(value, ensure_ascii=False, default=repr)))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _EXAMPLE else text[: _EXAMPLE - 1] + "…"
+    return shortened(value, _EXAMPLE)
 
 
 def list_lines() -> Iterator[str]:

@@ -181,9 +181,9 @@ def nothing(title: str, reason: str, width: float | None = None) -> Chart:
     return Chart(title, [said], (0, 1), (0, 1), 40, width, frame="")
 
 
-def bar(low: float, high: float, place: float, color: str, thick: float = 0.62) -> Path:
+def bar(low: float, high: float, place: float, color: str) -> Path:
     """Return a horizontal bar in a row."""
-    top, bottom = place - thick / 2, place + thick / 2
+    top, bottom = place - 0.31, place + 0.31
     corners = [(low, top), (high, top), (high, bottom), (low, bottom)]
     return Path([[*corners, corners[0]]], fill=color, opacity=0.75)
 
@@ -203,16 +203,16 @@ def in_rows(n_rows: int) -> tuple[float, float]:
     return n_rows - 0.5, -0.5
 
 
-def round_numbers(low: float, high: float, n: int = 6) -> list[float]:
-    """Return at most about `n` round numbers from `low` to `high`.
+def round_numbers(low: float, high: float) -> list[float]:
+    """Return at most about six round numbers from `low` to `high`.
 
     Examples
     --------
     >>> round_numbers(0, 1), round_numbers(-0.5, 1)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-0.5, 0.0, 0.5, 1.0])
     """
-    step = 10.0 ** floor(log10((high - low) / n))
-    step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= n + 1e-9)
+    step = 10.0 ** floor(log10((high - low) / 6))
+    step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= 6 + 1e-9)
     places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
     return [round(place * step, 10) for place in places]
 

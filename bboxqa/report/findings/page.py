@@ -212,7 +212,7 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
 def _path(bbox: Sequence[float], side: float) -> str:
     """Return a box as the data of a path, with a ring around one too small to be seen."""
     x, y, w, h = bbox
-    outline = f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z"
+    outline = outline_path({"bbox": bbox})
     if max(abs(w), abs(h)) > _SMALL * side:
         return outline
     radius = 2 * _SMALL * side

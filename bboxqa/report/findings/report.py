@@ -56,7 +56,8 @@ class Report(FoundReport):
         import pandas as pd
 
         rows = [json.loads(line) for line in self.render("jsonl").splitlines()]
-        values = {name: [row[name] for row in rows] for name in _finding_keys() if name != "ids"}
+        names = findings_schema()["$defs"]["finding"]["required"]
+        values = {name: [row[name] for row in rows] for name in names if name != "ids"}
         ids = {name: [row["ids"].get(name) for row in rows] for name in ID_NAMES}
         return pd.DataFrame({**values, **ids})
 
@@ -64,11 +65,6 @@ class Report(FoundReport):
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
         log: dict[str, Any] = json.loads(self.render("sarif"))
         return log
-
-
-def _finding_keys() -> tuple[str, ...]:
-    """Return the keys of a finding, in their order."""
-    return tuple(findings_schema()["$defs"]["finding"]["required"])
 
 
 def findings_schema() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Protocol
 
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.report import (
@@ -148,11 +149,7 @@ def _below(finding: Finding, *, first: bool) -> str:
     if finding.count > 1 and finding.examples:
         shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
         return f"{count(finding.count, 'record')}, such as {shown}"
-    return _cut(one_line(finding.excerpt)) if first else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+    return cut(one_line(finding.excerpt), _EXCERPT) if first else ""
 
 
 def _fixable(report: FoundReport) -> Iterator[str]:
@@ -220,7 +217,7 @@ def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
         yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
         for sign, text in (("-", change.before), ("+", change.after)):
             if text:
-                yield f"{sign} {_cut(clean(' '.join(text.split())))}"
+                yield f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}"
 
 
 def change_summary(changes: Sequence[_Change]) -> str:
