@@ -20,8 +20,8 @@ Place = tuple[str, int, *tuple[str | int, ...]]
 _EXAMPLES = 3
 # At least this many defects outside annotations are grouped into one finding per rule.
 _MANY_PLACES = 20
-# Rules about single labels, of which one finding is reported for each file and cause.
-_OF_LABELS = ("T001", "T003", "T020")
+# Rules about single labels, of which one finding is reported for each file: always, or if many.
+_BY_FILE, _BY_FILE_IF_MANY = ("T003", "T020"), ("T001",)
 
 
 def value_at(document: Document, name: str, row: int, *keys: str | int) -> Any:
@@ -205,9 +205,10 @@ def found_defects(code: str, document: Document, _settings: ValidateSettings) ->
     if of_rows:
         yield Hits(np.array([row for row, _ in of_rows], np.int64), describe)
     groups: dict[tuple[str, str], list[int]] = {}
+    is_grouped = len(others) >= _MANY_PLACES or code in _BY_FILE
     for at in others:
-        file = defects[at].where.member if code in _OF_LABELS else ""
-        key = (defects[at].cause, file) if len(others) >= _MANY_PLACES else ("", str(at))
+        file = defects[at].where.member if code in (*_BY_FILE, *_BY_FILE_IF_MANY) else ""
+        key = (defects[at].cause, file) if is_grouped else ("", str(at))
         groups.setdefault(key, []).append(at)
     # The first file of each cause is listed first, as the others may not fit.
     first = dict(reversed(groups))
