@@ -174,9 +174,6 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
     if min(width, height) < 1 or counts.sum() != width * height:
         found = f"has run lengths of {counts.sum()} pixels"
         raise MaskProblemError(f"{found}; expected {width} × {height}, which is {width * height}")
-    if size and (min(left, top) < 0 or left + width > size[0] or top + height > size[1]):
-        found = f"is {width} × {height} at {left}, {top}"
-        raise MaskProblemError(f"{found}, beyond the image of {size[0]} × {size[1]}")
     mask = RowMask(spans_of_runs(counts), width, height, left, top, len(text))
     if masks.outlines and size is None and len(mask.spans):
         raise UnknownSizeError("the size of its image is not known")

@@ -21,7 +21,7 @@ from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes, untrusted
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.json_files import json_of
-from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
+from bboxqa.formats.translation.masks import Masks, picture_mask
 from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, points_of
 
 _LINES = {
@@ -191,12 +191,8 @@ def _mask(value: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> 
     """Return the box and run lengths of a mask, which is stored as an image between two corners."""
     points = points_of(value.get("points"), least=2)
     left, top = (int(each) for each in points.min(0))
-    mask = replace(picture_mask(value.get("mask"), masks), left=left, top=top)
-    if masks.outlines and size is not None:
-        width, height = checked_size(size)
-        if left < 0 or top < 0 or left + mask.width > width or top + mask.height > height:
-            raise untrusted.MaskProblemError(f"lies outside the image of {width} × {height} pixels")
-    return masks.record(mask, size)
+    mask = picture_mask(value.get("mask"), masks)
+    return masks.record(replace(mask, left=left, top=top), size)
 
 
 def _kind_of(shape: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes, untrusted
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.json_files import NOT_JSON, NoObject, decoded_parts, json_objects
-from bboxqa.formats.translation.masks import Masks, Size, checked_size, picture_mask
+from bboxqa.formats.translation.masks import Masks, Size, picture_mask
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text, points_of
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
@@ -218,12 +218,8 @@ class _Records:
     def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
         if size is None:
             raise untrusted.MaskProblemError("is in an image whose size the file does not say")
-        width, height = checked_size(size)
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
         crop = picture_mask(bitmap.get("data"), self._masks, within=size, packed=True)
-        if left < 0 or top < 0 or left + crop.width > width or top + crop.height > height:
-            found = f"{crop.width} × {crop.height} pixels at ({left}, {top})"
-            raise untrusted.MaskProblemError(f"has {found}, beyond the image of {width} × {height}")
         return self._masks.record(replace(crop, left=left, top=top), size)
 
     def name_images(self) -> None:

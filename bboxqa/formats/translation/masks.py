@@ -116,7 +116,7 @@ class Masks:
     def record(self, mask: RowMask, size: Size | None) -> Record:
         """Return the box of a mask, and if requested the mask in an image of a known size.
 
-        Raises MaskProblemError if it is empty, or has too many runs.
+        Raises MaskProblemError if it is empty, lies beyond the image, or has too many runs.
 
         Examples
         --------
@@ -124,9 +124,20 @@ class Masks:
         {'bbox': [1.0, 0.0, 2.0, 1.0], 'segmentation': {'size': [2, 3], 'counts': '21100'}}
         """
         bbox = mask.bounds()
-        if not self.outlines or size is None:
+        if size is None:
             return {"bbox": bbox}
         width, height = checked_size(size)
+        left, top, right, bottom = (
+            mask.left,
+            mask.top,
+            mask.left + mask.width,
+            mask.top + mask.height,
+        )
+        if min(left, top) < 0 or right > width or bottom > height:
+            found = f"is {mask.width} × {mask.height} at {left}, {top}"
+            raise MaskProblemError(f"{found}, beyond the image of {width} × {height}")
+        if not self.outlines:
+            return {"bbox": bbox}
 
         def check(n_runs: int) -> None:
             if n_runs > MOST_RUNS:

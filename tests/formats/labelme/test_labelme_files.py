@@ -112,7 +112,7 @@ def test_a_size_that_is_missing_is_given(tmp_path):
         (shape(None, "polygon"), "T001", "points are missing"),
         (shape([[1, 2], [3, 4]]) | {"label": ""}, "T004", "a shape has no label"),
         (shape([[1, 2], [3, 4]], "mask", mask="x"), "T008", "the mask is not a PNG in base64"),
-        (shape([[99, 2], [101, 2]], "mask", mask=png([[9, 9, 9]])), "T008", "lies outside"),
+        (shape([[99, 2], [101, 2]], "mask", mask=png([[9, 9, 9]])), "T008", "beyond the image"),
         (shape([[1, 2], [3, 2]], "mask", mask=png([[0, 0, 0]])), "T011", "has no pixels"),
         (7, "T001", "is not an object"),
     ],

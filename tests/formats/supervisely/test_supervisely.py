@@ -133,7 +133,7 @@ def test_masks_are_read_at_their_origin(tmp_path):
     [
         (mask(MASK[:40]), "T008", "the mask is not a PNG in base64"),
         (mask(None), "T008", "the mask is missing"),
-        (mask(origin=(98, 20)), "T008", "the mask has 3 × 3 pixels at (98, 20), beyond the image"),
+        (mask(origin=(98, 20)), "T008", "the mask is 3 × 3 at 98, 20, beyond the image"),
         (mask(origin=("x", 2)), "T001", "a coordinate is 'x'; expected a number"),
         (box("ann", [1, 2]), "T001", "points.exterior are [[1, 2]]; expected 2 or more [x, y]"),
         (box("ann", [1, 2], [3, None]), "T001", "a coordinate is missing; expected a number"),
