@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
+from bboxqa.core.arrays import BoolArray, IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
@@ -70,39 +69,25 @@ def _gets_whole_id(records: Records) -> BoolArray:
     return records.exact | (_is_unique(records.id, records.whole) & (records.id >= 0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Link:
-    """The references of annotations to the images, or to the categories."""
-
-    name: str
-    """The list that holds the records."""
-    records: Records
-    ids: IndexArray
-    """(N,) int64. The reference as an integer, as in `Records.id`."""
-    whole: BoolArray
-    target: IndexArray
-    """(N,) int64. The row of the first record with that id in any notation; -1 for none."""
-    kind: ByteArray
-    fixable: BoolArray
-    """(N,) bool. Whether the reference and the id of the record are equal once written as integers.
-    """
+def _referred(document: Document, key: str) -> tuple[Records, IndexArray, IndexArray]:
+    """Return the records that a key refers to, the references as integers, and their rows."""
+    if key == "image_id":
+        return document.images, document.annotations.image_id, document.image
+    return document.categories, document.annotations.category_id, document.category
 
 
-def _link(document: Document, key: str) -> _Link:
-    """Return the references under a key of annotations."""
-    columns, is_image = document.annotations, key == "image_id"
-    records = document.images if is_image else document.categories
-    target = document.image if is_image else document.category
-    ids = columns.image_id if is_image else columns.category_id
-    kind, whole = columns.kind[key], columns.whole[key]
-    fixable = np.zeros(len(columns), np.bool_)
-    if document.complete(_LISTS[key]) and not (kind == Kind.INT).all():
-        # "7" and 7 may be ids of two records.
-        are_texts = np.array([type(records.get(row, "id")) is str for row in range(len(records))])
-        texts, others = (records.id[records.whole & (are_texts == each)] for each in (True, False))
-        ambiguous = (find(texts, ids) >= 0) & (find(others, ids) >= 0)
-        fixable = (target >= 0) & np.append(_gets_whole_id(records), False)[target] & ~ambiguous
-    return _Link(_LISTS[key], records, ids, whole, target, kind, fixable)
+def _are_fixable(document: Document, key: str) -> BoolArray:
+    """Return which references equal the id of their record once both are integers, (N,) bool."""
+    records, ids, target = _referred(document, key)
+    kind = document.annotations.kind[key]
+    if not document.complete(_LISTS[key]) or (kind == Kind.INT).all():
+        return np.zeros(len(kind), np.bool_)
+    # "7" and 7 may be ids of two records.
+    are_texts = np.array([type(records.get(row, "id")) is str for row in range(len(records))])
+    texts, others = (records.id[records.whole & (are_texts == each)] for each in (True, False))
+    ambiguous = (find(texts, ids) >= 0) & (find(others, ids) >= 0)
+    fixable: BoolArray = np.append(_gets_whole_id(records), False)[target] & (target >= 0)
+    return fixable & ~ambiguous
 
 
 def _is_same(value: Any) -> bool:
@@ -130,12 +115,11 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
             fixable = _gets_whole_id(records) & ~records.exact
             yield from _odd_ids(document, (name, "id"), odd, large, records.id, fixable)
     for key in _references(document):
-        found = document.once(_link, key)
-        exact = (found.kind == Kind.INT) & found.whole
-        odd = (found.kind != Kind.MISSING) & ~exact
+        kind, whole, new = columns.kind[key], columns.whole[key], _referred(document, key)[1]
+        odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole)
         odd &= (key != "image_id") | (document.once(_named_images) < 0)
-        large = (found.kind == Kind.INT) & ~found.whole
-        yield from _odd_ids(document, ("annotations", key), odd, large, found.ids, found.fixable)
+        large, fixable = (kind == Kind.INT) & ~whole, _are_fixable(document, key)
+        yield from _odd_ids(document, ("annotations", key), odd, large, new, fixable)
 
 
 def _odd_ids(
@@ -201,16 +185,16 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
 def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
     """I004: annotations that refer to an image or a category that is not listed."""
     for key in _references(document):
-        found = document.once(_link, key)
-        missing = document.annotations.named(key) & (found.target < 0)
+        (records, ids, target), name = _referred(document, key), _LISTS[key]
+        missing = document.annotations.named(key) & (target < 0)
         if key == "image_id":
             yield from _by_names(document)
             missing &= document.once(_named_images) < 0
         rows = np.flatnonzero(missing)
-        if not document.complete(found.name) or not len(rows):
+        if not document.complete(name) or not len(rows):
             continue
-        name, expected = found.name, f"the id of one of the {found.name}"
-        if first := _first_number(found):
+        expected, whole = f"the id of one of the {name}", document.annotations.whole[key]
+        if first := _first_number(records.id[records.whole], ids, whole):
             what = (
                 f"{key} of {count(len(rows), 'annotation')} matches none of the {name}; all match "
                 f"if {key} counts from {first[0]} and the ids of {name} from {first[1]}"
@@ -219,7 +203,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
             continue
         # If most references fail, records are missing rather than annotations wrong.
         is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
-        but = f"which none of the {name} has" if len(found.records) else f"but {name} is empty"
+        but = f"which none of the {name} has" if len(records) else f"but {name} is empty"
         says, summed = (
             f"{key} is {{value}}, {but}",
             f"{key} of {{share}} matches none of the {name}",
@@ -254,10 +238,9 @@ def _by_names(document: Document) -> Checked:
     yield Rows(of >= 0, says, at, "its id", edits=edits, summary=of_many, few=1, fix="safe")
 
 
-def _first_number(found: _Link) -> tuple[int, int] | None:
+def _first_number(ids: IndexArray, used: IndexArray, whole: BoolArray) -> tuple[int, int] | None:
     """Return from which numbers references and ids count if they differ by 1; None otherwise."""
-    ids, used = found.records.id[found.records.whole], found.ids[found.whole]
-    if not len(ids) or not found.whole.all():
+    if not len(ids) or not whole.all():
         return None
     first = int(used.min() > 0), 1 - int(used.min() > 0)
     fits = ids.min() == first[1] and (find(ids, used + first[1] - first[0]) >= 0).all()
