@@ -17,6 +17,7 @@ TOO_DEEP = f"lists nested more than {_MOST_DEEP} deep"
 _ESCAPE, _TEXT = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
 _UNMARKED = bytes({*range(256)} - {*b'[]{}"'})
 _BITS = 1024
+_NOT_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 # Characters that some text readers, though not JSON readers, take as line ends, and characters that
 # reverse the direction of text.
 _ESCAPED = {
@@ -27,7 +28,7 @@ _ESCAPED = {
 }  # fmt: skip
 
 
-def json_safe(value: Any, depth: int = _DEPTH) -> Any:
+def json_safe(value: Any, depth: int = _DEPTH) -> Any:  # noqa: PLR0911
     r"""Return an equivalent value that JSON can hold and UTF-8 can encode.
 
     Infinite numbers and NaN become their names, lone surrogates their escapes, and numbers of
@@ -42,33 +43,18 @@ def json_safe(value: Any, depth: int = _DEPTH) -> Any:
         return value
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, int | float):
-        return _number(value)
-    return _holder(value, depth - 1) if depth else "…"
-
-
-def _number(value: float) -> float | str:
     if isinstance(value, int):
         return value if value.bit_length() <= _BITS else hex(value)[:40] + "…"
-    if math.isfinite(value):
-        return value
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
-
-
-def _holder(value: Any, depth: int) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NOT_FINITE.get(value, "NaN")
+    if not depth:
+        return "…"
     if isinstance(value, Mapping):
-        return {_key(key): json_safe(inner, depth) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [json_safe(inner, depth) for inner in value]
+        return {json_safe(str(key)): json_safe(each, depth - 1) for key, each in value.items()}
     # Recognises numpy's numbers and arrays without importing numpy.
-    return json_safe(value.tolist(), depth) if hasattr(value, "tolist") else json_safe(repr(value))
-
-
-def _key(key: object) -> str:
-    text: str = json_safe(str(key))
-    return text
+    if not isinstance(value, list | tuple | set | frozenset):
+        return json_safe(value.tolist() if hasattr(value, "tolist") else repr(value), depth - 1)
+    return [json_safe(each, depth - 1) for each in value]
 
 
 def nests_deep(text: bytes) -> bool:
