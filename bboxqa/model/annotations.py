@@ -15,7 +15,6 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
-from bboxqa.model.shapes.tracks import Tracks
 from bboxqa.model.table import Categorical, Table, html_bars, html_table
 
 GAP_SECONDS = 1800.0
@@ -137,6 +136,18 @@ class Annotations:
         """Return the ids of the annotations at `index` as their tool shows them."""
         ids = self.id if self.own_id is None else self.own_id
         return [str(each) for each in ids[index].tolist()]
+
+
+@frozen_arrays
+class Tracks:
+    """T tracks, each of one annotator in one video."""
+
+    names: tuple[str, ...]
+    """The id of each track in its file."""
+    video: IntArray
+    """(T,) int32. The video of each track, as an index into `videos`."""
+    videos: tuple[str, ...]
+    """The ids of videos, or the folders of their frames; "" where neither is known."""
 
 
 Role = Literal["annotations", "predictions", "reference"]

@@ -13,7 +13,7 @@ from bboxqa.formats.dataset.merge import Rows
 from bboxqa.formats.dataset.people import listed_files
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
-from bboxqa.model.shapes.tracks import Tracks
+from bboxqa.model.annotations import Tracks
 
 # Seconds since 1970, for 1973 to 2100. Smaller numbers are not times.
 _EARLIEST, _LATEST = 1e8, 4.1e9

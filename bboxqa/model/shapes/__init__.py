@@ -1,1 +1,1 @@
-"""Key points, rotated boxes and tracks as columns."""
+"""Key points, rotated boxes and masks as columns."""
