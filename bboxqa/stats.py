@@ -183,8 +183,9 @@ def ratings_from_frame(
     >>> ratings_from_frame(frame).value_names
     ('cat', 'dog')
     """
-    of_units = value in {"value", "category"} and _is_unit_table(frame)
-    if of_units and "iou_threshold" in _names_of(frame):
+    names = _names_of(frame)
+    of_units = value in {"value", "category"} and has_unit_columns(names)
+    if of_units and "iou_threshold" in names:
         thresholds = {f"{float(str(each)):g}" for each in frame["iou_threshold"]}
         if len(thresholds) > 1:
             found = ", ".join(sorted(thresholds))
@@ -210,11 +211,6 @@ def ratings_from_frame(
         filled = with_missed(category, state)
         columns["value"] = [filled.label(row) for row in range(len(filled))]
     return ratings_from_columns(**columns)
-
-
-def _is_unit_table(frame: Mapping[str, Any] | Any) -> bool:
-    """Return whether a frame has the columns of a table of units of `bboxqa.agree`."""
-    return has_unit_columns(_names_of(frame))
 
 
 def _names_of(frame: Mapping[str, Any] | Any) -> list[str]:

@@ -48,7 +48,8 @@ def summary(result: MeasuredAgreement) -> Record:
                 **figures_at(part),
                 "categories": part.categories.records(),
                 "pairs": part.pairs.records(),
-                **_of_annotators(part),
+                **({} if part.repeats is None else {"repeats": _repeats(part.repeats)}),
+                **({} if part.reference is None else {"reference": _reference(part.reference)}),
             }
             for part in result.thresholds
         ],
@@ -95,16 +96,6 @@ def figures_at(part: ThresholdResult) -> Record:
         **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),
         **picked(part, "n_units", "n_complete_units"),
     }
-
-
-def _of_annotators(part: ThresholdResult) -> Record:
-    """Return the agreement of annotators with themselves and with a reference, where measured."""
-    found: Record = {}
-    if part.repeats is not None:
-        found["repeats"] = _repeats(part.repeats)
-    if part.reference is not None:
-        found["reference"] = _reference(part.reference)
-    return found
 
 
 def _repeats(table: Table) -> list[Record]:

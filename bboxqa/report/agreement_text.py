@@ -9,12 +9,12 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
-from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import figures_at
 from bboxqa.report.numbers import estimate_text, percent
 from bboxqa.report.pages.verdict import CHANCE, headline, is_by_chance, shown_figures
-from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
+from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 """What is said of missing annotations, by the setting."""
@@ -169,38 +169,29 @@ def _sentences(story: Story, n_words: int, n_lines: int, *, details: bool) -> It
 
 def _figures(result: MeasuredAgreement) -> Iterator[str]:
     """Yield existence, class, place and alpha: of one threshold in lines, of several as a table."""
-    if len(result.thresholds) == 1:
-        yield from _figures_of_one(result.thresholds[0], result)
+    parts = [
+        (part, [*shown_figures(figures_at(part), part.measure, result.n_annotators)])
+        for part in result.thresholds
+    ]
+    has_intervals = not all(isnan(part.existence.interval[0]) for part in result.thresholds)
+    in_brackets = ", 95 % intervals" if has_intervals else ""
+    if len(parts) == 1:
+        (part, figures), similarity = parts[0], result.settings.similarity
+        of = "" if similarity in ("bbox", part.measure) else f" ({similarity})"
+        yield f"At {part.threshold_label}{of}{in_brackets}"
+        rows = [
+            [each.name, estimate_text(each.value, each.interval), each.reason] for each in figures
+        ]
+        yield from (f" {line}" for line in table_lines(rows, left=range(3)))
         return
-    parts = [(part, [*_figures_at(part, result)]) for part in result.thresholds]
     *_, alpha = parts[0][1]
     names = ["Existence", "Class", "Place", alpha.name]
     rows = [[parts[0][0].measure, *(name.lower() for name in names)]]
     for part, figures in parts:
         found = {each.name: estimate_text(each.value, each.interval) for each in figures}
         rows.append([f"{part.iou_threshold:g}", *(found.get(name, "–") for name in names)])
-    yield f"By threshold{_in_brackets(result)}"
+    yield f"By threshold{in_brackets}"
     yield from (f" {line}" for line in table_lines(rows, left=range(1, 5)))
-
-
-def _figures_at(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[Figure]:
-    return shown_figures(figures_at(part), part.measure, result.n_annotators)
-
-
-def _figures_of_one(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
-    similarity = result.settings.similarity
-    of = "" if similarity in ("bbox", part.measure) else f" ({similarity})"
-    yield f"At {part.threshold_label}{of}{_in_brackets(result)}"
-    cells = [
-        [each.name, estimate_text(each.value, each.interval), each.reason]
-        for each in _figures_at(part, result)
-    ]
-    yield from (f" {line}" for line in table_lines(cells, left=range(3)))
-
-
-def _in_brackets(result: MeasuredAgreement) -> str:
-    has_intervals = not all(isnan(part.existence.interval[0]) for part in result.thresholds)
-    return ", 95 % intervals" if has_intervals else ""
 
 
 def _next_steps(
@@ -369,9 +360,11 @@ def reference_lines(
 
 def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
     """Return a table with some columns first; columns of other similarities are not called IoU."""
-    columns = columns_first(table, (*names, *_LAST)).columns
+    # The last columns may not fit.
+    order = [*dict.fromkeys((*names, *_LAST, *table.columns))]
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
-    return Table({name.replace("mean_iou", own): column for name, column in columns.items()})
+    found = {name: table.columns[name] for name in order if name in table.columns}
+    return Table({name.replace("mean_iou", own): column for name, column in found.items()})
 
 
 def _columns(name: str, table: Table) -> Collection[str] | None:

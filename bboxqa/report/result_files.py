@@ -120,7 +120,11 @@ def write_tables(
                 if name != MANIFEST:
                     (scratch / f"{name}.json").write_text(json_text(document), "utf-8")
             if MANIFEST in documents:
-                complete = documents[MANIFEST] | {"outputs": _outputs(scratch)}
+                outputs = [
+                    {"name": each.name, "size": each.stat().st_size, "blake2b": digest_of(each)}
+                    for each in sorted(scratch.iterdir())
+                ]
+                complete = documents[MANIFEST] | {"outputs": outputs}
                 (scratch / f"{MANIFEST}.json").write_text(json_text(complete), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
         for file in earlier:
@@ -142,15 +146,6 @@ def _earlier_files(folder: Path) -> list[str]:
         ]
     except (OSError, KeyError, TypeError, AttributeError, msgspec.DecodeError):
         return []
-
-
-def _outputs(folder: Path) -> list[dict[str, Any]]:
-    """Return name, size and digest of each file of a folder, by name."""
-    found = []
-    for path in sorted(folder.iterdir()):
-        size = path.stat().st_size
-        found.append({"name": path.name, "size": size, "blake2b": digest_of(path)})
-    return found
 
 
 def _csv(path: Path, table: Table, raw: bool) -> None:

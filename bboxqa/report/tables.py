@@ -1,6 +1,6 @@
 """Tables of plain text: columns below each other, and the first rows of a table of a result."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from textwrap import fill, indent
@@ -164,12 +164,6 @@ def table_excerpt(
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
         yield f" … and {more} (in {shown.file}.csv of {shown.out})"
-
-
-def columns_first(table: Table, names: Iterable[str]) -> Table:
-    """Return a table with some of its columns first, as the last ones may not fit."""
-    order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
-    return Table({name: table.columns[name] for name in order})
 
 
 def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
