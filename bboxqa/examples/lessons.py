@@ -16,7 +16,6 @@ from bboxqa.examples.walks import (
     alpha_of,
     alpha_text,
     braces,
-    check,
     digits,
     hang,
     match_boxes,
@@ -75,7 +74,7 @@ def _boxes_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
     iou = bbox_iou(a, b)
     rows, checks = [], []
     for place, pair in enumerate(pairs):
-        one = check(f"IoU of boxes {place + 1}", digits(iou[place]), digits(pair["iou"]))
+        one = Check(f"IoU of boxes {place + 1}", digits(iou[place]), digits(pair["iou"]))
         areas = [short(shared[place]), short(union[place])]
         boxes = [_box(pair["a"]), _box(pair["b"])]
         rows.append([str(place + 1), *boxes, *areas, one.computed, one.verdict])
@@ -122,7 +121,7 @@ def _polygon_pair(place: int, pair: Mapping[str, Any]) -> tuple[str, Check]:
         found if pair[key] is None else pair[key]
         for key, found in (("intersection_px", shared), ("union_px", union), ("iou", iou))
     ]
-    one = check(f"IoU of polygons {place}", _quotient(shared, union, iou), _quotient(*stated))
+    one = Check(f"IoU of polygons {place}", _quotient(shared, union, iou), _quotient(*stated))
     lines = [
         hang(f"{place:2}  A  ", _points(a)),
         hang("    B  ", _points(b)),
@@ -226,8 +225,8 @@ def _case_checks(place: int, case: _Case, boxes: _Boxes) -> tuple[Check, Check]:
     reliability = from_units(data.annotations, units, data.assigned, len(data.category_names))
     alpha = alpha_of(reliability).value
     return (
-        check(f"units of case {place}", braces(unit_rows(data, units)), braces(case["units"])),
-        check(f"alpha of case {place}", digits(alpha), digits(case["alpha"])),
+        Check(f"units of case {place}", braces(unit_rows(data, units)), braces(case["units"])),
+        Check(f"alpha of case {place}", digits(alpha), digits(case["alpha"])),
     )
 
 
@@ -292,7 +291,7 @@ def _step(place: int, case: Mapping[str, Any]) -> Step:
         body="\n\n".join(
             [table(header, values, left=[0]), matrix_text(data, names), alpha_text(data)]
         ),
-        checks=(check(f"alpha of table {place}", alpha, digits(case["alpha"])),),
+        checks=(Check(f"alpha of table {place}", alpha, digits(case["alpha"])),),
     )
 
 

@@ -36,16 +36,16 @@ class Check(NamedTuple):
     what: str
     computed: str
     expected: str
-    agrees: bool
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are printed in the same way, with the same rounding."""
+        return self.computed == self.expected
 
     @property
     def verdict(self) -> str:
         """Whether the value is the expected one, in words."""
         return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
-
-    def text(self) -> str:
-        """Return the check as a paragraph that ends in its verdict."""
-        return hang("- ", f"{self.what} = {self.computed}: {self.verdict}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,11 @@ class Step:
 
     def text(self) -> str:
         """Return the step as paragraphs with a blank line between them."""
-        listed = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
+        listed = [
+            hang("- ", f"{one.what} = {one.computed}: {one.verdict}")
+            for one in self.checks
+            if not (self.verdicts_in_body and one.agrees)
+        ]
         title = f"{self.title}\n{'-' * len(self.title)}"
         parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
         # Self-explanatory tables have no explanation.
@@ -90,12 +94,7 @@ class Walk:
     @property
     def agrees(self) -> bool:
         """Whether every value is the expected one; false if none was compared."""
-        return self.n_checks > 0 and all(one.agrees for one in self.checks)
-
-    @property
-    def n_checks(self) -> int:
-        """The number of values that were compared."""
-        return len(self.checks)
+        return bool(self.checks) and all(one.agrees for one in self.checks)
 
     def text(self) -> str:
         """Return the walk-through for a terminal of 100 columns."""
@@ -105,24 +104,11 @@ class Walk:
         if self.notes:
             notes = [hang("- ", note) for note in self.notes]
             parts.append("\n".join(["Misprints in the source of this example:", *notes]))
-        return "\n\n".join([*parts, self._summary()]) + "\n"
-
-    def _summary(self) -> str:
-        differing = sum(not one.agrees for one in self.checks)
+        n, differing = len(self.checks), sum(not one.agrees for one in self.checks)
+        end = f"All {n} checks agree with what is expected."
         if differing:
-            return f"{differing} of {self.n_checks} checks DIFFER from what is expected."
-        return f"All {self.n_checks} checks agree with what is expected."
-
-
-def check(what: str, computed: str, expected: str) -> Check:
-    """Compare two values as they are printed, with the same rounding.
-
-    Examples
-    --------
-    >>> check("alpha", digits(0.02222), digits(0.0222)).text()
-    '- alpha = 0.0222: agrees'
-    """
-    return Check(what, computed, expected, computed == expected)
+            end = f"{differing} of {n} checks DIFFER from what is expected."
+        return "\n\n".join([*parts, end]) + "\n"
 
 
 def digits(value: float) -> str:
@@ -381,7 +367,14 @@ def _iou_step(scene: Scene) -> Step:
             "in this. Rows are the boxes of the first annotator, columns those of the second."
         ),
         body="\n\n".join(_iou_table(scene, *pair) for pair in scene.pairs()),
-        checks=tuple(_iou_check(scene, pair, value) for pair, value in expected.items()),
+        checks=tuple(
+            Check(
+                f"IoU of {' and '.join(pair.split('-'))}",
+                digits(scene.iou_of(*map(int, pair.split("-")))),
+                digits(value),
+            )
+            for pair, value in expected.items()
+        ),
     )
 
 
@@ -403,13 +396,6 @@ def _iou_table(scene: Scene, first: int, second: int) -> str:
     return f"{names[first]} and {names[second]}\n{text}"
 
 
-def _iou_check(scene: Scene, pair: str, expected: float) -> Check:
-    first, second = map(int, pair.split("-"))
-    return check(
-        f"IoU of {first} and {second}", digits(scene.iou_of(first, second)), digits(expected)
-    )
-
-
 def _hungarian_step(scene: Scene) -> Step:
     names = scene.data.annotator_names
     blocks, checks = [], []
@@ -419,7 +405,7 @@ def _hungarian_step(scene: Scene) -> Step:
         blocks.append(table([names[first], names[second], "IoU"], rows))
         expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
         checks.append(
-            check(f"pairs of {names[first]} and {names[second]}", braces(chosen), braces(expected))
+            Check(f"pairs of {names[first]} and {names[second]}", braces(chosen), braces(expected))
         )
     return Step(
         title="3. Two annotators at a time: Hungarian matching",
@@ -444,6 +430,10 @@ def _hungarian_pairs(scene: Scene, first: int, second: int) -> list[tuple[int, i
 def _units_step(scene: Scene, units: UnitTable) -> Step:
     names = scene.data.annotator_names
     rows = unit_rows(scene.data, units)
+    numbered = [
+        [str(place), *(NOBODY if number is None else str(number) for number in row)]
+        for place, row in enumerate(rows, 1)
+    ]
     return Step(
         title="4. All annotators: recursive matching",
         explanation=(
@@ -453,13 +443,9 @@ def _units_step(scene: Scene, units: UnitTable) -> Step:
             f"first; the boxes that are left are matched to those of {names[1]} in units that "
             f"{names[2]} is not in yet. A hyphen marks who did not draw the object."
         ),
-        body=table(["unit", *names], [_numbered(place, row) for place, row in enumerate(rows, 1)]),
-        checks=(check("units", braces(rows), braces(scene.expected["recursive_units"])),),
+        body=table(["unit", *names], numbered),
+        checks=(Check("units", braces(rows), braces(scene.expected["recursive_units"])),),
     )
-
-
-def _numbered(place: int, row: Row) -> list[str]:
-    return [str(place), *(NOBODY if number is None else str(number) for number in row)]
 
 
 def _labels_step(scene: Scene, units: UnitTable) -> Step:
@@ -508,7 +494,7 @@ def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
                 "in computing; four are shown."
             ),
             body=alpha_text(reliability),
-            checks=(check("alpha", alpha, digits(scene.expected["alpha"])),),
+            checks=(Check("alpha", alpha, digits(scene.expected["alpha"])),),
         ),
     )
 
@@ -525,7 +511,7 @@ def _matrix_checks(scene: Scene, names: list[str], matrix: list[list[float]]) ->
         for column_name, cell in zip(expected_names, row, strict=True)
     }
     return tuple(
-        check(
+        Check(
             f"row {name}",
             " ".join(map(short, row)),
             " ".join(short(cells.get((name, other), 0)) for other in names),
