@@ -104,19 +104,6 @@ def _archive_of_folder(folder: Path) -> tuple[Path, Identity]:
     return found, identity_of(found)
 
 
-def head_of_file(path: Path) -> bytes:
-    """Return the first 64 KiB of a file; b"" for a folder or a pipe.
-
-    As each format asks for it, the result is cached until the file changes. Raises OSError if the
-    file cannot be read.
-    """
-    status = path.stat()
-    # Reading a pipe would consume its data, and may block.
-    if not S_ISREG(status.st_mode):
-        return b""
-    return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
-
-
 @lru_cache(4)
 def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
     with Path(path).open("rb") as file:
@@ -132,9 +119,16 @@ def is_there(path: Path) -> bool:
 
 
 def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read."""
+    """Return the first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read.
+
+    As each format asks for it, the result is cached until the file changes.
+    """
     with suppress(OSError):
-        return head_of_file(path)
+        status = path.stat()
+        # Reading a pipe would consume its data, and may block.
+        if not S_ISREG(status.st_mode):
+            return b""
+        return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
     with suppress(DatasetError, OSError):
         if found := _archive_and_identity(path):
             return _head_inside(found[0], path, found[1])

@@ -180,28 +180,27 @@ def _people_in(
     """
     if len(files) == 1:
         found = format_of(files[0], choices).folders_in_parts if files[0].is_dir() else None
-        people = found(files[0]) if found else []
-        names = [each.name for one in people for each in members_of(one)] if may_be_clips else []
+        parts = found(files[0]) if found else []
+        names = [each.name for one in parts for each in members_of(one)] if may_be_clips else []
         is_clips = may_be_clips and len({*names}) == len(names)
-        return [(each, each) for each in (not is_clips and people) or files]
-    parts = [each.relative_to(path).parts for each in files]
+        return [(each, each) for each in (not is_clips and parts) or files]
+    below = [each.relative_to(path).parts for each in files]
     depth = 0
-    while len({each[depth] for each in parts}) == 1 and min(map(len, parts)) > depth + 1:
+    while len({each[depth] for each in below}) == 1 and min(map(len, below)) > depth + 1:
         depth += 1
     of_person: dict[Path, list[Path]] = {}
-    for file, part in zip(files, parts, strict=True):
+    for file, part in zip(files, below, strict=True):
         of_person.setdefault(path.joinpath(*part[: depth + 1]), []).append(file)
-    return [
-        (each, person)
-        for person, inside in of_person.items()
-        for each in ([person] if len(inside) > 1 and _is_whole(person, inside, choices) else inside)
-    ]
-
-
-def _is_whole(folder: Path, inside: Sequence[Path], choices: Choices) -> bool:
-    """Return whether folders of labels inside a folder are read with it."""
-    folders = all(each.is_dir() for each in inside)
-    return folders and format_of(folder, choices) is format_of(inside[0], choices)
+    people = []
+    for person, inside in of_person.items():
+        # Folders of labels inside a folder may be read with it.
+        is_whole = (
+            len(inside) > 1
+            and all(each.is_dir() for each in inside)
+            and format_of(person, choices) is format_of(inside[0], choices)
+        )
+        people += [(each, person) for each in ([person] if is_whole else inside)]
+    return people
 
 
 def names_of(people: Sequence[Path]) -> list[str]:
@@ -387,13 +386,11 @@ def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
     yield from files
     root = root or realpath(folder)
     for each in inside if depth else ():
-        if not (each.is_symlink() and _is_within(realpath(each), root)):
+        # A link may lead to what is read anyway, or to a folder around it.
+        to = Path(realpath(each))
+        is_within = to.is_relative_to(root) or Path(root).is_relative_to(to)
+        if not (each.is_symlink() and is_within):
             yield from _walk(each, depth - 1, root)
-
-
-def _is_within(path: str, root: str) -> bool:
-    """Return whether a link leads to what is read anyway, or to a folder around it."""
-    return Path(path).is_relative_to(root) or Path(root).is_relative_to(path)
 
 
 def _of_others(files: Sequence[Path], own: Format) -> Iterator[Path]:

@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from math import isfinite
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -31,6 +30,7 @@ from bboxqa.formats.heads import (
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.source import head_of, members_of, members_with
+from bboxqa.model.labels import number_of
 
 REVIEW_QUEUE = "review.json"
 """The name of the annotations to review first, which `agree --out` writes."""
@@ -141,7 +141,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         names = [] if head.startswith(PARQUET) else _header_of(head)
         listed = first_few(names, _MOST_COLUMNS, one_line)
         # Single numbers, such as years, may be names.
-        if sum(map(_is_number, names)) >= _OF_BOX:
+        if sum(number_of(name) is not None for name in names) >= _OF_BOX:
             what += f" whose first line has numbers ({listed})"
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:
@@ -158,12 +158,6 @@ def _header_of(head: bytes) -> list[str]:
     from bboxqa.formats.box_tables.rows import header_of
 
     return header_of(head)
-
-
-def _is_number(name: str) -> bool:
-    with suppress(ValueError):
-        return isfinite(float(name))
-    return False
 
 
 def refuse_address(path: Path) -> None:

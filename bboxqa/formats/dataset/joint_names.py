@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, count
+from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.keypoints import Keypoints, limbs_of
@@ -34,9 +34,10 @@ def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
             more = tuple(joint for joint in joints if joint not in had)
             fewer = [joint for joint in known if joint not in has]
             if joints and more and fewer and not file.numbers_categories:
+                found = f"{first_few(more, _SHOWN)} in {file.source.name} only"
                 problems.append(
-                    f"category {name!r} has key points {_shown(more)} in {file.source.name} only, "
-                    f"and {_shown(fewer)} in {sources[name]} only; expected the same names"
+                    f"category {name!r} has key points {found}, and {first_few(fewer, _SHOWN)} in "
+                    f"{sources[name]} only; expected the same names"
                 )
             orders[name] = known + more
             sources.setdefault(name, file.source.name)
@@ -96,15 +97,20 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
         # The names of joints that no annotation has are dropped.
         joint_names.append(joints if number else ())
     known = tuple(joint_names)
-    parts = zip(data.category_names, known, strict=True)
-    limbs = tuple(_drawn(skeletons.get(name, ()), joints) for name, joints in parts)
+    limbs = []
+    for name, joints in zip(data.category_names, known, strict=True):
+        drawn = skeletons.get(name, ())
+        are_there = bool(drawn) and max(map(max, drawn)) < len(joints)
+        limbs.append(drawn if are_there else limbs_of(joints))
     annotations = _completed(data.annotations, known)
-    data = replace(data, annotations=annotations, joint_names=known, limbs=limbs)
+    data = replace(data, annotations=annotations, joint_names=known, limbs=tuple(limbs))
     repeats = data.repeats
     if repeats is None:
         return data
     annotations = _completed(repeats.sessions.annotations, known)
-    sessions = replace(repeats.sessions, annotations=annotations, joint_names=known, limbs=limbs)
+    sessions = replace(
+        repeats.sessions, annotations=annotations, joint_names=known, limbs=data.limbs
+    )
     return replace(data, repeats=replace(repeats, sessions=sessions))
 
 
@@ -183,12 +189,3 @@ def skeleton_of(category: Category) -> _Limbs:
             return ()
         limbs.append((ends[0] - 1, ends[1] - 1))
     return tuple(limbs)
-
-
-def _drawn(limbs: _Limbs, joints: _Names) -> _Limbs:
-    are_there = bool(limbs) and max(map(max, limbs)) < len(joints)
-    return limbs if are_there else limbs_of(joints)
-
-
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + " …" * (len(names) > _SHOWN)

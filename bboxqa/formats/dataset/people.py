@@ -110,7 +110,11 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if is_asked or (way == "files" and are_several):
         return _by_file(files, sources, reading)
     if reading.min_annotators == 1 and (found or way is None):
-        return of_tool or (found[0] if found else _unnamed(files))
+        if of_tool or found:
+            return of_tool or found[0]
+        authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
+        asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
+        return Attribution("", authors, asked, (UNNAMED,))
     raise _nothing_found(files, sources, found, reading)
 
 
@@ -285,13 +289,6 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
         problems += [f"{file.source.name}: {each}" for each in [*found * bool(times), *repeated]]
     if problems:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
-
-
-def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
-    """Attribute all annotations to one unnamed annotator."""
-    authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
-    asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
-    return Attribution("", authors, asked, (UNNAMED,))
 
 
 def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:

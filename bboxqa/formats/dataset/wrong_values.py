@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.records import Authors, Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
@@ -38,7 +38,7 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
 def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
     """Yield a problem for each box with a negative side, NaN, or a number too large to be exact."""
     # Comparisons with NaN are false.
-    sound: BoolArray = (np.abs(bbox) <= MAX_COORDINATE).all(1) & (bbox[:, 2:] >= 0).all(1)
+    sound = np.logical_and((np.abs(bbox) <= MAX_COORDINATE).all(1), (bbox[:, 2:] >= 0).all(1))
     for row in np.flatnonzero(~sound).tolist():
         numbers = ", ".join(f"{each:g}" for each in bbox[row])
         yield (

@@ -14,15 +14,11 @@ from bboxqa.formats.writing.key_points import is_point, joints_of
 from bboxqa.formats.writing.losses import label_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, corners_of, ellipse_of, rings_of
-from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
+from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"
 _LINES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
-
-
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    return label_losses(content, _TITLE)
 
 
 def _read_name(name: str, place: str) -> str:
@@ -128,7 +124,7 @@ LABELME = Writer(
         {"polygon", "mask", "rotation", "corners", "keypoints", "keypoint box", "image sizes"}
     )
     | _LINES.keys(),
-    losses=_losses,
+    losses=lambda content, _: label_losses(content, _TITLE),
     folder="annotations",
     read_name=_read_name,
     needs_sizes="all images",

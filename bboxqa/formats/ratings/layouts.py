@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import nearest
+from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.tables.rows import TableFile
 from bboxqa.model.labels import LabelColumn, number_of
 
@@ -54,8 +55,8 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
     wanted = [columns[field] for field in ("unit", "annotator", "value")]
     if set(wanted) <= set(header) or len(columns) > len(wanted):
         return "long"
-    boxes = _boxes_in(header)
-    if len(header) > 1 and not boxes:
+    has_boxes = not columns_of(header, {}).problem
+    if len(header) > 1 and not has_boxes:
         if names_of_annotators(header[0]):
             return "raters-x-units"
         if looks_like_annotators(header[1:]):
@@ -73,18 +74,12 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
             f"{table.name}: line 1: the header does not show the layout of the table: "
             + _listed(header)
         ],
-        boxes
+        "`bboxqa agree` measures its boxes.\n"
+        * has_boxes
         + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
         "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
         "counts (one unit a row, how often each value was chosen).",
     )
-
-
-def _boxes_in(header: tuple[str, ...]) -> str:
-    """Return a sentence on the command for tables of boxes; "" for other tables."""
-    from bboxqa.formats.box_tables.columns import columns_of
-
-    return "" if columns_of(header, {}).problem else "`bboxqa agree` measures its boxes.\n"
 
 
 def without_column(table: TableFile, name: str) -> str:

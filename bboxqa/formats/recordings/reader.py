@@ -175,16 +175,16 @@ def _tables(paths: Sequence[Path]) -> list[Table]:
 def _recording_columns(tables: Sequence[Table]) -> list[int | None]:
     """Return the column of each table that names the recording."""
     columns = [table.layout.recording for table in tables]
-    if not any(column is not None for column in columns) and any(
-        _has_several(table, table.layout.file) for table in tables
-    ):
-        columns = [table.layout.file for table in tables]
+    of_files = [table.layout.file for table in tables]
+    held = [
+        {row.fields[column] for row in table.rows}
+        for table, column in zip(tables, of_files, strict=True)
+        if column is not None
+    ]
+    if not any(column is not None for column in columns) and any(len(each) > 1 for each in held):
+        columns = of_files
     _refuse_mixture(tables, [column is not None for column in columns], "recording")
     return columns
-
-
-def _has_several(table: Table, column: int | None) -> bool:
-    return column is not None and len({row.fields[column] for row in table.rows}) > 1
 
 
 def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:

@@ -177,7 +177,10 @@ def read_table(path: Path) -> Table:
     that begin with "#" are skipped, and so are rows with only empty fields. Raises DatasetError if
     the file cannot be read, is empty, or has no columns of start, end and label.
     """
-    name, data = str(path), _read(path)
+    name = str(path)
+    refuse_foreign(path, table=True)
+    with named_errors(path, "a table of segments", NOT_A_FOLDER):
+        data = read_whole(path)
     if data[:4] == PARQUET:
         raise DatasetError(
             [f"{name}: is a Parquet table; expected text, with a row for each segment"],
@@ -208,12 +211,6 @@ def read_table(path: Path) -> Table:
             if len(row.fields) != width
         ),
     )
-
-
-def _read(path: Path) -> bytes:
-    refuse_foreign(path, table=True)
-    with named_errors(path, "a table of segments", NOT_A_FOLDER):
-        return read_whole(path)
 
 
 def _rows(name: str, text: str) -> list[Row]:

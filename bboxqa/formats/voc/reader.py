@@ -59,7 +59,9 @@ def translate(path: Path, into: Collector) -> None:
     images = FileImages(path, into, files, members, (".json",), apart)
     for each in members:
         if "ImageSets/Main/" in each.name:
-            images.listed |= _listed(each)
+            # Lists with other values per line are for categories.
+            lines = map(str.split, each.text().decode("utf-8", "replace").splitlines())
+            images.listed |= {words[0]: words[0] for words in lines if len(words) == 1}
     is_named = any(
         b"<annotator>" in text and _ANNOTATOR.search(text)
         for text in (member.read() for member in files)
@@ -71,12 +73,6 @@ def translate(path: Path, into: Collector) -> None:
     records.add_base_notes()
     images.done("XML of Pascal VOC", _NOTES)
     into.named_by = "<annotator>" if is_named else ""
-
-
-def _listed(member: Member) -> dict[str, str]:
-    """Return the images of a list; lists with other values per line are for categories."""
-    lines = member.text().decode("utf-8", "replace").splitlines()
-    return {words[0]: words[0] for words in map(str.split, lines) if len(words) == 1}
 
 
 class _VocRecords:
