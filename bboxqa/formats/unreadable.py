@@ -1,11 +1,10 @@
 """Files that are not read: results, empty or cut off files, and files of other programs."""
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import msgspec
 
@@ -19,10 +18,10 @@ from bboxqa.formats.heads import (
     WHAT,
     absence_of,
     as_utf8,
+    damage_in,
     is_dota_head,
     is_label_head,
     is_lines,
-    is_without_coco,
     json_kind_of,
     kind_of,
     text_kind_of,
@@ -309,27 +308,6 @@ def damage_of(file: Path) -> str:
     except OSError:
         # Reading the file reports the error.
         return ""
-
-
-def damage_in(name: str, content: bytes) -> str:
-    """Return what is wrong with the content of a small file, by its suffix; "" if nothing is."""
-    if absence := absence_of(content):
-        return absence
-    suffix = PurePosixPath(name).suffix.lower()
-    if suffix == ".json" and not is_without_coco(content):
-        with suppress(RecursionError):
-            try:
-                found = json.loads(as_utf8(content))
-            except ValueError as error:
-                return f"is not JSON: {error}"
-            return "" if isinstance(found, dict | list) else "is JSON without an object"
-    if suffix == ".xml":
-        from bboxqa.formats.xml_elements import xml_damage
-
-        return xml_damage(content)
-    if suffix in _CELLS and b"\n" not in content and b"\r" not in content:
-        return "ends within its first line"
-    return ""
 
 
 def _archive_damage(file: Path) -> str:

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Where
-from bboxqa.formats.heads import HEAD, WHAT, json_kind_of, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, damage_in, json_kind_of, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.unreadable import damage_in
 
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 """The end of the first problem with a file that does not begin with a label."""
