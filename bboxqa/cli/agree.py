@@ -1,10 +1,10 @@
 """`bboxqa agree`: how far annotators agree."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -62,17 +62,9 @@ def agree(
     reference: str | None,
     predictions: Path | None,
     score: float | None,
-    pseudonyms: Path | None,
-    out: Path | None,
-    send_back: Path | None,
-    to: str | None,
-    force: bool,
     raw_csv: bool,
     diagnose: bool,
-    report: Path | None,
-    images: tuple[Path, ...],
     top: int | None,
-    split: bool,
     quiet: bool,
     output_format: str,
     **given: Any,
@@ -93,30 +85,28 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, show_notes, tracking
+    from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE
+    from bboxqa.model.diagnosis import Diagnosis
     from bboxqa.pipelines.agree import agree_files
     from bboxqa.pipelines.read import AS_COMPARED
 
-    model = _predictions(predictions, score)
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    choices = reading_of(config, given)
+    choices, source = reading_of(config, given), source_of(paths, named)
+    targets = targets_of(given, source, (reference, predictions, config), top)
     settings = agree_settings(config, given, choices=choices)
-    source = source_of(paths, named)
-    inputs = _inputs_of(source, reference, predictions, config)
-    refuse_inputs([report], inputs, images)
-    check_targets(out, report, pseudonyms, split=split, force=force)
-    check_sending(send_back, to, source, pseudonyms, force=force)
-    if top is not None and report is None and out is None:
+    out, page, send_back = targets.out, targets.page, targets.send_back
+    if top is not None and page is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
-    page = page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None or send_back is not None
+    least = LOWEST_SCORE if score is None else score
     with tracking() as progress:
         reading = replace(
             AS_COMPARED,
-            predictions=model,
-            score=LOWEST_SCORE if score is None else score,
-            pseudonyms=pseudonyms,
+            predictions=None if predictions is None else Predictions(predictions, least),
+            score=least,
+            pseudonyms=targets.key,
             digest=bool(out or page),
             choices=choices,
             progress=progress,
@@ -126,26 +116,25 @@ def agree(
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
         in_text = output_format == "text" and not quiet
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
-    diagnosis = _whole(story)
+    diagnosis = story if isinstance(story, Diagnosis) else None
     is_told = diagnosis is not None and diagnose and output_format == "json"
     more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
-    tool = to or _tool_of(source)
+    tool = targets.to or _tool_of(source)
     if in_text:
         steps = (f"--send-back DIR --to {tool} (corrections)", "--report page.html", "--details")
         given_steps = (send_back is not None, page is not None, diagnose)
         add = [step for step, done in zip(steps, given_steps, strict=True) if not done]
         more = {"story": story, "details": diagnose, "add": add}
-    written, notes = _write_targets(
-        result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}, tool
-    )
+    csv = {"details": diagnose, "raw_csv": raw_csv}
+    written, notes = _write_targets(result, diagnosis, targets, csv, tool)
     if send_back is not None and diagnosis is not None and not diagnosis.to_review:
         notes = (*notes, f"no object has to be looked at again: {send_back} was not written")
     elif send_back is not None and diagnosis is not None:
         from bboxqa.pipelines.send_back import send_back as sent
 
         written.append(send_back)
-        todo = how_to_accept(result, (paths, named), send_back, pseudonyms)
-        notes = (*notes, *sent(result, diagnosis, send_back, str(to)), todo)
+        todo = how_to_accept(result, (paths, named), send_back, targets.key)
+        notes = (*notes, *sent(result, diagnosis, send_back, targets.to), todo)
     if predictions is not None and paths and in_text:
         typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", str(predictions)])
         notes = (*notes, f"which labels to look at: {typed}")
@@ -187,32 +176,38 @@ def _diagnosed(
         return None, error
 
 
-def _whole(story: "Story | None") -> "Diagnosis | None":
-    """Return the story if it is a complete diagnosis."""
-    from bboxqa.model.diagnosis import Diagnosis
+class Targets(NamedTuple):
+    """Where a command writes."""
 
-    return story if isinstance(story, Diagnosis) else None
+    inputs: list[AnyPath | None]
+    """All paths that are read."""
+    out: Path | None
+    page: "PageTarget | None"
+    send_back: Path | None
+    to: str
+    """The format of what is sent back; "" without."""
+    key: Path | None
+    """The key of pseudonyms."""
 
 
-def _predictions(path: Path | None, score: float | None) -> Any:
-    """Return the results of a model, if there are any."""
-    from bboxqa.formats.dataset.reading import Predictions
-    from bboxqa.formats.records import LOWEST_SCORE
+def targets_of(
+    given: dict[str, Any],
+    source: Any,
+    others: Iterable[AnyPath | None] = (),
+    top: int | None = None,
+) -> Targets:
+    """Return where a command writes, from its options, which are taken out of `given`.
 
-    return None if path is None else Predictions(path, LOWEST_SCORE if score is None else score)
-
-
-def _inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
-    """Return all paths that are read; `source` is files, or a mapping of annotators to files."""
+    What must not be written to is refused before anything is read: `source`, files or a mapping of
+    annotators to files, and `others`. A page shows `top` images.
+    """
     from bboxqa.formats.sources import paths_in
 
-    return [*paths_in(source), *others]
-
-
-def check_targets(
-    out: Path | None, report: Path | None, pseudonyms: Path | None, *, split: bool, force: bool
-) -> None:
-    """Refuse targets that must not be written to, before anything is read."""
+    names = ("report", "images", "split", "out", "send_back", "to", "force", "pseudonyms")
+    report, images, split, out, folder, to, force, key = (given.pop(name, None) for name in names)
+    paths = paths_in(source)
+    inputs = [*paths, *others]
+    refuse_inputs([report], inputs, images)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
@@ -222,25 +217,26 @@ def check_targets(
             raise click.UsageError(
                 f"--report {report} is where --out {out} writes its files; name another {other}"
             )
-    if pseudonyms is not None:
-        from bboxqa.core.pseudonyms import check_key
-
-        check_key(pseudonyms, (out, report))
-
-
-def check_sending(
-    folder: Path | None, to: str | None, source: Any, key: Path | None, *, force: bool
-) -> None:
-    """Refuse a folder or a format to send objects back in, before anything is read."""
     if (folder is None) != (to is None):
         raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
-    if folder is not None and to is not None:
-        from bboxqa.core.pseudonyms import check_key
+    if folder is not None:
         from bboxqa.pipelines.send_back import check_send_back
 
-        check_send_back(folder, to, _inputs_of(source), force=force)
-        if key is not None:
-            check_key(key, (folder,))
+        check_send_back(folder, to, paths, force=force)
+    if key is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(key, (out, report, folder))
+    for name, value in (("--images", images), ("--split", split)):
+        if value and report is None:
+            raise click.UsageError(f"{name} is for --report FILE, which is missing")
+    page = None
+    if report is not None:
+        from bboxqa.report.pages.page_file import PageTarget
+
+        page = PageTarget(report, images, split, top)
+        page.check(force=force)
+    return Targets(inputs, out, page, folder, to or "", key)
 
 
 def how_to_accept(
@@ -291,28 +287,10 @@ def _hides(report: Path, out: Path, *, split: bool) -> bool:
     return page == folder or (split and page in folder.parents)
 
 
-def page_target(
-    path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
-) -> "PageTarget | None":
-    """Return the target of the page, if one was requested."""
-    if path is None:
-        for name, given in (("--images", images), ("--split", split)):
-            if given:
-                raise click.UsageError(f"{name} is for --report FILE, which is missing")
-        return None
-    from bboxqa.report.pages.page_file import PageTarget
-
-    page = PageTarget(path, images, split, top)
-    page.check(force=force)
-    return page
-
-
 def _write_targets(
     result: "AgreementResult",
     diagnosis: "Diagnosis | None",
-    out: Path | None,
-    page: "PageTarget | None",
-    inputs: Sequence[AnyPath | None],
+    targets: Targets,
     csv: dict[str, bool],
     tool: str,
 ) -> tuple[list[Path], tuple[str, ...]]:
@@ -320,6 +298,7 @@ def _write_targets(
 
     `csv` says how csv files are written; see `write_folder`. The page sends objects back to `tool`.
     """
+    out, page = targets.out, targets.page
     if out is None and page is None:
         return [], ()
     from bboxqa.formats.sources import files_read
@@ -331,7 +310,7 @@ def _write_targets(
     written: list[Path] = []
     notes: tuple[str, ...] = ()
     if out is not None:
-        kept = files_read(inputs)
+        kept = files_read(targets.inputs)
         write_folder(result, documents, out, diagnosis=diagnosis, kept=kept, **csv)
         written.append(out)
     if page is not None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.agree import check_sending, check_targets, how_to_accept, page_target
-from bboxqa.cli.failures import refuse_inputs
+from bboxqa.cli.agree import how_to_accept, targets_of
 from bboxqa.cli.options import (
     A_PATH,
     OUT,
@@ -50,13 +49,6 @@ def audit(
     config: str | None,
     top: int | None,
     folds: int | None,
-    report: Path | None,
-    images: tuple[Path, ...],
-    split: bool,
-    out: Path | None,
-    send_back: Path | None,
-    to: str | None,
-    force: bool,
     raw_csv: bool,
     output_format: str,
     **given: Any,
@@ -86,11 +78,9 @@ def audit(
             "no labels given; try: bboxqa audit labels.json --predictions results.json"
         )
     inputs = (*paths, *filter(None, (predictions,)))
-    choices, settings = reading_of(config, given), agree_settings(config, given)
-    refuse_inputs([report], inputs, images)
-    check_targets(out, report, None, split=split, force=force)
-    page = page_target(report, images, None, split=split, force=force)
-    check_sending(send_back, to, inputs, None, force=force)
+    choices, targets = reading_of(config, given), targets_of(given, inputs)
+    settings, page = agree_settings(config, given), targets.page
+    out, send_back = targets.out, targets.send_back
     with tracking() as progress:
         reading = replace(AS_COMPARED, digest=bool(out or page), choices=choices, progress=progress)
         if folds is not None:
@@ -111,7 +101,7 @@ def audit(
         from bboxqa.pipelines.audit_review import review_of
         from bboxqa.pipelines.send_back import send
 
-        notes += send(*review_of(result), settings, result.labels.reading, send_back, str(to))
+        notes += send(*review_of(result), settings, result.labels.reading, send_back, targets.to)
         notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
         written.append(send_back)
     next_step = "" if send_back else _next_step(predictions, out)

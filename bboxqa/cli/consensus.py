@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli import options as shared
-from bboxqa.cli.agree import check_sending, check_targets, page_target, reading_words
-from bboxqa.cli.failures import refuse_inputs
+from bboxqa.cli.agree import reading_words, targets_of
 
 if TYPE_CHECKING:
     from bboxqa.model.consensus import ConsensusResult
@@ -43,9 +42,6 @@ def consensus(
     quorum: float | None,
     iou: float,
     out: Path | None,
-    report: Path | None,
-    images: tuple[Path, ...],
-    split: bool,
     top: int | None,
     send_back: Path | None,
     to: str | None,
@@ -74,7 +70,6 @@ def consensus(
 
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.sources import paths_in
     from bboxqa.pipelines.consensus.consensus import consensus_of_files
     from bboxqa.pipelines.consensus.written import (
         check_output_of,
@@ -89,16 +84,15 @@ def consensus(
     if out is None or not (paths or named):
         words = shlex.join(sys.argv[1:] if paths or named else ["consensus", "export.json"])
         raise click.UsageError(f"expected FILE and -o OUT; try: bboxqa {words} -o merged.json")
-    choices, settings = shared.reading_of(None, given), shared.agree_settings(None, given)
-    source = shared.source_of(paths, named)
-    if report is None and top is not None:
+    choices, source = shared.reading_of(None, given), shared.source_of(paths, named)
+    if given["report"] is None and top is not None:
         raise click.UsageError("--top is for --report FILE, which is missing")
     target = Target(out, to if send_back is None and to else "coco", lossy, force)
     check_output_of(target, source)
-    refuse_inputs([report], paths_in(source), images)
-    page = page_target(report, images, top, split=split, force=force)
-    check_targets(None, report, pseudonyms, split=split, force=force)
-    check_sending(send_back, None if send_back is None else to, source, pseudonyms, force=force)
+    given |= {"send_back": send_back, "to": to if send_back else None}
+    given |= {"force": force, "pseudonyms": pseudonyms}
+    page = targets_of(given, source, top=top).page
+    settings = shared.agree_settings(None, given)
     if pseudonyms is not None:
         check_key(pseudonyms, (out,))
     with tracking() as progress:
