@@ -5,10 +5,12 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cli import run
+from support.reference import data_file
 
 import bboxqa
 from bboxqa.pipelines.consensus.consensus import coco_document
@@ -226,3 +228,80 @@ def test_pseudonyms_replace_names(tmp_path):
     assert found.returncode == 0
     text = (tmp_path / "merged.json").read_text()
     assert "ann" not in json.loads(text)["annotations"][0]["drawn_by"]
+
+
+def crossing(n, seed):
+    return np.random.default_rng(seed).uniform(1, 90, 2 * n).round(1).tolist()
+
+
+def bounded(ring):
+    x, y = ring[::2], ring[1::2]
+    return [min(x), min(y), max(x) - min(x), max(y) - min(y)]
+
+
+def of_all(folder):
+    """Return the annotators and ids of merged.json and of dropped.csv."""
+    merged = json.loads((folder / "merged.json").read_text())["annotations"]
+    kept = [str(member) for each in merged for member in each["members"]]
+    return kept + [row["id"] for row in rows_of(folder / "dropped.csv")], merged
+
+
+def test_tangled_outlines_count_as_boxes_and_a_note_says_so(tmp_path):
+    content, tangled = document({who: [(1, 1, 90, 90)] for who in PEOPLE}), crossing(200, 0)
+    for each, ring in zip(content["annotations"], (tangled, tangled, crossing(5, 1)), strict=True):
+        each |= {"bbox": bounded(ring), "segmentation": [ring]}
+    content["annotations"][0]["bbox"][2] += 2
+    found = written(tmp_path, content, "--iou", "0.1")
+    every, merged = of_all(tmp_path)
+    assert (sorted(every), found.returncode) == (["0", "1", "2"], 0)
+    assert "2 outlines that cross themselves more than 500 times: the box counts" in found.stderr
+    assert ", such as annotation 0 in a.jpg" in found.stderr
+    # The third outline is the only one that is left.
+    assert len(merged[0]["segmentation"]) >= 1
+    content["annotations"][2]["segmentation"] = [tangled]
+    found = written(tmp_path, content, "--iou", "0.1", "--force")
+    assert "1 object without an outline: too few of those who drew one" in found.stderr
+
+
+def test_keys_that_are_not_merged_are_named_in_one_note(tmp_path):
+    content = document({who: [(10, 10, 20, 20)] for who in PEOPLE})
+    for n, each in enumerate(content["annotations"]):
+        each |= {"quality": n, "attributes": {"occluded": n > 0, "rotation": 0}}
+    assert written(tmp_path, content).stderr == (
+        "Note: left out, as shapes and categories alone are merged: 2 annotations with "
+        "'attributes.occluded', 3 annotations with 'quality'\n"
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 100_000))
+def test_each_annotation_is_merged_or_dropped(tmp_path_factory, seed):
+    folder, rng = tmp_path_factory.mktemp("all"), np.random.default_rng(seed)
+    boxes = {who: [(*rng.integers(-20, 100, 2), *rng.integers(0, 60, 2), rng.choice(["cat", "dog"]))
+                   for _ in range(rng.integers(0, 8))] for who in PEOPLE}  # fmt: skip
+    content = json.loads(json.dumps(document(boxes), default=lambda each: each.item()))
+    for each in content["annotations"]:
+        kind = rng.choice(["box", "crowd", "outline", "tangled", "line", "empty"])
+        if kind == "crowd":
+            each["iscrowd"] = 1
+        elif kind in ("outline", "tangled"):
+            ring = crossing(200 if kind == "tangled" else 6, rng.integers(9))
+            each |= {"bbox": bounded(ring), "segmentation": [ring]}
+        elif kind != "box":
+            x, y, width, height = each["bbox"]
+            line = [x, y, x + width, y + height, x, y]
+            each["segmentation"] = [line] if kind == "line" else []
+    if not content["annotations"]:
+        return
+    found = written(folder, content, *["--quorum", "0.5"][: rng.integers(2) * 2])
+    assert found.returncode == 0, found.stderr
+    assert sorted(of_all(folder)[0], key=int) == [
+        str(n) for n in range(len(content["annotations"]))
+    ]
+
+
+@pytest.mark.parametrize("name", ["asthma_round1", "crowd_boxes", "pedestrians"])
+def test_each_annotation_of_real_files_is_merged_or_dropped(tmp_path, name):
+    content = json.loads(data_file(f"several/{name}.json").read_text("utf-8"))
+    assert written(tmp_path, content).returncode == 0
+    assert sorted(of_all(tmp_path)[0]) == sorted(str(each["id"]) for each in content["annotations"])

@@ -1,7 +1,8 @@
 """The consensus of a data set or of files, and the COCO document that holds it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,11 +11,12 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
+from bboxqa.formats.writing.losses import ANNOTATIONS, key_losses
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.matching.linkage import drawn_ranks
@@ -30,6 +32,10 @@ from bboxqa.pipelines.refusals import check_files
 
 OWN_KEYS = ("votes", "asked", "drawn_by", "members", "spread", "tie")
 """The keys of annotations that say how they came about."""
+# The keys of annotations that are merged, or follow from what is merged.
+_MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
+           "iscrowd", "keypoints", "num_keypoints", "shape")  # fmt: skip
+_LISTED = 5
 
 
 def consensus(
@@ -94,11 +100,11 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
     votes = votes_of(_with_bounds(data), similarity)
     objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]
-    shapes, bbox = fused_shapes(data, of, objects, quorum)
+    shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
     return ConsensusResult(
         data=data, found=replace(objects, bbox=bbox), of=of, left_out=votes.left_out,
         shapes=shapes, n_clipped=votes.n_clipped, n_again=int((of >= 0).sum()) - len(of_vote),
-        n_equal=_n_equal(votes.data.annotations), notes=data.notes,
+        n_equal=_n_equal(votes.data.annotations), notes=(*data.notes, *notes),
     )  # fmt: skip
 
 
@@ -154,7 +160,7 @@ def consensus_of_files(
 ) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
     _check_numbers(quorum, iou_threshold)
-    known = Known({}, {})
+    known, lost = Known({}, {}), list[str]()
 
     def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
         for image in (each for file in files for each in file.images):
@@ -163,17 +169,31 @@ def consensus_of_files(
         for each in (each for file in files for each in file.categories):
             said = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), said)
+        every = [file.lists["annotations"] for file in files if file.lists is not None]
+        lost.extend(_lost_keys(chain.from_iterable(every), {*_MERGED, who.key}))
+        for records in every:
+            # They take more memory than all else, and have no further use.
+            records.clear()
         return check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
-        reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
-    )
+        reading, outlines=True, keypoints=True, digest=False, records=True, by_files="all",
+        check=check,
+    )  # fmt: skip
     try:
         data = read_for(source, settings, reading)
     except DatasetError as error:
         error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
         raise
+    data = replace(data, notes=(*data.notes, *lost))
     return _merged(data, quorum, iou_threshold, settings.similarity), known
+
+
+def _lost_keys(records: Iterable[Record], merged: Container[str]) -> Iterator[str]:
+    """Yield a note on the keys of annotations that are not merged."""
+    losses = key_losses(records, ANNOTATIONS, "", lambda key, _: key in merged)
+    if shown := [f"{count(each.n, *each.noun)}" for each in losses]:
+        yield f"left out, as shapes and categories alone are merged: {first_few(shown, _LISTED)}"
 
 
 @gc_paused()

@@ -1,12 +1,14 @@
 """The outlines, rotated boxes and key points of objects, from those of their annotators."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
 from bboxqa.geometry.kernels.polygons import is_box, is_intricate, n_crossings, polygon_outlines
 from bboxqa.geometry.kernels.rasters import masks
 from bboxqa.model.annotations import Annotations, Dataset
@@ -30,8 +32,8 @@ _DIGITS, _MOST_CROSSINGS = 6, 500
 
 def fused_shapes(
     data: Dataset, of: IndexArray, objects: ConsensusObjects, quorum: float | None
-) -> tuple[tuple[Record, ...], FloatArray]:
-    """Return the keys of COCO for the shapes of kept objects, and their boxes, (O, 4).
+) -> tuple[tuple[Record, ...], FloatArray, tuple[str, ...]]:
+    """Return the keys of COCO for the shapes of kept objects, their boxes, (O, 4), and notes.
 
     There are no keys if all annotations are boxes. `of` is the object of each annotation, or -1.
     The outline of an object is the region that at least the quorum of those who drew one covers:
@@ -44,16 +46,45 @@ def fused_shapes(
     shaped[of[rows[_has_shape(data.annotations.take(rows))]]] = True
     rows = rows[shaped[of[rows]]]
     if not len(rows):
-        return (), objects.bbox
+        return (), objects.bbox, ()
     rows = rows[np.lexsort((data.annotations.annotator[rows], of[rows]))]
-    records, bbox = [Record() for _ in range(len(objects))], objects.bbox.copy()
+    data, notes = _without_tangled(data, rows)
+    records, bbox, n_bare = [Record() for _ in range(len(objects))], objects.bbox.copy(), 0
     starts = run_starts(of[rows])
     for place, own in zip(of[rows[starts]].tolist(), np.split(rows, starts[1:]), strict=True):
         records[place] = _fused(data, own, quorum)
         if records[place].get("segmentation"):
             left, top, right, bottom = records[place].pop("bounds")
             bbox[place] = left, top, right - left, bottom - top
-    return tuple(records), bbox
+        n_bare += not records[place]
+    if n_bare:
+        some = count(n_bare, "object")
+        notes.append(f"{some} without an outline: too few of those who drew one cover any region")
+    return tuple(records), bbox, tuple(notes)
+
+
+def _without_tangled(data: Dataset, rows: IndexArray) -> tuple[Dataset, list[str]]:
+    """Return a data set without the outlines that would take too long to repair, with a note."""
+    import shapely
+
+    outlines = data.annotations.segmentation
+
+    def is_tangled(ring: FloatArray) -> bool:
+        if len(ring) < 3 or shapely.is_valid(shapely.polygons(ring)):
+            return False
+        return is_intricate([ring]) or n_crossings(ring, _MOST_CROSSINGS) > _MOST_CROSSINGS
+
+    found = [row for row in rows.tolist() if outlines and any(map(is_tangled, outlines.rings(row)))]
+    if outlines is None or not found:
+        return data, []
+    kind = outlines.kind.copy()
+    kind[found] = SegmentationKind.NONE
+    of = replace(data.annotations, segmentation=replace(outlines, kind=kind))
+    image = data.image_names[int(of.image[found[0]])]
+    example = f"annotation {of.shown_ids(np.array(found[:1]))[0]} in {one_line(image)}"
+    cross = f"that {'crosses itself' if len(found) == 1 else 'cross themselves'} more than"
+    note = f"{count(len(found), 'outline')} {cross} {_MOST_CROSSINGS} times: the box counts"
+    return replace(data, annotations=of), [f"{note}, such as {example}"]
 
 
 def _has_shape(of: Annotations) -> BoolArray:
@@ -87,11 +118,11 @@ def _fused(data: Dataset, rows: IndexArray, quorum: float | None) -> Record:
         return found
     rows = rows[outlines.kind[rows] != SegmentationKind.NONE]
     people = np.split(rows, run_starts(of.annotator[rows])[1:])
-    least = _least(len(people), quorum)
     if (outlines.kind[rows] == SegmentationKind.RLE).any():
         name = data.image_names[int(of.image[rows[0]])]
-        return found | _covered_pixels(outlines, people, least, name)
-    return found | _covered_region([_region(outlines, each) for each in people], least)
+        return found | _covered_pixels(outlines, people, _least(len(people), quorum), name)
+    regions = [each for each in (_region(outlines, own) for own in people) if each.area]
+    return found | _covered_region(regions, _least(len(regions), quorum))
 
 
 def _rectangles(of: Annotations, rows: IndexArray) -> FloatArray | None:
@@ -136,16 +167,8 @@ def _region(outlines: Segmentations, rows: IndexArray) -> Any:
     """Return the region that the polygons of one annotator fill, as a shapely geometry."""
     import shapely
 
-    rings = [ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3]
-    parts = [*map(shapely.polygons, rings)]
-    # What crosses itself more often would take too long to repair.
-    sound = [
-        shapely.make_valid(part)
-        for part, ring in zip(parts, rings, strict=True)
-        if shapely.is_valid(part)
-        or not (is_intricate([ring]) or n_crossings(ring, _MOST_CROSSINGS) > _MOST_CROSSINGS)
-    ]
-    return shapely.union_all(sound)
+    rings = (ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3)
+    return shapely.union_all([shapely.make_valid(shapely.polygons(ring)) for ring in rings])
 
 
 def covered_region(regions: Sequence[Any], least: int) -> Any:
