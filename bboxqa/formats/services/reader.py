@@ -240,14 +240,12 @@ def zooniverse(path: Path, into: Collector) -> None:
 
 
 def _add_classifications(images: _Images, into: Collector, table: Delimited) -> None:
-    for part in table.chunks([*range(len(table.header))]):
-        for at, cells in zip(part.at, zip(*part.columns, strict=True), strict=True):
-            where, row = Where("", at), dict(zip(table.header, cells, strict=True))
-            try:
-                _add_classification(images, into, row, where)
-            except NOT_JSON:
-                problem = f"line {at}: metadata, annotations or subject_data is not JSON"
-                into.defect("T001", problem, where)
+    for at, row in table.records():
+        try:
+            _add_classification(images, into, row, Where("", at))
+        except NOT_JSON:
+            problem = f"line {at}: metadata, annotations or subject_data is not JSON"
+            into.defect("T001", problem, Where("", at))
 
 
 def _add_classification(

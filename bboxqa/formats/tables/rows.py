@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -92,6 +92,12 @@ class TableFile:
         """Yield the columns at some places, a few thousand rows at a time."""
         raise NotImplementedError
 
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the line and the cells of each row, by the names of columns."""
+        for chunk in self.chunks([*range(len(self.header))]):
+            self._refuse_ragged(chunk.ragged)
+            yield from replace(chunk, keys=self.header).records()
+
     def refuse_repeated(self, used: Sequence[str]) -> None:
         """Refuse a table with several columns of a name that is used."""
         if problem := repeated_name(self.header, used):
@@ -108,13 +114,16 @@ class TableFile:
                     coder.add(cells)
                 except TypeError:
                     raise DatasetError(self._nested(place)) from None
+        self._refuse_ragged(ragged)
+        return [_texts(*coder.finish()) for coder in coders]
+
+    def _refuse_ragged(self, ragged: Sequence[tuple[int, int]]) -> None:
         if ragged:
             expected = f"expected {len(self.header)}, as the first line has"
             raise DatasetError(
                 [f"{self.name}: line {line}: has {n} cells; {expected}" for line, n in ragged],
                 "Quote cells that hold the delimiter.",
             )
-        return [_texts(*coder.finish()) for coder in coders]
 
     def _nested(self, place: int) -> list[str]:
         cells = chain.from_iterable(chunk.columns[0] for chunk in self.chunks([place]))

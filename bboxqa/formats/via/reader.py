@@ -1,7 +1,5 @@
 """Reading the images and regions of a VIA file in any of its layouts."""
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +18,10 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.formats.source import members_of, only_file
+from bboxqa.formats.tables.rows import Delimited
 from bboxqa.formats.translation import shapes, untrusted
-from bboxqa.formats.translation.collector import UNLABELLED, BrokenTextError, Collector
-from bboxqa.formats.translation.json_files import AGAIN, NOT_JSON, broken_json
+from bboxqa.formats.translation.collector import UNLABELLED, Collector
+from bboxqa.formats.translation.json_files import NOT_JSON, broken_json
 from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, numbers_of
 
 _NOTES = (
@@ -104,23 +103,11 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
 
 def _csv_entries(member: Member) -> Iterator[_Entry]:
     text = _HASH.sub(r"\1", decoded(member.shown, member.read()))
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     found: dict[str, _Entry] = {}
-    header: list[str] = []
-    line = 0
-    try:
-        for row in reader:
-            # A cell may span lines.
-            start, line = line + 1, reader.line_num
-            if not "".join(row).strip():
-                continue
-            if header:
-                _add_row(found, dict(zip(header, row, strict=False)), start)
-            else:
-                header = [name.strip() for name in row]
-    except csv.Error as error:
-        problem = f"{member.shown}: line {reader.line_num}: cannot be split into cells: {error}"
-        raise BrokenTextError([problem], AGAIN) from None
+    for line, cells in Delimited(member.shown, text).records():
+        # Spreadsheets add empty rows at the end.
+        if any(cells.values()):
+            _add_row(found, cells, line)
     yield from found.values()
 
 
