@@ -10,7 +10,6 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
-from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.recordings.times import TimeUnit, milliseconds
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
@@ -181,17 +180,7 @@ def read_table(path: Path) -> Table:
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments", NOT_A_FOLDER):
         data = read_whole(path)
-    if data[:4] == PARQUET:
-        raise DatasetError(
-            [f"{name}: is a Parquet table; expected text, with a row for each segment"],
-            "Save the table as CSV in utf-8.",
-        )
-    text = decoded(name, data)
-    if text.lstrip()[:1] in ("[", "{"):
-        raise DatasetError(
-            [f"{name}: is json; expected a table of segments"], "Save the table as CSV in utf-8."
-        )
-    rows = _rows(name, text)
+    rows = _rows(name, decoded(name, data))
     if not rows:
         raise DatasetError([f"{name}: the file is empty"], "Export it again.")
     first = rows[0]
