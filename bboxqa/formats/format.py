@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
@@ -19,25 +19,15 @@ Recognises = Callable[[Path], int]
 """
 
 
-class Reader(Protocol):
-    """Reads one file; attribution and joining with other files come later."""
-
-    def __call__(self, path: Path, options: ReadSettings, /) -> AnnotationFile:
-        """Return the records of a file, with what the options ask for where the format has it.
-
-        Raises DatasetError with everything in the file that cannot be read.
-        """
-
-
-class DocumentReader(Protocol):
-    """Reads one source for the rules of `validate`."""
-
-    def __call__(self, path: Path, settings: ReadSettings, /) -> RawDocument:
-        """Return the records of a source, with their positions.
-
-        The rules find defects in the records. Raises DatasetError if the source cannot be read at
-        all.
-        """
+Reader = Callable[[Path, ReadSettings], AnnotationFile]
+"""Returns the records of a file, with what the settings ask for where the format has it;
+attribution and joining with other files come later. Raises DatasetError with everything in the file
+that cannot be read.
+"""
+DocumentReader = Callable[[Path, ReadSettings], RawDocument]
+"""Returns the records of a source with their positions, for the rules of `validate`, which find
+defects in them. Raises DatasetError if the source cannot be read at all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
