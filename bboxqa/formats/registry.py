@@ -291,7 +291,7 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
         return [(format_inside(path) or COCO_ARCHIVE)] if archive_around(path) else []
     if is_surely_coco(path):
         return [COCO]
-    found = [*_sure_of(path, identity_of(path))]
+    found = [*_sure_of(path, identity_of(path), names())]
     is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
 
@@ -304,14 +304,14 @@ def short_name(found: Format) -> str:
 def format_inside(path: Path) -> Format | None:
     """Return the format of a file inside an archive; None if no format recognises it."""
     archive = archive_around(path)
-    found = () if archive is None else _sure_of(path, identity_of(archive))
+    found = () if archive is None else _sure_of(path, identity_of(archive), names())
     return next((each for each in found if each is not COCO), None)
 
 
 # Formats open all files of an archive, and reading a file asks several times.
 @lru_cache(_KEPT)
-def _sure_of(path: Path, identity: Identity) -> tuple[Format, ...]:
-    del identity
+def _sure_of(path: Path, identity: Identity, known: tuple[str, ...]) -> tuple[Format, ...]:
+    del identity, known
     return tuple(_most_sure(path))
 
 
