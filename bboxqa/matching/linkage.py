@@ -221,6 +221,9 @@ def join_along_chains(units: LinkedUnits) -> tuple[list[int], list[int]]:
             units.join(left, right)
             lefts.append(left)
             rights.append(right)
+            if not chain:
+                # The joined unit may have further links, and its name does not begin another chain.
+                chain.append(left)
     return lefts, rights
 
 
