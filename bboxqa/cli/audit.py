@@ -22,6 +22,7 @@ from bboxqa.cli.options import (
     options,
     reading_of,
 )
+from bboxqa.core.text import count
 from bboxqa.report.registry import AUDIT_VIEWS
 
 
@@ -77,6 +78,9 @@ def audit(
         raise click.UsageError(
             "no labels given; try: bboxqa audit labels.json --predictions results.json"
         )
+    if predictions is not None and predictions.resolve() in {each.resolve() for each in paths}:
+        problem = f"{predictions} is given as labels and as predictions"
+        raise click.UsageError(f"{problem}; name the file of a model with --predictions")
     inputs = (*paths, *filter(None, (predictions,)))
     choices, targets = reading_of(config, given), targets_of(given, inputs)
     settings, page = agree_settings(config, given), targets.page
@@ -126,6 +130,6 @@ def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading:
     if out is None:
         raise click.UsageError("--folds goes with --out, such as: --folds 5 --out folds/")
     for path, n in write_folds(paths, folds, out, reading).items():
-        click.echo(f"Written: {path}: {n:,} images")
+        click.echo(f"Written: {path}: {count(n, 'image')}")
     click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
     return 0

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics.audit import (
@@ -44,6 +45,7 @@ from bboxqa.pipelines.reference import (
     apart,
     as_one,
     check_sizes,
+    file_names,
     in_common,
     joined_sides,
     of_images,
@@ -140,6 +142,8 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
     """
     data = read_for(labels, AgreeSettings(), replace(reading, min_annotators=1, by_files="none"))
     names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
+    if folds > len(names):
+        raise ConfigError(f"is {folds}; expected at most {len(names)}, the images", "folds")
     groups = [name.rpartition("/")[0] for name in names]
     groups = groups if len({*groups}) >= folds else names
     number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
@@ -160,15 +164,7 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
 
 def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
     """Audit labels with checked settings; see `audit`."""
-    several = np.flatnonzero(_n_people(labels) > 1)
-    if len(several):
-        image = one_line(labels.image_names[int(several[0])])
-        problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
-        advice = "Annotators are compared with each other by: bboxqa agree"
-        if "per annotator" in labels.attribution:
-            advice += "\nFiles of predictions, put in one folder, are votes: --predictions DIR"
-            advice += "\nIf images of equal names are different images: --join none"
-        raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
+    _check_one(labels)
     if model is None:
         drawn = both = _with_places(of_images(labels, np.flatnonzero(labels.assigned.any(1))))
         found, sources, notes = geometric_suspects(both), labels.sources, tuple[str, ...]()
@@ -191,6 +187,26 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
     )  # fmt: skip
 
 
+def _check_one(labels: Dataset) -> None:
+    """Refuse labels of several annotators, with what can be done with them."""
+    several = np.flatnonzero(_n_people(labels) > 1)
+    if not len(several):
+        return
+    image = one_line(labels.image_names[int(several[0])])
+    problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
+    paths = shlex.join(each.name for each in labels.sources) or "FILES"
+    advice = (
+        f"Compare annotators: bboxqa agree {paths}\n"
+        f"Or merge them, then audit that: bboxqa consensus {paths} -o merged.json"
+    )
+    if "per annotator" in labels.attribution:
+        advice += (
+            "\nIf some are by a model: --predictions FILE; several, in one folder, are votes: "
+            "--predictions DIR\nIf images of equal names are different images: --join none"
+        )
+    raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
+
+
 def _n_people(data: Dataset) -> IndexArray:
     """Return the number of annotators who drew in each image."""
     drawn = np.zeros((len(data.image_names), len(data.annotator_names)), np.bool_)
@@ -209,8 +225,7 @@ def _with_places(data: Dataset, score: FloatArray | None = None) -> Dataset:
 
 def _scored(data: Dataset) -> tuple[Dataset, str]:
     """Return the predictions of one model, which is sure of all without scores."""
-    name = "predictions" if not data.sources else Path(data.sources[0].name).name
-    data = as_one(data, name)
+    data = as_one(data, name := file_names(data, "predictions"))
     n, score = len(data.annotations), data.annotations.score
     lacking = np.ones(n, np.bool_) if score is None else np.isnan(score)
     if score is None or lacking.all():
@@ -241,7 +256,8 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
         score=np.concatenate([objects.votes, -n_votes]) / objects.asked[rows],
         place=np.full(len(rows), -1),
     )  # fmt: skip
-    one = as_one(replace(data, annotations=annotations, repeats=None), "consensus")
+    name = file_names(data, "predictions")
+    one = as_one(replace(data, annotations=annotations, repeats=None), name)
     return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
 
 
@@ -289,14 +305,19 @@ def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, tuple[st
     The places of labels are their rows, those of predictions their positions in the file.
     """
     name = model.annotator_names[0]
-    nothing = f"labels and predictions ({name}) have no image in common"
+    has, its = (_named(each.image_names) for each in (labels, model))
+    nothing = f"no image in common: the labels have {has}, {name} has {its}"
     drawn, own = in_common(labels, model, nothing)
     own, notes = _known_categories(drawn, own, name)
-    check_sizes(drawn, own, name)
+    check_sizes(drawn, own, name, file_names(labels, "the record of the labels"))
     if n_left := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
         todo = "if nothing was found there: --missing-txt asked"
         notes = (*notes, f"{count(n_left, 'image')} without predictions left out; {todo}")
     return drawn, joined_sides(as_one(_with_places(drawn), "labels"), own, name), notes
+
+
+def _named(names: Sequence[str]) -> str:
+    return first_few(names, _NAMED, lambda each: repr(one_line(each)))
 
 
 def _known_categories(
@@ -309,8 +330,7 @@ def _known_categories(
     unknown = [model.category_names[each] for each in np.unique(of.category[~known[of.category]])]
     if not unknown:
         return model, ()
-    shown, has = (first_few(each, _NAMED, lambda one: repr(one_line(one)))
-                  for each in (unknown, labels.category_names))  # fmt: skip
+    shown, has = _named(unknown), _named(labels.category_names)
     if not len(kept):
         problem = f"no category in common: the labels have {has}, {name} has {shown}"
         renamed = shlex.quote(f"{unknown[0]}=NAME")

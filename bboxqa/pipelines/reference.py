@@ -66,9 +66,7 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
     sources: tuple[Source, ...] = ()
     notes: list[str] = []
     if isinstance(reference, Dataset):
-        # The name of the file of a reference, without its folder.
-        names = [Path(source.name).name for source in reference.sources]
-        name = "data set" if not names else names[0] + " and others" * (len(names) > 1)
+        name = file_names(reference, "data set")
         team, own, sources = data, as_one(reference, name), reference.sources
         sides = _used_categories(team), _used_categories(own)
         users = {each: {int(each not in sides[0])} for side in sides for each in side}
@@ -97,6 +95,12 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         )
     n_images = len(own.image_names)
     return Compared(team, both, name, n_images, sources, tuple(notes), headlines)
+
+
+def file_names(data: Dataset, otherwise: str) -> str:
+    """Return what a data set is called by its files, without their folders."""
+    names = [Path(source.name).name for source in data.sources]
+    return names[0] + " and others" * (len(names) > 1) if names else otherwise
 
 
 def _used_categories(data: Dataset) -> tuple[str, ...]:
@@ -219,7 +223,9 @@ def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
     )
 
 
-def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
+def check_sizes(
+    team: Dataset, reference: Dataset, name: str, other: str = "the annotators' record of it"
+) -> None:
     """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
     first, second = team.image_size, reference.image_size
     differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
@@ -228,7 +234,7 @@ def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
         (width, height), (other_width, other_height) = first[row].tolist(), second[row].tolist()
         problem = (
             f"{name}: image {one_line(team.image_names[row])!r} is {other_width} × {other_height}; "
-            f"the annotators' record of it says {width} × {height} "
+            f"{other} says {width} × {height} "
             f"({count(len(differ), 'such image')})"
         )
         advice = "Boxes can be compared in the same pixels only: scale one of the files."

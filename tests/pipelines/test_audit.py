@@ -276,10 +276,14 @@ def test_geometry_alone(tmp_path):
          "1 of 2 predictions have no score"),
         (document(LABELS), document([(0, 0, RIGHT, {"score": 50})]), "scores are from 50 to 50"),
         (document(LABELS), document([]) | {"images": [{"id": 1, "file_name": "x.png"}]},
-         "have no image in common"),
+         "no image in common: the labels have "),
         (document(LABELS), [{"image_id": 0, "category_id": 0, "bbox": RIGHT}], "score is missing"),
         (document([(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")]), results(MODEL),
          "several annotators drew in 1 image, such as '0.png'"),
+        (document(LABELS),
+         document([(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")])
+         | {"images": [{"id": 0, "file_name": "0.png", "width": 50, "height": 40}]},
+         r"model.json: image '0.png' is 50 × 40; labels.json says \d+ × \d+ \(1 such image\)"),
     ],
 )  # fmt: skip
 def test_errors(tmp_path, labels, model, error):
@@ -332,6 +336,19 @@ def test_yolo_as_it_predicts(tmp_path):
     assert "Name each as in the labels: --map 'class 7=NAME'" in found.stderr
 
 
+def test_what_was_typed_wrongly_is_said_with_what_to_type(files, tmp_path):
+    labels, _ = files
+    same = run("audit", labels, "--predictions", labels)
+    assert "is given as labels and as predictions; name the file of a model" in same.stderr
+    folds = run("audit", labels, "--folds", "99", "--out", tmp_path / "folds")
+    assert "--folds is 99; expected at most " in folds.stderr
+    rows = [(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")]
+    several = written(tmp_path / "two.json", document(rows))
+    stderr = run("audit", several).stderr
+    assert f"Compare annotators: bboxqa agree {several}\n" in stderr
+    assert f"bboxqa consensus {several} -o merged.json" in stderr
+
+
 def test_files_of_several_people_are_no_labels(files, tmp_path):
     folder = tmp_path / "people"
     folder.mkdir()
@@ -343,7 +360,7 @@ def test_files_of_several_people_are_no_labels(files, tmp_path):
     for typed in ([folder], [folder / "ann.json", "--predictions", model, folder / "bob.json"]):
         found = run("audit", *typed)
         assert (found.returncode, "labels are not by one annotator" in found.stderr) == (2, True)
-        assert "put in one folder, are votes: --predictions DIR" in found.stderr
+        assert "several, in one folder, are votes: --predictions DIR" in found.stderr
     votes = run("audit", labels, "--predictions", folder)
     assert "by the votes of 3 annotators" in votes.stdout
 

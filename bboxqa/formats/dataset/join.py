@@ -318,8 +318,8 @@ def _nothing_shared(
 ) -> NothingToCompareError:
     """Return the error for files in which no image has two annotators."""
     problem = (
-        f"{listed_files(files)}: {len(attribution.names)} annotators by {attribution.way}, "
-        "but no image has two of them"
+        f"{listed_files(files)}: {count(len(attribution.names), 'annotator')} by "
+        f"{attribution.way}, but no image has two of them"
     )
     if len(files) > 1:
         found = join_advice(names_of_images(files))
