@@ -1,12 +1,12 @@
 """Reading image sizes from tables, from annotations in any format, and from pictures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
+from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
@@ -17,14 +17,11 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
+from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
 from bboxqa.model.choices import NO_CHOICES
 from bboxqa.model.labels import LabelColumn
 
-_SIDES = {
-    "width": (*NAMES["image_width"], "width", "w"),
-    "height": (*NAMES["image_height"], "height", "h"),
-}
 _EXPECTED = (
     "Give a table with the columns image, width and height, annotations that have them, such as "
     "COCO JSON, or the folder of the images."
@@ -70,7 +67,9 @@ def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
 
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    used = _columns(table.header)
+    of = columns_of(table.header, {}).of
+    used = {side: of.get(f"image_{side}") for side in SIDES}
+    used = {"image": of.get("image"), **used}
     missing = [what for what, name in used.items() if name is None]
     if missing:
         listed = ", ".join(map(one_line, table.header[:20]))
@@ -79,23 +78,10 @@ def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
     cells = table.columns([name for name in used.values() if name is not None])
     for name, *sides in zip(*(_texts(cells[str(name)]) for name in used.values()), strict=True):
         try:
-            width, height = (side_of(each, key) for each, key in zip(sides, _SIDES, strict=True))
+            width, height = (side_of(each, key) for each, key in zip(sides, SIDES, strict=True))
         except ValueProblemError as error:
             raise DatasetError([f"{table.name}: image {one_line(name)}: {error}"]) from None
         yield name, None if width is None or height is None else (width, height)
-
-
-def _columns(header: Sequence[str]) -> dict[str, str | None]:
-    """Return the columns of image names and sizes; None for missing columns."""
-    of = columns_of(header, {})
-    plain = {plain_name(name): name for name in reversed(header)}
-    used = {"image": of.of.get("image"), "width": None, "height": None}
-    for key, names in {"image": NAMES["image"], **_SIDES}.items():
-        # In a table of boxes, width and height are the size of the box.
-        found = of.of.get(f"image_{key}") or next((plain[n] for n in names if n in plain), None)
-        is_of_box = found is not None and found == of.of.get(key)
-        used[key] = used[key] or (None if is_of_box else found)
-    return used
 
 
 def _texts(column: LabelColumn) -> list[str]:
