@@ -12,7 +12,7 @@ from bboxqa.core.files import open_input
 from bboxqa.core.text import clean
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -111,7 +111,7 @@ def decoded(name: str, data: bytes) -> str:
         raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], SAVE_AS_CSV)
     if data[:2] == b"\x1f\x8b":
         raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")
-    marks = (each for each in _MARKS if data.startswith(each[0]))
+    marks = (each for each in MARKS if data.startswith(each[0]))
     mark, encoding = next(marks, (b"", "utf-8"))
     if encoding == "utf-8" and b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1

@@ -1,14 +1,12 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
-from bboxqa.core.file_names import folders_in, is_file
+from bboxqa.core.file_names import folders_in
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
@@ -28,9 +26,9 @@ from bboxqa.formats.heads import (
     json_kind_of,
     plain_head,
 )
-from bboxqa.formats.label_folders import LabelFolders
+from bboxqa.formats.label_folders import LabelFolders, folders_and_files
 from bboxqa.formats.masks.folders import holds_masks, people_in
-from bboxqa.formats.member import is_archive
+from bboxqa.formats.member import MAX_MEMBERS, is_archive
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
 from bboxqa.formats.source import (
@@ -62,16 +60,14 @@ def _recognises(kind: str, ends: str | tuple[str, ...], path: Path) -> bool:
 
 def _all_begin(kind: str, folder: Path) -> bool:
     """Return whether a folder has JSON files directly inside, and a few of them are of a kind."""
-    files = [*islice(_json_in(folder), _SAMPLE)]
+    files = _json_in(folder)[:_SAMPLE]
     return bool(files) and all(begins(kind, head_of(each)) for each in files)
 
 
-def _json_in(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files directly in a folder, unsorted; none if it cannot be read."""
-    with suppress(OSError), os.scandir(folder) as found:
-        for each in found:
-            if each.name.lower().endswith(".json") and is_file(each):
-                yield Path(each.path)
+def _json_in(folder: Path) -> list[Path]:
+    """Return the JSON files directly in a folder, unsorted; none if it cannot be read."""
+    names = folders_and_files(folder, MAX_MEMBERS)[1]
+    return [folder / each for each in names if each.lower().endswith(".json")]
 
 
 def _is_darwin(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
-from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.opening import MARKS, named_errors, read_whole
 from bboxqa.formats.records import LISTS, WHOLE, ReadSettings
 
 Text = bytes
@@ -426,13 +426,6 @@ class Scanner:
         return place, False
 
 
-_MARKS = (
-    (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
-    (b"\xff\xfe\x00\x00", "utf-32", "UTF-32"),
-    (b"\x00\x00\xfe\xff", "utf-32", "UTF-32"),
-    (b"\xff\xfe", "utf-16", "UTF-16"),
-    (b"\xfe\xff", "utf-16", "UTF-16"),
-)
 _FIRST = b' \t\r\n{["-0123456789ntf'
 
 
@@ -462,12 +455,13 @@ def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDoc
 def _decode(reading: RawDocument) -> int:
     """Convert other encodings to UTF-8; return where the document begins."""
     head = reading.text[:4]
-    for mark, encoding, named in _MARKS:
+    for mark, encoding in MARKS:
         if head.startswith(mark):
-            reading.encoding = named
-            if encoding == "utf-8-sig":
+            if mark == BYTE_ORDER_MARK:
+                reading.encoding = "UTF-8 with a byte order mark"
                 return len(mark)
-            reading.text = reading.text[:].decode(encoding, "replace").encode()
+            reading.encoding = encoding[: len("UTF-16")].upper()
+            reading.text = reading.text[len(mark) :].decode(encoding, "replace").encode()
             return 0
     # JSON begins with an ASCII character, so zero bytes show the width of characters.
     first = head[:2].replace(b"\0", b"")
