@@ -9,7 +9,7 @@ from bboxqa.diagnostics.object_cells import RatioSums, edges_of, holm
 from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
-from bboxqa.model.table import Categorical, Column, Table, figure_columns
+from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import ReferenceMatches
 
 
@@ -54,16 +54,16 @@ def against_reference(found: ReferenceMatches) -> Table:
         for part in parts:
             sums.add(name, *part)
     ratios = sums.ratios()
-    columns: dict[str, Column] = {
-        "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
-        "n_images": found.data.assigned[:, :-1].sum(0),
-        "n": ratios["precision"].n,
-        "n_reference": ratios["recall"].n,
-        "n_matched": ratios["recall"].n_counted,
-    }
-    for name, each in ratios.items():
-        columns |= each.columns(name)
-    return Table(columns)
+    return Table(
+        {
+            "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
+            "n_images": found.data.assigned[:, :-1].sum(0),
+            "n": ratios["precision"].n,
+            "n_reference": ratios["recall"].n,
+            "n_matched": ratios["recall"].n_counted,
+            **{key: c for name, each in ratios.items() for key, c in each.columns(name).items()},
+        }
+    )
 
 
 def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -32,7 +32,7 @@ from bboxqa.diagnostics.object_cells import (
 )
 from bboxqa.diagnostics.parts import parts
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.model.table import Categorical, Column, Table, figure_columns, text_column
+from bboxqa.model.table import Categorical, Table, figure_columns, text_column
 from bboxqa.model.units import Cell, Coincidences, MatchedUnits
 
 # The number of pairs whose share and gain get intervals.
@@ -278,16 +278,16 @@ def difficulty(matched: MatchedUnits) -> Table:
     n_units = np.bincount(counts.value, minlength=counts.n_values)
     alpha, of_units = _alphas(matched)
     shown = np.flatnonzero(n)
-    columns: dict[str, Column] = {
-        "category": Categorical(shown.astype(np.int32), names),
-        "n": n[shown],
-        "n_units": n_units[shown],
-        "alpha": alpha[shown],
-        "alpha_units": of_units[shown],
-    }
-    for name, found in difficulty_sums(matched).ratios().items():
-        columns |= found.columns(name)
-    return Table(columns).take(np.lexsort([shown, -n[shown], alpha[shown]]))
+    return Table(
+        {
+            "category": Categorical(shown.astype(np.int32), names),
+            "n": n[shown],
+            "n_units": n_units[shown],
+            "alpha": alpha[shown],
+            "alpha_units": of_units[shown],
+            **difficulty_sums(matched).columns(),
+        }
+    ).take(np.lexsort([shown, -n[shown], alpha[shown]]))
 
 
 def _alphas(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:

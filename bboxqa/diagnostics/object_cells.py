@@ -1,5 +1,6 @@
 """What each annotator gave each object, and sums over pairs of annotators."""
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import UnitCounts, from_units
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.distributions import t_tail
-from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero, ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -326,6 +327,13 @@ class RatioSums:
         shape = len(self._parts) * self._n_ratios, self._n_images
         return table_of(row, image, above, shape), table_of(row, image, below, shape)
 
+    def columns(self) -> dict[str, Column]:
+        """Return the ratios of each name and their intervals as columns of a table."""
+        found: dict[str, Column] = {}
+        for name, each in self.ratios().items():
+            found |= each.columns(name)
+        return found
+
     def ratios(self, null: float | None = None) -> dict[str, Ratios]:
         """Return the ratios of each name, and the p-values of tests against `null`."""
         totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self.tables]
@@ -339,6 +347,20 @@ class RatioSums:
             name: Ratios(value[of], interval[of], totals[0][of], totals[1][of], p_value[of])
             for name, of in zip(self._parts, ends, strict=True)
         }
+
+
+def drawn_figures(
+    matched: MatchedUnits,
+    tables: Sequence[Any],
+    evaluate: Callable[..., FloatArray],
+    n_images: IndexArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return figures of sums over images, (K,), and their 95 % intervals; see `drawn_intervals`."""
+    whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
+    value = evaluate(*whole)[:, 0]
+    return value, drawn_intervals(
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=n_images
+    )
 
 
 def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.distributions import t_quantile, t_tail
-from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -25,6 +25,7 @@ from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.object_cells import (
     drawn_edges,
+    drawn_figures,
     edges_of,
     holm,
     medians,
@@ -235,12 +236,8 @@ def _of_pairs(
         table(each)
         for each in (found.differences[inside], found.others[inside], np.ones((len(inside), 1)))
     ]
-    whole = (np.asarray(each.sum(1), np.float64).reshape(-1, 1) for each in tables)
-    offset = evaluate(*whole)[:, 0]
     made_of = np.tile(np.repeat(in_images, len(found.size_of)), 2)
-    drawn = drawn_intervals(
-        offset, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
-    )
+    offset, drawn = drawn_figures(matched, tables, evaluate, made_of)
     figures = np.column_stack([offset, centred_intervals(offset, drawn)])
     return np.moveaxis(figures.reshape(2, len(ends), len(found.size_of), 3), 3, 1)
 

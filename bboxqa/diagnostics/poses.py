@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -21,7 +21,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import RatioSums, holm, object_cells
+from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, holm, object_cells
 from bboxqa.diagnostics.offsets import ALARM, confirmed, p_values, with_bounds
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.shapes.keypoints import sides_of
@@ -187,16 +187,16 @@ def joints(matched: MatchedUnits) -> Table:
         ("swapped_share", found.is_swapped, found.has_side),
     ):
         sums.add(name, found.joint, found.image[found.pair], above, below)
-    columns: dict[str, Column] = {
-        **_joint_columns(matched.data),
-        "n": np.bincount(found.joint[some], minlength=n_joints),
-        "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
-    }
-    for name, ratios in sums.ratios().items():
-        columns |= ratios.columns(name)
-    columns["visibility_alpha"] = _alphas(found, equal, n_joints)
-    columns["sigma"] = _sigmas(found, share / 100, n_joints)
-    return Table(columns)
+    return Table(
+        {
+            **_joint_columns(matched.data),
+            "n": np.bincount(found.joint[some], minlength=n_joints),
+            "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
+            **sums.columns(),
+            "visibility_alpha": _alphas(found, equal, n_joints),
+            "sigma": _sigmas(found, share / 100, n_joints),
+        }
+    )
 
 
 def _alphas(found: JointPairs, equal: BoolArray, n_joints: int) -> FloatArray:
@@ -310,14 +310,10 @@ def _of_annotator(
         ]
         return np.concatenate(confirmed_values).reshape(len(_FIGURES) * n_joints, -1)
 
-    value = evaluate(*(np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables))
-    value = value[:, 0]
     keys = np.unique(joint[placed > 0] * len(images) + image[placed > 0])
     n_images = np.bincount(keys // len(images), minlength=n_joints)
     made_of = np.tile(n_images, len(_FIGURES))
-    drawn = drawn_intervals(
-        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
-    )
+    value, drawn = drawn_figures(matched, tables, evaluate, made_of)
     # Those of offsets lie about them, as of edges; shares stay inside of 0 and 1.
     half = 2 * n_joints
     drawn[:half] = centred_intervals(value[:half], drawn[:half])

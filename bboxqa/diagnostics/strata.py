@@ -141,10 +141,9 @@ def _by_group(
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
         "n_objects": n,
+        **ratios.columns(),
+        **_alphas(matched, objects, place, inside, n_groups),
     }
-    for name, figures in ratios.ratios().items():
-        columns |= figures.columns(name)
-    columns |= _alphas(matched, objects, place, inside, n_groups)
     for name, kind in (("missed_share", Kind.MISSED), ("badly_placed_share", Kind.BADLY_PLACED)):
         n_with = np.bincount(own[(own >= 0) & has[:, kind]], minlength=n_groups)
         columns[name] = ratio(n_with.astype(np.float64), n.astype(np.float64))

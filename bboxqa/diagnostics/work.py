@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -16,7 +15,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     sum_by,
 )
-from bboxqa.diagnostics.object_cells import RatioSums, medians
+from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, medians
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.model.annotations import Times
 from bboxqa.model.diagnosis import EVERYONE
@@ -138,12 +137,9 @@ def _slopes(
             found.append(np.concatenate([by_owner, by_owner.sum(0, keepdims=True)]))
         return ratio(*found)
 
-    value = evaluate(np.asarray(table.sum(1), np.float64).reshape(-1, 1))[:, 0]
     in_images = np.bincount(owner[group], minlength=n_owners)
     made_of = np.append(in_images, len(np.unique(work.image)))
-    return value, drawn_intervals(
-        value, [table], evaluate, matched.bootstrap, matched.seed, n_images=made_of
-    )
+    return drawn_figures(matched, [table], evaluate, made_of)
 
 
 LEAST_SESSIONS, LEAST_IMAGES, LEAST_MINUTES = 3, 10, 30

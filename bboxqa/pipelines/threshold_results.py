@@ -287,17 +287,14 @@ def _thresholds(
         alpha = alpha_per_group(found)
         if not skipped:
             alpha[part.empty] = 1.0
-        is_meant = np.ones(found.n_groups, np.bool_)
-        if settings.missing == "category":
-            is_meant = images_with_meaning(found)
+        is_ignored = settings.missing == "ignore"
+        everywhere = np.ones(found.n_groups, np.bool_)
         sums.append(
             ThresholdSums(
                 coincidences=found,
                 classes=counted.classes[place],
                 image_alpha=alpha,
-                has_meaning=is_meant
-                if settings.missing == "ignore"
-                else images_with_meaning(found),
+                has_meaning=everywhere if is_ignored else images_with_meaning(found),
                 left_empty=left_empty,
                 objects=counted.objects[place].images,
                 chance=chance.sums[place],

@@ -30,7 +30,7 @@ def found(data):
 
 
 def test_each_threshold_is_as_if_measured_alone(data, found):
-    assert found.n_images == 15
+    assert found.suggested["n_images"].tolist() == [15]
     assert found.table["threshold"].tolist() == list(THRESHOLDS)
     for place in (0, 9, 18):
         row = {name: column[place] for name, column in found.table.columns.items()}
@@ -72,7 +72,7 @@ def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch
     monkeypatch.setattr(module, "_MOST", 60)
     other = AgreeSettings(bootstrap=0, iou_threshold=(0.7,))
     part = sensitivity(compared_images(data), other)
-    assert 0 < part.n_images < 15
+    assert 0 < part.suggested["n_images"][0] < 15
     assert 0 < part.table["n_units"][9] < found.table["n_units"][9]
 
 

@@ -24,81 +24,13 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Separation:
-    """F1 less F1 by chance at each threshold, and the threshold where this distance is largest."""
-
-    distance: FloatArray
-    """(3, T) float64. F1 less F1 by chance, with the bounds of its 95 % interval."""
-    choice: ThresholdChoice
-    sigma: FloatArray
-    """(3,) float64. Braylan's sigma with the bounds of its interval."""
-    sigma_threshold: float
-    """The lowest similarity that counts for sigma."""
-
-    def row(self) -> dict[str, Any]:
-        """Return the suggested threshold, the distance there and sigma, with their intervals."""
-        choice = self.choice
-        best = 0 if np.isnan(self.distance[0]).any() else int(np.argmax(self.distance[0]))
-        return {
-            **_with_interval("threshold", choice.threshold, choice.interval),
-            **_with_interval("distance", choice.distance, self.distance[1:, best].tolist()),
-            "lowest": choice.lowest,
-            "highest": choice.highest,
-            **_with_interval("sigma", float(self.sigma[0]), self.sigma[1:].tolist()),
-            "sigma_threshold": self.sigma_threshold,
-            "reason": choice.reason,
-        }
-
-
-def separation(observed: FloatArray, expected: FloatArray, bootstrap: int, seed: int) -> Separation:
-    """Compare F1 with F1 by chance at `THRESHOLDS`, with intervals over images.
-
-    Parameters
-    ----------
-    observed, expected : (T, I, 2) float64
-        By threshold and image: the pairs of annotations that match, and those that could, of
-        annotators of one image, and of annotations of other images laid over it.
-    bootstrap, seed : int
-        The number of draws, and their seed.
-    """
-    thresholds = np.array(THRESHOLDS)
-
-    def figures(f1: FloatArray, by_chance: FloatArray) -> FloatArray:
-        distance = f1 - by_chance
-        best = thresholds[np.argmax(distance, axis=0)]
-        known = ~np.isnan(distance).any(0)
-        share, _ = sigma(thresholds, f1, by_chance)
-        return np.concatenate([distance, np.where(known, best, np.nan)[None], share[None]])
-
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        return figures(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))
-
-    tables = observed[..., 0], observed[:1, :, 1], expected[..., 0], expected[..., 1]
-    f1, by_chance = (ratio(*each.sum(1).T) for each in (observed, expected))
-    values = figures(f1, by_chance)
-    bounds = drawn_intervals(values, tables, evaluate, bootstrap, seed)
-    low, high = bounds[-2].round(10).tolist()
-    share, start = sigma(thresholds, f1, by_chance)
-    return Separation(
-        np.concatenate([values[None, :-2], bounds[:-2].T]),
-        threshold_choice(thresholds, f1, by_chance, (low, high)),
-        np.array([float(share), *bounds[-1].round(10)]),
-        float(start),
-    )
-
-
-def _with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
-    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
-
-
 # With more annotations, random images with about so many annotations are measured.
 _MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Agreement at each threshold."""
+    """Agreement at each threshold, and the threshold that the data suggest."""
 
     table: Table
     """A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
@@ -107,12 +39,13 @@ class Sensitivity:
     "distance" is F1 less F1 by chance; "observed_share" and "expected_share" are the shares of
     annotations whose similarity to another one, or by chance, lies between this threshold and the
     next."""
-    separation: Separation
-    """The suggested threshold."""
+    suggested: Table
+    """A row with the similarity, the suggested threshold with its interval, the largest distance of
+    F1 from F1 by chance with its interval, the lowest and the highest threshold that do about as
+    well, Braylan's sigma with its interval and the lowest similarity that it uses
+    ("sigma_threshold"), the number of measured images, and the reason if there is no threshold."""
     text: str
-    """The suggestion as a sentence of a story."""
-    n_images: int
-    """Number of images that were measured."""
+    """The suggestion as a sentence of a story; empty without one."""
 
 
 def sensitivity(
@@ -138,16 +71,69 @@ def sensitivity(
     observed = np.stack(
         [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
     )
-    found = separation(observed, chance.sums, settings.bootstrap, settings.seed)
+    distance, choice, share = _separation(observed, chance.sums, settings)
     columns = _columns(threshold_figures(part, settings, counted, chance, progress))
-    columns |= dict(zip(("distance", "distance_low", "distance_high"), found.distance, strict=True))
+    columns |= dict(zip(("distance", "distance_low", "distance_high"), distance, strict=True))
     for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         columns[name] = columns[of] - np.append(columns[of][1:], 0.0)
     n_images = int((part.data.assigned.sum(1) >= 2).sum())
-    text = _text(found, measure_name(settings.similarity))
-    if part is not images:
+    best = 0 if np.isnan(distance[0]).any() else int(np.argmax(distance[0]))
+    row = {
+        **_with_interval("threshold", choice.threshold, choice.interval),
+        **_with_interval("distance", choice.distance, distance[1:, best]),
+        "lowest": choice.lowest,
+        "highest": choice.highest,
+        **_with_interval("sigma", share[0], share[1:3]),
+        "sigma_threshold": share[3],
+        "n_images": n_images,
+    }
+    suggested = Table(
+        {
+            "similarity": text_column([settings.similarity]),
+            **{name: np.array([value]) for name, value in row.items()},
+            "reason": text_column([choice.reason]),
+        }
+    )
+    text = "" if choice.reason else _text(choice, measure_name(settings.similarity))
+    if text and part is not images:
         text += f"; of {count(n_images, 'random image')}"
-    return Sensitivity(Table(columns), found, text, n_images)
+    return Sensitivity(Table(columns), suggested, text)
+
+
+def _separation(
+    observed: FloatArray, expected: FloatArray, settings: AgreeSettings
+) -> tuple[FloatArray, ThresholdChoice, FloatArray]:
+    """Return F1 less F1 by chance, (3, T), where it is largest, and sigma with its start, (4,).
+
+    The sums, (T, I, 2), are pairs of annotations that match and that could, of annotators of one
+    image and of annotations of other images laid over it. Intervals are over images.
+    """
+    thresholds = np.array(THRESHOLDS)
+
+    def figures(f1: FloatArray, by_chance: FloatArray) -> FloatArray:
+        distance = f1 - by_chance
+        best = thresholds[np.argmax(distance, axis=0)]
+        known = ~np.isnan(distance).any(0)
+        share, _ = sigma(thresholds, f1, by_chance)
+        return np.concatenate([distance, np.where(known, best, np.nan)[None], share[None]])
+
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        return figures(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))
+
+    tables = observed[..., 0], observed[:1, :, 1], expected[..., 0], expected[..., 1]
+    f1, by_chance = (ratio(*each.sum(1).T) for each in (observed, expected))
+    values = figures(f1, by_chance)
+    bounds = drawn_intervals(values, tables, evaluate, settings.bootstrap, settings.seed)
+    low, high = bounds[-2].round(10).tolist()
+    return (
+        np.concatenate([values[None, :-2], bounds[:-2].T]),
+        threshold_choice(thresholds, f1, by_chance, (low, high)),
+        np.array([values[-1], *bounds[-1].round(10), sigma(thresholds, f1, by_chance)[1]]),
+    )
+
+
+def _with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
+    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
 def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
@@ -205,34 +191,11 @@ def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _text(found: Separation, measure: str) -> str:
+def _text(choice: ThresholdChoice, measure: str) -> str:
     """Return the suggestion as a sentence."""
-    choice = found.choice
-    if choice.reason:
-        return f"no threshold suggests itself: {choice.reason}"
     low, high = choice.interval
     interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
     about = ""
     if choice.lowest != choice.highest:
         about = f"; {choice.lowest:g} to {choice.highest:g} do about as well"
     return f"{measure} {choice.threshold:g}{interval} separates objects from chance best{about}"
-
-
-def suggested_threshold(found: Sensitivity, settings: AgreeSettings) -> Table:
-    """Return the threshold that the data suggest for the similarity of the settings.
-
-    The row has the similarity, the suggested threshold with its interval, the largest distance of
-    F1 from F1 by chance with its interval, the lowest and the highest threshold that do about as
-    well, sigma with its interval and the lowest similarity that it uses ("sigma_threshold"), the
-    number of images, and the reason if there is no threshold.
-    """
-    row = found.separation.row()
-    reason = row.pop("reason")
-    return Table(
-        {
-            "similarity": text_column([settings.similarity]),
-            **{name: np.array([value]) for name, value in row.items()},
-            "n_images": np.array([found.n_images]),
-            "reason": text_column([reason]),
-        }
-    )

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.distributions import t_quantile
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
+from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
+from bboxqa.diagnostics.object_cells import drawn_figures
 from bboxqa.diagnostics.rates import RATES, rate_sums
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -241,9 +242,4 @@ def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray)
         others = np.stack([median_of_others(each) for each in groups])
         return (sign[:, None, None] * (groups - others)).reshape(rates.shape)
 
-    totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
-    value = evaluate(*totals)[:, 0]
-    ends = drawn_intervals(
-        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=n_nonzero(tables[1])
-    )
-    return np.column_stack([value, ends])
+    return np.column_stack(drawn_figures(matched, tables, evaluate, n_nonzero(tables[1])))

@@ -297,7 +297,7 @@ def diagnosed(
         review_items,
         worst_images,
     )
-    from bboxqa.pipelines.diagnosis.sensitivity import sensitivity, suggested_threshold
+    from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
     of = _diagnosed(images, result, registry.DIAGNOSTICS, progress)
     queue = review_queue(of.matched)
@@ -308,22 +308,21 @@ def diagnosed(
         progress=progress,
     )
     parts = _story_parts(of, images, result)
-    suggestion = "" if found.separation.choice.reason else found.text
-    if suggestion:
-        parts["lines"] = (*parts["lines"], Line(suggestion))
+    if found.text:
+        parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
         **parts,
         tables={
             **of.tables,
             "sensitivity": found.table,
-            "suggested_threshold": suggested_threshold(found, result.settings),
+            "suggested_threshold": found.suggested,
             **({} if of.part.repeats is None else {REPEATS: of.part.repeats}),
             "review_images": queue.images,
         },
         review=queue.objects,
         review_document=review_document(images.data, queue),
         worst_images=worst_images(of.part, of.matched, n_images),
-        suggestion=suggestion,
+        suggestion=found.text,
         to_review=review_items(images.data, queue),
     )
 
