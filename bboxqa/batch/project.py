@@ -6,7 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +60,6 @@ _FILES_NAMED = 3
 _LISTED, _LISTED_ON_PAGE = 1000, 100
 # From the folder of a project.
 _RUN = "../../index.html"
-
-
-@dataclass(frozen=True, slots=True)
-class _Validated:
-    """Listed findings as JSON lines, the numbers of all, and whether any reaches `fail_on`."""
-
-    lines: bytes
-    page: bytes
-    numbers: dict[str, Any]
-    is_failed: bool
 
 
 def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
@@ -136,11 +126,8 @@ def _run(
         agree, validate = settings_of(project, settings)
         project = files_wanted(project, agree)
         row = replace(row, n_files=len(project.files))
-        found = _validated(project, validate, settings)
-        write_atomically(scratch / "findings.jsonl", found.lines)
-        if found.page:
-            write_atomically(scratch / FINDINGS, found.page)
-        row = replace(row, **found.numbers)
+        numbers, is_failed = _validated_into(scratch, project, validate, settings)
+        row = replace(row, **numbers)
         try:
             values = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
             row = replace(row, **values, status=MEASURED)
@@ -151,7 +138,7 @@ def _run(
         if "audit" in stages_of(project, settings):
             said = _audited_into(scratch, project, settings, agree)
             row = replace(row, message="; ".join(filter(None, [row.message, said])))
-        row = _gated(row, agree, validate, found)
+        row = _gated(row, agree, validate if is_failed else None)
     except (OSError, OutputError, MemoryError):
         raise
     except BboxqaError as error:
@@ -165,8 +152,10 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _validated(project: Project, validate: ValidateSettings, settings: Settings) -> _Validated:
-    """Validate the files of a project, and its images if these are examined."""
+def _validated_into(
+    folder: Path, project: Project, validate: ValidateSettings, settings: Settings
+) -> tuple[dict[str, Any], bool]:
+    """Write findings; return the numbers of all, and whether any reaches `fail_on`."""
     images = project.images if settings.images else None
     report = validate_with(
         project.files,
@@ -184,12 +173,12 @@ def _validated(project: Project, validate: ValidateSettings, settings: Settings)
         "n_images": report.files[0].n_images if len(report.files) == 1 else None,
         "n_annotations": sum(file.n_annotations for file in report.files),
     }
-    return _Validated(
-        "".join(f"{line}\n" for line in jsonl_lines(report)).encode("utf-8", "surrogateescape"),
-        findings_page_of(report, images, validate, settings.choices) if settings.pages else b"",
-        numbers,
-        report.at_least(report.fail_on) > 0,
-    )
+    lines = "".join(f"{line}\n" for line in jsonl_lines(report))
+    write_atomically(folder / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
+    if settings.pages:
+        page = findings_page_of(report, images, validate, settings.choices)
+        write_atomically(folder / FINDINGS, page)
+    return numbers, report.at_least(report.fail_on) > 0
 
 
 def _line(error: BboxqaError) -> str:
@@ -313,15 +302,15 @@ def _audited_into(folder: Path, project: Project, settings: Settings, agree: Agr
     return f"audit: {count(n_worth, 'place')} worth a look"
 
 
-def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: _Validated) -> Row:
-    """Return the row, failed if it misses a gate."""
+def _gated(row: Row, agree: AgreeSettings, failed_by: ValidateSettings | None) -> Row:
+    """Return the row, failed if it misses a gate; `failed_by` is that of findings, if missed."""
     failed: list[str] = []
     if row.status == NOT_MEASURED:
         # A project that is no longer measured, such as after a renamed key, must not pass.
         failed += gates_not_measured(agree)
-    if found.is_failed:
-        higher = "" if validate.fail_on == "error" else " or above"
-        failed.append(f"findings of severity {validate.fail_on}{higher}")
+    if failed_by is not None:
+        higher = "" if failed_by.fail_on == "error" else " or above"
+        failed.append(f"findings of severity {failed_by.fail_on}{higher}")
     if not failed:
         return row
     return replace(row, passed=False, message="; ".join(filter(None, [*failed, row.message])))

@@ -245,6 +245,8 @@ def row_values(
     missed = missed_gates(result.thresholds[0], agree)
     status = first["status"]
     low, high = first["interval"] or (None, None)
+    existence, classes = first["existence"], first["class"]
+    f1_low, f1_high = existence["interval"] or (None, None)
     return {
         "n_images": values["n_images"],
         "n_annotators": values["n_annotators"],
@@ -253,27 +255,18 @@ def row_values(
         "low": low,
         "high": high,
         "mean_image_alpha": first["mean_image_alpha"],
-        **_object_figures(first),
+        "f1": existence["f1"],
+        "f1_low": f1_low,
+        "f1_high": f1_high,
+        "class_alpha": classes["alpha"],
+        "class_share": classes["share"],
+        "mean_iou": first["place"]["mean_iou"],
+        "below_threshold": first["place"]["below_threshold"]["value"],
         "measure": result.thresholds[0].measure,
         "passed": not missed,
         "message": "; ".join(
             [*missed, *result.headlines, *([] if status == "ok" else [status]), *warnings]
         ),
-    }
-
-
-def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
-    """Return existence, class and place as values of a row."""
-    existence, classes = threshold["existence"], threshold["class"]
-    low, high = existence["interval"] or (None, None)
-    return {
-        "f1": existence["f1"],
-        "f1_low": low,
-        "f1_high": high,
-        "class_alpha": classes["alpha"],
-        "class_share": classes["share"],
-        "mean_iou": threshold["place"]["mean_iou"],
-        "below_threshold": threshold["place"]["below_threshold"]["value"],
     }
 
 

@@ -1,5 +1,6 @@
 """Running projects without access to the folder of results, by sending the result's files."""
 
+import os
 import tempfile
 import traceback
 from dataclasses import dataclass, replace
@@ -101,13 +102,9 @@ def _named(
     project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path
 ) -> PackedResult:
     """Return the result of a fetched project, with paths replaced by URLs of the store."""
+    url = project.url.encode()
     return PackedResult(
         project,
         replace(row, message=row.message.replace(str(root), project.url)),
-        tuple((name, _with_names(content, project, root)) for name, content in files),
+        tuple((name, content.replace(os.fsencode(root), url)) for name, content in files),
     )
-
-
-def _with_names(content: bytes, project: Stored, root: Path) -> bytes:
-    """Return the content of a file with paths replaced by URLs of the store."""
-    return content.replace(str(root).encode("utf-8", "surrogateescape"), project.url.encode())

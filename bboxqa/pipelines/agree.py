@@ -33,7 +33,7 @@ from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import settings_of_keywords
-from bboxqa.pipelines.threshold_results import threshold_results
+from bboxqa.pipelines.threshold_results import measured_thresholds, result_of
 
 CountAll = Callable[..., AgreementCounts]
 
@@ -207,7 +207,8 @@ def agree_with(
     chance = not_measured(part, settings)
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    thresholds = threshold_results(part, settings, counted, chance, progress)
+    measured = measured_thresholds(part, settings, counted, chance, progress)
+    thresholds = tuple(map(result_of, measured))
     thresholds = with_all_asked(thresholds, data, counted, settings)
     thresholds = with_repeats(thresholds, data, settings, progress=progress)
     result = AgreementResult(

@@ -1,6 +1,5 @@
 """Results at each threshold: figures with intervals and tables, from counts of agreement."""
 
-from collections.abc import Iterator
 from functools import partial
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -54,31 +53,19 @@ _NO_MEANING = "no meaning: all annotations are of one category"
 _UNDEFINED = "undefined: no two values that could differ"
 
 
-class _Threshold(NamedTuple):
+class MeasuredThreshold(NamedTuple):
     """What is measured at one threshold, which is at `place` in the settings."""
 
     part: ImagePart
     settings: AgreeSettings
     counted: AgreementCounts
     place: int
+    units: UnitTable
+    objects: ObjectCounts
+    alone: IndexArray
     sums: ThresholdSums
     intervals: Intervals
     chance_reason: str
-
-    @property
-    def units(self) -> UnitTable:
-        """The matched units."""
-        return self.counted.units[self.place]
-
-    @property
-    def objects(self) -> ObjectCounts:
-        """Which annotators drew the same objects."""
-        return self.counted.objects[self.place]
-
-    @property
-    def alone(self) -> IndexArray:
-        """The pairs of two annotators who are matched without the others, (2, M)."""
-        return self.counted.alone[self.place]
 
     @property
     def is_ignored(self) -> bool:
@@ -102,7 +89,7 @@ _UNKNOWN = np.array([[nan, nan, 0.0]])
 _FULL_CHANCE = "annotations of different images match as well"
 
 
-def _image_table(of: _Threshold, *, has_meaning: bool) -> Table:
+def _image_table(of: MeasuredThreshold, *, has_meaning: bool) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more.
 
     Images below `min_alpha` or `min_f1` are marked.
@@ -130,7 +117,7 @@ def _image_table(of: _Threshold, *, has_meaning: bool) -> Table:
     return Table(columns)
 
 
-def _category_table(of: _Threshold) -> Table:
+def _category_table(of: MeasuredThreshold) -> Table:
     """Return alpha of each category that occurs, against the rest."""
     data, n_values = of.part.data, of.sums.coincidences.n_values
     # The categories, and then the missing value.
@@ -162,7 +149,7 @@ def _category_table(of: _Threshold) -> Table:
     )
 
 
-def _pair_table(of: _Threshold) -> Table:
+def _pair_table(of: MeasuredThreshold) -> Table:
     """Return alpha of each counted pair of annotators who share an image."""
     data, objects, counts = of.part.data, of.objects, of.counted.pairs[of.place]
     names = data.annotator_names
@@ -223,7 +210,7 @@ def id_column(data: Dataset, rows: IndexArray) -> Column:
     return np.ma.MaskedArray(number, ~found)
 
 
-def _unit_table(of: _Threshold, reliability: ReliabilityData) -> Table:
+def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     """Return a row per unit and annotator who was asked about it.
 
     Where the annotator drew nothing, the annotation is masked and there is no category.
@@ -249,35 +236,13 @@ def _unit_table(of: _Threshold, reliability: ReliabilityData) -> Table:
     )
 
 
-def threshold_results(
+def measured_thresholds(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
     chance: ChanceCounts,
     progress: Progress | None = None,
-) -> tuple[ThresholdResult, ...]:
-    """Return the result of each threshold."""
-    return tuple(map(_result, _thresholds(part, settings, counted, chance, progress)))
-
-
-def threshold_figures(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    chance: ChanceCounts,
-    progress: Progress | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Return the figures of the result of each threshold by name, without its tables."""
-    return map(_figures, _thresholds(part, settings, counted, chance, progress))
-
-
-def _thresholds(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    chance: ChanceCounts,
-    progress: Progress | None,
-) -> list[_Threshold]:
+) -> list[MeasuredThreshold]:
     """Return the sums of each threshold, and the intervals of their figures."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
@@ -307,9 +272,10 @@ def _thresholds(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
+    drawn = zip(counted.units, counted.objects, counted.alone, sums, intervals, strict=True)
     return [
-        _Threshold(part, settings, counted, place, *each, chance.reason)
-        for place, each in enumerate(zip(sums, intervals, strict=True))
+        MeasuredThreshold(part, settings, counted, place, *each, chance.reason)
+        for place, each in enumerate(drawn)
     ]
 
 
@@ -318,9 +284,9 @@ def measure_name(name: str) -> str:
     return "IoU" if similarity(name).is_iou else "OKS" if name == "keypoints" else name
 
 
-def _result(of: _Threshold) -> ThresholdResult:
+def result_of(of: MeasuredThreshold) -> ThresholdResult:
     """Return the result of one threshold."""
-    figures = _figures(of)
+    figures = figures_of(of)
     return ThresholdResult(
         measure=measure_name(of.settings.similarity),
         **figures,
@@ -333,7 +299,7 @@ def _result(of: _Threshold) -> ThresholdResult:
     )
 
 
-def _figures(of: _Threshold) -> dict[str, Any]:
+def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
     """Return the figures of one threshold, and the values that annotators gave its units."""
     reliability, n_units = reliability_of(of.part, of.units, of.settings), len(of.units)
     is_missing = reliability.state == Cell.MISSING
@@ -353,7 +319,7 @@ def _figures(of: _Threshold) -> dict[str, Any]:
     }
 
 
-def _alphas(of: _Threshold, *, all_complete: bool) -> dict[str, Any]:
+def _alphas(of: MeasuredThreshold, *, all_complete: bool) -> dict[str, Any]:
     """Return alpha, pooled and as a mean over images; NaN if it has no meaning."""
     part, sums, reason = of.part, of.sums, of.reason
     found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
@@ -390,7 +356,7 @@ def _alphas(of: _Threshold, *, all_complete: bool) -> dict[str, Any]:
     }
 
 
-def _objects(of: _Threshold) -> dict[str, Any]:
+def _objects(of: MeasuredThreshold) -> dict[str, Any]:
     """Return existence, class and place of the objects."""
     figures, similarities = of.sums.figures(), of.objects.similarities
     return {

@@ -18,7 +18,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import ImagePart, count_sequentially
-from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
+from bboxqa.pipelines.threshold_results import figures_of, measure_name, measured_thresholds
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
@@ -72,7 +72,9 @@ def sensitivity(
         [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
     )
     distance, choice, share = _separation(observed, chance.sums, settings)
-    columns = _columns(threshold_figures(part, settings, counted, chance, progress))
+    columns = _columns(
+        map(figures_of, measured_thresholds(part, settings, counted, chance, progress))
+    )
     columns |= dict(zip(("distance", "distance_low", "distance_high"), distance, strict=True))
     for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         columns[name] = columns[of] - np.append(columns[of][1:], 0.0)

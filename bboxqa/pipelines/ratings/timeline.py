@@ -1,9 +1,9 @@
 """Agreement on segments of time: coefficients of recordings, for each tier."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
@@ -95,43 +95,25 @@ def measure_segments(
     tiers: list[str | None] = [*segments.tier_names]
     if len(tiers) > 1:
         tiers.append(None)
-    resampling = _Resampling(bootstrap=bootstrap, seed=seed, interval=interval)
+    resampling = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
     found = []
     for tier in tiers:
         ratings = sweep(
             segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
         )
         name = ALL_TIERS if tier is None else tier
-        measured = _measure_tier(ratings, name, segments.notes, resampling, progress)
-        found.append(_noting_overlaps(measured, segments, tier, overlaps))
+        n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
+        note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
+        notes = segments.notes, (note,) * bool(n_resolved)
+        found.append(_measure_tier(ratings, name, notes, resampling, progress))
     return found
-
-
-def _noting_overlaps(
-    measured: TierAgreement, segments: Segments, tier: str | None, overlaps: Overlaps
-) -> TierAgreement:
-    """Return the agreement with a note on the number of resolved overlaps."""
-    n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
-    if not n_resolved:
-        return measured
-    note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
-    notes = (*measured.estimates.notes, note)
-    return replace(measured, estimates=replace(measured.estimates, notes=notes))
-
-
-class _Resampling(TypedDict):
-    """Settings of the intervals."""
-
-    bootstrap: int
-    seed: int
-    interval: str
 
 
 def _measure_tier(
     ratings: Ratings,
     name: str,
-    notes_of_segments: Sequence[str],
-    resampling: _Resampling,
+    notes_of_segments: tuple[Sequence[str], Sequence[str]],
+    resampling: Mapping[str, Any],
     progress: Progress | None,
 ) -> TierAgreement:
     """Return coefficients and the agreement on each label of one tier."""
@@ -143,11 +125,11 @@ def _measure_tier(
     labels = tuple(
         _label(label, share, estimated[f"label {label}"]) for label, share in shares.items()
     )
-    notes = [STRETCHES, *notes_of_segments, *estimates.notes]
+    notes = [STRETCHES, *notes_of_segments[0], *estimates.notes]
     n_recordings = ratings.data.n_groups
     if resampling["bootstrap"] and n_recordings > 1:
         notes += missing_intervals(estimated)
-    notes += [_POINTS, CRONBACH_WARNING]
+    notes += [_POINTS, CRONBACH_WARNING, *notes_of_segments[1]]
     coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
     named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
     return TierAgreement(named, labels)
