@@ -40,6 +40,7 @@ from bboxqa.model.consensus import LINK
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
+from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.reference import (
     apart,
@@ -48,7 +49,6 @@ from bboxqa.pipelines.reference import (
     file_names,
     in_common,
     joined_sides,
-    of_images,
     read_other,
 )
 

@@ -68,6 +68,23 @@ def compared_images(data: Dataset) -> ImagePart:
     return ImagePart(replace(data, repeats=None), empty, paired)
 
 
+def of_images(data: Dataset, images: IndexArray) -> Dataset:
+    """Return some images of a data set, in this order, with their annotations."""
+    number = np.full(len(data.image_names), -1, np.int32)
+    number[images] = np.arange(len(images))
+    kept = np.flatnonzero(number[data.annotations.image] >= 0)
+    annotations = data.annotations.take(kept)
+    return replace(
+        data,
+        image_names=tuple(data.image_names[each] for each in images.tolist()),
+        image_size=data.image_size[images],
+        annotations=replace(annotations, image=number[annotations.image]),
+        assigned=data.assigned[images],
+        unlisted=None,
+        repeats=None,
+    )
+
+
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     """Yield about `n_parts` parts of whole images, each with about as many annotations.
 

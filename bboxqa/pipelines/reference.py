@@ -30,7 +30,7 @@ from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.agreement_result import AgreementResult
-from bboxqa.pipelines.counting import ImagePart, split_images
+from bboxqa.pipelines.counting import ImagePart, of_images, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.read import Data, read_for
 
@@ -163,23 +163,6 @@ def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     )
     asked = np.flatnonzero(data.assigned[:, place])
     return team, as_one(of_images(replace(data, annotations=own, repeats=None), asked), name)
-
-
-def of_images(data: Dataset, images: IndexArray) -> Dataset:
-    """Return some images of a data set, in this order, with their annotations."""
-    number = np.full(len(data.image_names), -1, np.int32)
-    number[images] = np.arange(len(images))
-    kept = np.flatnonzero(number[data.annotations.image] >= 0)
-    annotations = data.annotations.take(kept)
-    return replace(
-        data,
-        image_names=tuple(data.image_names[each] for each in images.tolist()),
-        image_size=data.image_size[images],
-        annotations=replace(annotations, image=number[annotations.image]),
-        assigned=data.assigned[images],
-        unlisted=None,
-        repeats=None,
-    )
 
 
 def in_common(team: Dataset, own: Dataset, nothing: str) -> tuple[Dataset, Dataset]:

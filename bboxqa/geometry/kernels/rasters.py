@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows, run_starts
 from bboxqa.geometry.kernels.boxes import overlap
+from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.masks import decode_counts
+from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 
 _MOST_TRACED = 10**8
 
@@ -91,13 +93,20 @@ def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
     ]
 
 
-def outline_rings(segmentations: Segmentations | None, annotation: int) -> list[FloatArray]:
-    """Return the rings of an annotation's outline, each (V, 2) in pixels; empty without outline."""
-    if segmentations is None or segmentations.kind[annotation] == SegmentationKind.NONE:
-        return []
-    if segmentations.kind[annotation] == SegmentationKind.POLYGON:
-        return segmentations.rings(annotation)
-    return mask_rings(segmentations.rle(annotation))
+def outline_rings(of: Annotations, row: int) -> list[FloatArray]:
+    """Return the rings of an annotation's outline or rotated box, each (V, 2) in pixels.
+
+    The last ring of a rotated box is a line that marks its width. Upright boxes have none.
+    """
+    outlines, boxes, rings = of.segmentation, of.rotated_box, []
+    if outlines is not None and outlines.kind[row] == SegmentationKind.POLYGON:
+        rings = outlines.rings(row)
+    elif outlines is not None and outlines.kind[row] == SegmentationKind.RLE:
+        rings = mask_rings(outlines.rle(row))
+    if boxes is not None and boxes[row, 4]:
+        box = boxes[row : row + 1]
+        rings = [*(rings or corners(box)), width_marks(box)[0]]
+    return rings
 
 
 # The places of two pixels beside each other in a row differ by this, which is more than any height.

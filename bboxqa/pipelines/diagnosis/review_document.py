@@ -22,10 +22,8 @@ from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset, Source
 from bboxqa.model.choices import Choices
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.review import ReviewItem, ReviewObject
-from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.report.numbers import json_number
@@ -266,7 +264,11 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
                 "alpha_status": row["status"],
                 "f1": row["f1"],
                 "objects": [_object(data, found, number, each) for each in own],
-                "shapes": [_shape(matched, int(number[found.of[each]]), each) for each in drawn],
+                "shapes": [
+                    drawn_shape(data, int(number[found.of[each]]), each)
+                    | {"unit": int(matched.units.unit[each])}
+                    for each in drawn
+                ],
             }
         )
     return {
@@ -308,10 +310,6 @@ def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> d
     }
 
 
-def _shape(matched: MatchedUnits, number: int, row: int) -> dict[str, Any]:
-    return drawn_shape(matched.data, number, row) | {"unit": int(matched.units.unit[row])}
-
-
 def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
     """Return what pages draw of an annotation, with the number of its object."""
     of = data.annotations
@@ -328,17 +326,8 @@ def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
 
 def _rings(of: Annotations, row: int) -> dict[str, Any]:
     """Return the outline of an annotation, if any, as lists of alternating x and y."""
-    segmentations, boxes = of.segmentation, of.rotated_box
-    if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
-        rings = outline_rings(segmentations, row)
-    elif boxes is not None and boxes[row, 4]:
-        rings = [*corners(boxes[row : row + 1])]
-    else:
-        return {}
-    if boxes is not None and boxes[row, 4]:
-        # A ring of two points is a line.
-        rings = [*rings, width_marks(boxes[row : row + 1])[0]]
-    return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}
+    rings = outline_rings(of, row)
+    return {"rings": [ring.round(2).ravel().tolist() for ring in rings]} if rings else {}
 
 
 def _points(data: Dataset, row: int) -> dict[str, Any]:

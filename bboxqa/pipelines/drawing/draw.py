@@ -10,7 +10,6 @@ from unicodedata import normalize
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.json_values import document_bytes
@@ -26,12 +25,12 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import id_as_name
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings, ValidateSettings
-from bboxqa.model.shapes.rotated_boxes import corners, width_marks
+from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
@@ -292,24 +291,13 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
         points = np.column_stack([joints.xy[part], joints.visibility[part]])
     return Shape(
         bbox=(left, top, width, height),
-        rings=(
-            *(tuple(outline_rings(of.segmentation, row)) or _turned_rings(of, row, corners)),
-            *_turned_rings(of, row, width_marks),
-        ),
+        rings=tuple(outline_rings(of, row)),
         points=points,
         limbs=data.limbs[of.category[row]] if data.limbs else (),
         annotator=data.annotator_names[of.annotator[row]],
         category=data.category_names[of.category[row]],
         unit=unit,
     )
-
-
-def _turned_rings(
-    of: Annotations, row: int, drawn: Callable[[FloatArray], FloatArray]
-) -> tuple[FloatArray, ...]:
-    """Return what is drawn of a rotated box, as one ring; an empty tuple for upright boxes."""
-    boxes = of.rotated_box
-    return () if boxes is None or not boxes[row, 4] else (drawn(boxes[row : row + 1])[0],)
 
 
 def _units(
@@ -319,29 +307,14 @@ def _units(
     if len(settings.iou_threshold) != 1:
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     compared = np.flatnonzero(~data.annotations.iscrowd[rows])
-    taken = data.annotations.take(np.array(rows, np.int64)[compared])
-    outlines, joints = taken.segmentation, taken.keypoints
-    annotations = replace(
-        taken,
-        image=np.zeros(len(taken), np.int32),
-        segmentation=None if outlines is None else outlines.packed(),
-        keypoints=None if joints is None else joints.packed(),
-    )
-    one = slice(place, place + 1)
-    image = replace(
-        data,
-        image_names=data.image_names[one],
-        image_size=data.image_size[one],
-        assigned=data.assigned[one],
-        annotations=annotations,
-        unlisted=None,
-    )
+    image = of_images(data, np.array([place]))
+    image = replace(image, annotations=image.annotations.take(compared))
     (threshold,) = settings.iou_threshold
     pairs, _ = candidate_pairs(
         image, settings.similarity, threshold, all_touched=settings.all_touched
     )
     lenient = settings.category_lenient
-    units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    units = match(image.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     found = np.zeros(len(rows), np.int64)
     found[compared] = units.unit + 1
     return found.tolist()
