@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import BinaryIO
@@ -194,7 +195,9 @@ def write_atomically(
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
-        with open(temporary, "xb", opener=_private if private else None) as file:
+        with open(
+            temporary, "xb", opener=partial(os.open, mode=0o600) if private else None
+        ) as file:
             file.write(data)
             if on_disk:
                 file.flush()
@@ -211,10 +214,6 @@ def write_atomically(
         if not isinstance(error, OSError):
             raise
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _check_unchanged(path: Path, before: Identity | None) -> None:

@@ -239,7 +239,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     picture, folded = authors.picture[document.image[rows]], authors.folded
     drawn = unique_pairs(picture, folded[authors.author[rows]])[0]
     asked = unique_pairs(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0]
-    founds = [_few(document, authors, drawn, asked)]
+    yield from _few(document, authors, drawn, asked)
     # Lists that name none of the annotators are reported by A002.
     has_lists = is_complete and np.isin(asked[:, 1], drawn[:, 1]).any()
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
@@ -250,8 +250,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
             f"no annotations by {count(len(names), 'annotator')} ({named}) listed on "
             f"{count(int(is_idle.sum()), 'image')}; expected some"
         )
-        founds.append(_by_nobody(document, asked[is_idle], names, message))
-    yield from [each for each in founds if each is not None]
+        yield _by_nobody(document, asked[is_idle], names, message)
     n = len(folded) + 1
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
@@ -262,24 +261,24 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
             f"that others annotated, such as {quoted(names[0])} here; expected only if nothing is "
             "there"
         )
-        found = _by_nobody(document, asked[is_quiet], names[0], message)
-        yield replace(found, severity=Severity.INFO)
+        found = _by_nobody(document, asked[is_quiet], names, message)
+        yield replace(found, found=names[0], severity=Severity.INFO)
 
 
 def _few(
     document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray
-) -> Defect | None:
-    """Return a defect of the images with a single annotator if most images have several."""
+) -> Iterator[Defect]:
+    """Yield the images with a single annotator as a defect if most images have several."""
     seen = unique_pairs(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[0]
     number = np.bincount(seen[:, 0], minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
-    if not len(single) or several <= len(single):
-        return None
-    total, expected = count(several + len(single), "annotated image"), "two annotators or more"
-    message = (
-        f"only one annotator on {len(single):,} of {total}; expected two or more, as on the others"
-    )
-    return _of(document, "images", single, "", message, expected=expected)
+    if 0 < len(single) < several:
+        message = (
+            f"only one annotator on {len(single):,} of "
+            f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
+            "others"
+        )
+        yield _of(document, "images", single, "", message, "two annotators or more")
 
 
 def _names(authors: Authorship, folded: IndexArray) -> list[str]:
@@ -287,15 +286,11 @@ def _names(authors: Authorship, folded: IndexArray) -> list[str]:
     return [authors.names[int(np.argmax(authors.folded == code))] for code in folded.tolist()]
 
 
-def _by_nobody(
-    document: Document, asked: IndexArray, found: str | list[str], message: str
-) -> Defect:
+def _by_nobody(document: Document, asked: IndexArray, names: list[str], message: str) -> Defect:
     """Return a defect of the images that list annotators who have no annotations there."""
-    shown = found if isinstance(found, str) else found[:3]
     expected = "annotations by every listed annotator"
-    defect = _of(document, "images", asked[:, 0], "", message, expected, shown)
-    first = found if isinstance(found, str) else found[0]
-    return replace(defect, ids={**defect.ids, "annotator": first})
+    defect = _of(document, "images", asked[:, 0], "", message, expected, names[:3])
+    return replace(defect, ids={**defect.ids, "annotator": names[0]})
 
 
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
@@ -330,8 +325,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
         left, right = (big[big[:, 1] == code, 0] for code in pair)
         shared = len(np.intersect1d(left, right, assume_unique=True))
         if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
-            names = [authors.names[code] for code in pair]
-            yield _copied(names, copied, shared)
+            yield _copied([authors.names[code] for code in pair], copied, shared)
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:

@@ -265,14 +265,6 @@ def sensitivity(rows: Sequence[Mapping[str, Any]], chosen: float | None = None) 
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """The cells of a matrix by row and column; the darkest value is 0, the lightest 1."""
-
-    values: Mapping[_Place, float]
-    texts: Mapping[_Place, str]
-
-
 def decomposition(rows: Rows) -> Chart:
     """Draw the share of objects with each kind of disagreement, with its 95 % interval.
 
@@ -369,8 +361,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
     beside, below = (
         [short_name(name, most) for name in names] for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
     )
-    shown_texts = texts if is_written else {}
-    return _matrix(title, legend, beside, below, _Cells(values, shown_texts))
+    return _matrix(title, legend, beside, below, values, texts if is_written else {})
 
 
 def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -417,7 +408,7 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
     ]
     beside = [f"{set_apart(_shown(name))} ({sums[line]:,})" for line, name in enumerate(own)]
     below = [_shown(each, _LONGEST_BELOW) for each in others]
-    return _matrix(title, legend, beside, below, _Cells(values, texts))
+    return _matrix(title, legend, beside, below, values, texts)
 
 
 def _most_confused(
@@ -440,21 +431,26 @@ def _shown(name: str, longest: int = 28) -> str:
 
 
 def _matrix(
-    title: str, legend: Sequence[str], rows: Sequence[str], columns: Sequence[str], cells: _Cells
+    title: str,
+    legend: Sequence[str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Mapping[_Place, float],
+    texts: Mapping[_Place, str],
 ) -> Chart:
-    """Return square cells with names of rows and columns, and texts as large as they fit."""
+    """Return square cells, dark for 0 and light for 1, with texts as large as they fit."""
     most = max(len(rows), len(columns))
-    longest = max([3, *(len(line) for text in cells.texts.values() for line in text.split("\n"))])
+    longest = max([3, *(len(line) for text in texts.values() for line in text.split("\n"))])
     side = 72 * min(max(2.8 / most, 0.36, 0.065 * longest), 0.8)
     if most > MOST_SLANTED:
         side = 72 * (0.3 if most < 25 else 0.19)
     letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
     marks: list[Mark] = []
-    for (row, column), shade in cells.values.items():
+    for (row, column), shade in values.items():
         corners = _box((column - 0.5, row - 0.5), (column + 0.5, row + 0.5))
         marks.append(Path([corners], BACK, _color(shade), 0.8))
-    for (row, column), text in cells.texts.items():
-        value = cells.values.get((row, column))
+    for (row, column), text in texts.items():
+        value = values.get((row, column))
         color = DIM if value is None else readable_on(_color(value))
         marks.append(Text(column, row, text, 0, letter, "middle", color))
     size = 9 if most <= MOST_SLANTED else 8 if most <= 25 else 7
