@@ -26,11 +26,6 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
         return [dict(each) for each in source] if is_table else None
-    if _has(source, "collect", "collect_schema"):
-        # A lazy frame of polars.
-        source = source.collect()  # type: ignore[attr-defined]
-    if _has(source, "index", "columns", "reset_index") and _has_named_index(source):
-        source = source.reset_index()  # type: ignore[attr-defined]
     # The methods of polars, pyarrow, Hugging Face and pandas, none of which has to be installed.
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
@@ -48,16 +43,6 @@ def _refuse_repeated(frame: Any, choices: Choices) -> None:
     used = [*columns_of(header, choices.columns).of.values()]
     if problem := repeated_name(header, used):
         raise DatasetError([f"the table {problem}"], NAMED_ONCE)
-
-
-def _has(source: object, *names: str) -> bool:
-    return all(hasattr(source, name) for name in names)
-
-
-def _has_named_index(frame: Any) -> bool:
-    """Return whether the index of a frame of pandas holds columns, as after grouping."""
-    names = {name for name in frame.index.names if name is not None}
-    return bool(names) and names.isdisjoint(frame.columns)
 
 
 def table_bytes(rows: list[dict[str, Any]], choices: Choices) -> bytes:

@@ -65,8 +65,3 @@ def test_problems_name_the_table(rows, words):
 def test_other_values_are_no_table():
     with pytest.raises(TypeError, match="source is of type int; expected one or several paths"):
         read_coco([1])
-
-
-def test_a_lazy_frame_of_polars_is_a_table():
-    polars = pytest.importorskip("polars")
-    check(polars.DataFrame(ROWS).lazy())
