@@ -446,8 +446,7 @@ def damage_in(name: str, content: bytes) -> str:
 
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
-_NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
-_SHAPE_KEY = re.compile(rb"^[\"']?kpt_shape[\"']?\s*:", re.MULTILINE)
+_NAMES_KEY = re.compile(rb"^[\"']?(?:names|kpt_shape)[\"']?\s*:", re.MULTILINE)
 _DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
 # A category contains a character other than digits, since lines of numbers only may be YOLO labels.
 # A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
@@ -478,16 +477,11 @@ def is_names_file(name: str) -> bool:
 
 
 def is_names_head(name: str, head: bytes) -> bool:
-    """Return whether a file has class names, by its name and beginning."""
+    """Return whether a file has class names or the number of key points, by its beginning."""
     text = as_utf8(head).strip()
     if is_yaml(name):
         return _NAMES_KEY.search(text) is not None
     return b"\0" not in text and bool(text)
-
-
-def is_shape_head(name: str, head: bytes) -> bool:
-    """Return whether a file says how many key points there are, by its name and beginning."""
-    return is_yaml(name) and _SHAPE_KEY.search(as_utf8(head)) is not None
 
 
 def is_label_head(head: bytes, *, strict: bool = False) -> bool:

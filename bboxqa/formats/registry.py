@@ -21,7 +21,6 @@ from bboxqa.formats.heads import (
     is_meta_head,
     is_names_file,
     is_names_head,
-    is_shape_head,
     is_via_head,
     json_kind_of,
     plain_head,
@@ -103,7 +102,7 @@ def _is_yolo(folder: Path) -> bool:
     """Return whether a folder is one YOLO data set, rather than a folder of several."""
     names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
     heads = {each: head_of(folder / each) for each in names}
-    is_marked = any(is_names_head(*each) or is_shape_head(*each) for each in heads.items())
+    is_marked = any(is_names_head(*each) for each in heads.items())
     return _YOLO.is_one_source(folder, is_marked=is_marked)
 
 

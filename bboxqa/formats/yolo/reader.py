@@ -12,7 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_shape_head, is_yaml
+from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_yaml
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
@@ -84,7 +84,7 @@ def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
     for member in named:
         head, is_only = member.head(), is_yaml(member.name) and n_yamls == 1
         is_known = is_only or PurePosixPath(member.name).name.lower() in _ORDER
-        if is_known or is_names_head(member.name, head) or is_shape_head(member.name, head):
+        if is_known or is_names_head(member.name, head):
             names = class_names_of(member)
             if names.names or names.keypoints or names.problem:
                 found.append((member, names))
