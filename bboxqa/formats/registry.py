@@ -1,6 +1,7 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -226,7 +227,6 @@ _TITLES = {
 }  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
-SURE = 2
 # Files of archives, and folders, whose formats are kept: each is asked about often.
 _KEPT, _FOLDERS = 1 << 15, 256
 
@@ -306,21 +306,12 @@ def format_inside(path: Path) -> Format | None:
 # Formats open all files of an archive, and reading a file asks several times.
 @lru_cache(_KEPT)
 def _sure_of(path: Path, identity: Identity, known: tuple[str, ...]) -> tuple[Format, ...]:
+    """Return the formats that are most sure of a file: 0 no, 1 maybe, 2 sure."""
     del identity, known
-    return tuple(_most_sure(path))
-
-
-def _most_sure(path: Path) -> list[Format]:
-    """Return the formats that are most sure of a file."""
-    sure = {each: confidence(each, path) for each in all_formats()}
+    answers = {each: each.recognises(path) for each in all_formats()}
+    sure = {each: 2 if answer is True else int(answer) for each, answer in answers.items()}
     most = max(sure.values())
-    return [each for each, value in sure.items() if value == most and most]
-
-
-def confidence(found: Format, path: Path) -> int:
-    """Return how sure a format is of a file: 0 no, 1 maybe, 2 sure."""
-    answer = found.recognises(path)
-    return SURE if answer is True else int(answer)
+    return tuple(each for each, value in sure.items() if value == most and most)
 
 
 def is_source(folder: Path) -> bool:
@@ -329,17 +320,22 @@ def is_source(folder: Path) -> bool:
 
 
 def _formats_of_folder(folder: Path) -> list[Format]:
-    try:
+    with suppress(OSError):
         return [*_formats_recognising(folder, identity_of(folder))]
-    except OSError:
-        return []
+    return []
 
 
 # Reading a data set asks about a folder more than ten times.
 @lru_cache(_FOLDERS)
 def _formats_recognising(folder: Path, identity: Identity) -> tuple[Format, ...]:
     del identity
-    return tuple(each for each in all_formats() if is_source_of(each, folder))
+    found = []
+    for each in all_formats():
+        # Reading the files of the folder reports an error.
+        with suppress(OSError):
+            if each.recognises_folder is not None and each.recognises_folder(folder):
+                found.append(each)
+    return tuple(found)
 
 
 def _formats_of_parts(folder: Path) -> list[Format]:
@@ -349,15 +345,6 @@ def _formats_of_parts(folder: Path) -> list[Format]:
     except OSError:
         return []
     return [*found] if len(found) == 1 else []
-
-
-def is_source_of(found: Format, folder: Path) -> bool:
-    """Return whether a folder is one source of a format."""
-    try:
-        return found.recognises_folder is not None and bool(found.recognises_folder(folder))
-    except OSError:
-        # Reading the files of the folder reports the error.
-        return False
 
 
 def all_formats() -> Iterator[Format]:
