@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, quoted
@@ -237,10 +235,9 @@ def _made(
     files = [path for path in map(Path, names) if path.is_file()]
     sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
     found = manifest(settings, sources, choices)
-    defaults = msgspec.json.decode(msgspec.json.encode(ValidateSettings()))
     given = {"images": [*map(str, images)]} | {
         name: [text] for name, text in found["reading"].items()
     }
     given["ground_truth"] = [] if ground_truth is None else [str(ground_truth)]
-    command = validate_command(names, found["settings"], defaults, given)
+    command = validate_command(names, found["settings"], given)
     return {"manifest": found, "command": command}

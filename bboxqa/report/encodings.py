@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.text import guarded, one_line
+from bboxqa.model.settings import AgreeSettings, ValidateSettings
 
 _TO_QUOTE = re.compile('[,"\r\n]')
 
@@ -52,6 +53,12 @@ def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
     """
     shown = (one_line(value) if isinstance(value, str) else value for value in values)
     return csv_row(shown, raw=raw)
+
+
+def in_json(settings: AgreeSettings | ValidateSettings) -> dict[str, Any]:
+    """Return settings as they are in a JSON file: lists instead of tuples."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
+    return found
 
 
 def json_text(value: Any) -> str:

@@ -21,7 +21,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import diagnosis_summary, table_records
-from bboxqa.report.encodings import csv_cell, json_text
+from bboxqa.report.encodings import csv_cell, in_json, json_text
 
 MANIFEST = "manifest"
 CSV_FILES = ("images", "annotators", "categories", "pairs", "units", "review")
@@ -183,8 +183,7 @@ def manifest(
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
-        # As in its JSON file: lists instead of tuples.
-        "settings": msgspec.json.decode(msgspec.json.encode(settings)),
+        "settings": in_json(settings),
         "reading": as_options(reading),
         "versions": versions,
         "platform": sys.platform,

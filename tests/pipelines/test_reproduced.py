@@ -179,7 +179,7 @@ def test_the_command_has_all_settings():
     )
     assert not [name for name, value in plain.items() if value == default[name]]
     source = {"name": "a.json", "role": "annotations", "annotator": None}
-    words = shlex.split(command({"settings": plain, "inputs": [source], "reading": {}}, default))
+    words = shlex.split(command({"settings": plain, "inputs": [source], "reading": {}}))
     context = agree.make_context("agree", words[2:], resilient_parsing=True)
     known = {name: value for name, value in context.params.items() if name in {*SETTINGS, "iou"}}
     assert agree_settings(None, known) == settings

@@ -3,11 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from bboxqa.core.text import count
 from bboxqa.model.review import MOST_REVIEWED
-from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.methods import prose
 from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.html_document import render
@@ -101,16 +98,11 @@ def _page(
         images=images,
         images_printed=printed,
         address_of=image_address if linked else None,
-        command=command(manifest, _defaults(), reference),
+        command=command(manifest, reference),
         citation=prose(summary, manifest),
         settings=settings_table(manifest),
         inputs=inputs_table(manifest["inputs"]),
     )
-
-
-def _defaults() -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(AgreeSettings()))
-    return found
 
 
 def _title(summary: Mapping[str, Any]) -> str:
@@ -126,7 +118,7 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
     rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
     # Only the command line knows the tool.
     target = ("--send-back", "again", "--to", manifest.get("tool", "cvat"))
-    send = command(manifest, _defaults(), reference, target)
+    send = command(manifest, reference, target)
     if not rows or not send or is_by_chance(documents["summary"]["thresholds"][0]):
         return None
     n_objects = sum(row["n_objects"] for row in rows)

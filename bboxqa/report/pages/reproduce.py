@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
+from bboxqa.model.settings import AgreeSettings, ValidateSettings
+from bboxqa.report.encodings import in_json
+
 # Names of sources that are Python values, not files.
 _IN_MEMORY = ("document", "dataset", "table")
 _OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
@@ -17,13 +20,12 @@ _OPTIONS = {
 
 def command(
     manifest: Mapping[str, Any],
-    defaults: Mapping[str, Any],
     reference: str | None = None,
     target: Sequence[str] = ("--report", "report.html"),
 ) -> str:
     """Return the shell command that makes the result of a manifest again, with its page.
 
-    It is empty for Python values. Settings equal to the `defaults` are left out. `reference` is an
+    It is empty for Python values. Settings that are the default are left out. `reference` is an
     annotator if it is not a file of the manifest; `target` are the options of what is written.
 
     Examples
@@ -33,13 +35,12 @@ def command(
     ...         "settings": {"seed": 1, "matcher": "auto"},
     ...         "inputs": [{"name": "my file.json", "role": "annotations", "annotator": None}],
     ...     },
-    ...     {"seed": 0, "matcher": "auto"},
     ...     reference="eve",
     ... )
     "bboxqa agree 'my file.json' --reference eve --seed 1 --report report.html"
     """
     inputs = manifest["inputs"]
-    settings = manifest["settings"].items()
+    settings, defaults = manifest["settings"].items(), in_json(AgreeSettings())
     changed = {name: value for name, value in settings if value != defaults.get(name)}
     if inputs and inputs[0]["name"] in _IN_MEMORY:
         return ""
@@ -87,10 +88,7 @@ def _option(name: str) -> str:
 
 
 def validate_command(
-    files: Sequence[str],
-    settings: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-    given: Mapping[str, Sequence[str]],
+    files: Sequence[str], settings: Mapping[str, Any], given: Mapping[str, Sequence[str]]
 ) -> str:
     """Return the shell command that validates files again.
 
@@ -98,20 +96,18 @@ def validate_command(
 
     Examples
     --------
-    >>> validate_command(
-    ...     ["a.json"], {"select": ["B", "S"]}, {"select": []}, {"images": ["my images"]}
-    ... )
+    >>> validate_command(["a.json"], {"select": ["B", "S"]}, {"images": ["my images"]})
     "bboxqa validate a.json --images 'my images' --select B,S"
     """
     words = ["bboxqa", "validate", *files[:_MOST_FILES], *["…"] * (len(files) > _MOST_FILES)]
-    options = {**given}
+    options, defaults = {**given}, in_json(ValidateSettings())
     for name in _OPTIONS_OF_VALIDATE:
-        value = settings.get(name, ())
+        value = settings.get(name, defaults[name])
         if isinstance(value, dict):
             changed = [f"{glob}:{','.join(codes)}" for glob, codes in value.items()]
         else:
             changed = [value if isinstance(value, str) else ",".join(value)]
-        options[name] = changed if value != defaults.get(name, ()) else []
+        options[name] = changed if value != defaults[name] else []
     words += [
         word for name, each in options.items() for text in each for word in (_option(name), text)
     ]
