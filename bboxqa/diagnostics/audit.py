@@ -108,7 +108,7 @@ def _ranked(parts: list[Suspects]) -> Suspects:
     return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
 
 
-def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Suspects:
+def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = None) -> Suspects:
     """Return what is suspicious about labels, by predictions.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
@@ -122,7 +122,8 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
       support of all labels: a model that misses much says little about a label that it misses.
       With votes, or fewer than 50 labels, without that factor
     - class: the best score of another category, times 1 - that of its own
-    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is
+    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is. With votes, `agreement`
+      instead of s: votes for an object that agree on its box say where it is, few votes too
     - twice: 2 i - 1 of another label, if no prediction is left for this one
 
     Parameters
@@ -131,16 +132,18 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
         Annotator 0 drew the labels, annotator 1 is the model, whose annotations have a score.
     crowds : Annotations
         Labels of groups; predictions inside are not missing.
-    votes : bool
-        Whether scores are shares of several annotators. Annotations with a negative score are then
-        no predictions, but say how many gave a category to the one with the same box.
+    agreement : (O,) float64, optional
+        How well votes agree on the box of an object, from 0 to 1, if scores are the share of
+        several annotators who drew it; the ids of predictions are objects. Annotations with a
+        negative score are then no predictions, but say how many gave a category to the one with
+        the same box.
 
     References
     ----------
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
        Identifying Object Detection Errors. ECCV. doi:10.1007/978-3-030-58580-8_33
     """
-    of, n = both.annotations, len(both.annotations)
+    of, n, votes = both.annotations, len(both.annotations), agreement is not None
     if not n:
         return _places(of, SPURIOUS, np.zeros(0))
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
@@ -160,7 +163,11 @@ def suspects(both: Dataset, crowds: Annotations, *, votes: bool = False) -> Susp
     found = float(support[best].mean()) if len(labels) >= _FEW and not votes else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    apart = s * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
+    certain = s
+    if agreement is not None:
+        of_objects = np.append(np.where(of.annotator == 1, of.id, -1), -1)[prediction]
+        certain = np.append(agreement, 0)[of_objects]
+    apart = certain * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
     of_labels = _ranked([
         _places(of, SPURIOUS, np.where(sure, 0, (1 - support[best]) * found), label=labels,

@@ -171,12 +171,12 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
         votes = bool((_n_people(model) > 1).any())
-        one, basis = _consensus(model) if votes else _scored(model)
+        one, basis, agreement = _consensus(model) if votes else (*_scored(model), None)
         one, remarks = _named_alike(labels, one, settings)
         drawn, both, notes = _joined(labels, one)
         notes = (*remarks, *notes)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-        found, sources = suspects(both, crowds, votes=votes), (*labels.sources, *model.sources)
+        found, sources = suspects(both, crowds, agreement), (*labels.sources, *model.sources)
     kinds, images = _counted(found, drawn)
     place = np.append(np.asarray(both.annotations.place), -1)
     return AuditResult(
@@ -239,10 +239,11 @@ def _scored(data: Dataset) -> tuple[Dataset, str]:
     return _with_places(data, score), "the scores of a model"
 
 
-def _consensus(data: Dataset) -> tuple[Dataset, str]:
+def _consensus(data: Dataset) -> tuple[Dataset, str, FloatArray]:
     """Return the objects that several annotators drew as predictions, with shares of votes.
 
-    Beside each object are its categories, with the negative share of who gave them.
+    Beside each object are its categories, with the negative share of who gave them. Also return how
+    well votes agree on each box: their mean IoU with it, if one more had none.
     """
     votes = votes_of(data).data
     objects, of = consensus_of(votes, LINK, quorum=1)
@@ -258,7 +259,8 @@ def _consensus(data: Dataset) -> tuple[Dataset, str]:
     )  # fmt: skip
     name = file_names(data, "predictions")
     one = as_one(replace(data, annotations=annotations, repeats=None), name)
-    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}"
+    agreement = objects.overlap * objects.asked / (objects.votes + 1)
+    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}", agreement
 
 
 def _named_alike(
