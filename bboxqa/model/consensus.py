@@ -12,6 +12,8 @@ from bboxqa.model.table import Categorical, Column, Table, text_column
 LINK, SAME = 0.3, 0.7
 """Boxes of two annotators with this IoU can show one object; boxes of one annotator with that IoU
 do."""
+CONSENSUS = "consensus"
+"""Who drew the merged boxes, on a page, and who decides what is sent back."""
 REASONS = ("outvoted", "a group of objects (iscrowd)", "without an area inside the image")
 """Why annotations are in no kept object; those of the last two have no vote."""
 CROWD, EMPTY = 1, 2
@@ -53,21 +55,17 @@ class ConsensusObjects:
         return np.asarray(self.votes >= self.quorum)
 
     @property
-    def is_near(self) -> BoolArray:
-        """(O,) bool. Whether one vote more or less may keep or drop it: 1 of 2, 2 or 3 of 7."""
-        missing = self.quorum - self.votes
-        return np.asarray((self.votes < self.asked) & (missing >= 0) & (missing <= 1))
-
-    @property
-    def is_wide(self) -> BoolArray:
-        """(O,) bool. Whether the boxes of a kept object have a mean IoU below 0.7 with it."""
-        return np.asarray(self.is_kept & (self.overlap * self.asked < _LITTLE_IOU * self.votes))
-
-    @property
     def doubts(self) -> dict[str, BoolArray]:
-        """(O,) bool each. What is doubtful about objects, in words."""
-        return {"outvoted": ~self.is_kept, "near the quorum": self.is_near,
-                "tie": self.is_tie & self.is_kept, "little overlap": self.is_wide}  # fmt: skip
+        """(O,) bool each. What is doubtful about objects, in words.
+
+        Near the quorum, one vote more or less may keep or drop it: 1 of 2, 2 or 3 of 7. Of little
+        overlap are kept objects with which the boxes have a mean IoU below 0.7.
+        """
+        kept, missing = self.is_kept, self.quorum - self.votes
+        near = (self.votes < self.asked) & (missing >= 0) & (missing <= 1)
+        wide = kept & (self.overlap * self.asked < _LITTLE_IOU * self.votes)
+        return {"outvoted": ~kept, "near the quorum": near, "tie": self.is_tie & kept,
+                "little overlap": wide}  # fmt: skip
 
     @property
     def review_order(self) -> IndexArray:

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.text import count, first_few, joined, one_line
-from bboxqa.model.consensus import REASONS, ConsensusResult
+from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
 from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, Text, nothing, upright
 from bboxqa.report.numbers import percent
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import Pixels, shown_images
 
-CONSENSUS = "consensus"
-"""Who drew the merged boxes, on a page."""
 _NAMES, _MOST_COLUMNS = 5, 12
 # Of boxes that are not drawn before, so many are equal by chance.
 _BY_CHANCE = 0.1

@@ -1,6 +1,6 @@
 """The consensus of a data set or of files, and the COCO document that holds it."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from bboxqa.formats.writing.losses import ANNOTATIONS, key_losses
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.matching.linkage import drawn_ranks
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import bounds
@@ -30,8 +30,6 @@ from bboxqa.pipelines.consensus.shapes import fused_shapes
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_files
 
-OWN_KEYS = ("votes", "asked", "drawn_by", "members", "spread", "tie")
-"""The keys of annotations that say how they came about."""
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
            "iscrowd", "keypoints", "num_keypoints", "shape")  # fmt: skip
@@ -88,23 +86,29 @@ def consensus(
     if not isinstance(data, Dataset):
         reading = replace(AS_COMPARED, choices=given())
         return consensus_of_files(data, settings, reading, quorum, iou_threshold)[0]
-    _check_numbers(quorum, iou_threshold)
-    data = checked_data(data, settings, "data")
-    return _merged(data, quorum, iou_threshold, similarity)
+    return _merged(checked_data(data, settings, "data"), quorum, iou_threshold, similarity)
 
 
 def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -> ConsensusResult:
     """Return the consensus of a data set whose boxes are checked; see `consensus`."""
     if quorum is not None and quorum > (n := len(data.annotator_names)):
         raise ConfigError(f"is {quorum:g}; expected at most {n}, the annotators", "quorum")
+    if quorum is not None and not (0 < quorum < 1 or (quorum >= 1 and quorum == int(quorum))):
+        expected = "expected a whole number of votes, such as 3, or a share below 1, such as 0.5"
+        raise ConfigError(f"is {quorum:g}; {expected}", "quorum")
+    if not 0 < link <= 1:
+        raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
     votes = votes_of(_with_bounds(data), similarity)
     objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]
     shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
+    # Boxes and shapes that are exactly equal to those of another annotator.
+    alike = replace(votes.data.annotations, category=np.zeros_like(votes.data.annotations.category))
+    _, n_alike = np.unique(drawn_ranks(alike, np.arange(len(alike))), return_counts=True)
     return ConsensusResult(
         data=data, found=replace(objects, bbox=bbox), of=of, left_out=votes.left_out,
         shapes=shapes, n_clipped=votes.n_clipped, n_again=int((of >= 0).sum()) - len(of_vote),
-        n_equal=_n_equal(votes.data.annotations), notes=(*data.notes, *notes),
+        n_equal=int(n_alike[n_alike > 1].sum()), notes=(*data.notes, *notes),
     )  # fmt: skip
 
 
@@ -115,22 +119,6 @@ def _with_bounds(data: Dataset) -> Dataset:
         return data
     bbox = np.where(rotated[:, 4:] != 0, from_corners(bounds(rotated)), of.bbox)
     return replace(data, annotations=replace(of, bbox=bbox))
-
-
-def _check_numbers(quorum: float | None, iou_threshold: float) -> None:
-    """Raise ConfigError for a quorum or a threshold that has no meaning."""
-    if quorum is not None and not (0 < quorum < 1 or (quorum >= 1 and quorum == int(quorum))):
-        expected = "expected a whole number of votes, such as 3, or a share below 1, such as 0.5"
-        raise ConfigError(f"is {quorum:g}; {expected}", "quorum")
-    if not 0 < iou_threshold <= 1:
-        raise ConfigError(f"is {iou_threshold:g}; expected above 0, and at most 1", "iou")
-
-
-def _n_equal(of: Annotations) -> int:
-    """Return how many boxes and shapes are exactly equal to those of another annotator."""
-    alike = replace(of, category=np.zeros_like(of.category))
-    _, number = np.unique(drawn_ranks(alike, np.arange(len(of))), return_counts=True)
-    return int(number[number > 1].sum())
 
 
 class Known(NamedTuple):
@@ -159,7 +147,6 @@ def consensus_of_files(
     iou_threshold: float = LINK,
 ) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
-    _check_numbers(quorum, iou_threshold)
     known, lost = Known({}, {}), list[str]()
 
     def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
@@ -170,7 +157,11 @@ def consensus_of_files(
             said = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), said)
         every = [file.lists["annotations"] for file in files if file.lists is not None]
-        lost.extend(_lost_keys(chain.from_iterable(every), {*_MERGED, who.key}))
+        merged = {*_MERGED, who.key}
+        losses = key_losses(
+            chain.from_iterable(every), ANNOTATIONS, "", lambda key, _: key in merged
+        )
+        lost.extend(f"{count(each.n, *each.noun)}" for each in losses)
         for records in every:
             # They take more memory than all else, and have no further use.
             records.clear()
@@ -185,58 +176,50 @@ def consensus_of_files(
     except DatasetError as error:
         error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
         raise
-    data = replace(data, notes=(*data.notes, *lost))
+    if lost:
+        note = f"left out, as shapes and categories alone are merged: {first_few(lost, _LISTED)}"
+        data = replace(data, notes=(*data.notes, note))
     return _merged(data, quorum, iou_threshold, settings.similarity), known
-
-
-def _lost_keys(records: Iterable[Record], merged: Container[str]) -> Iterator[str]:
-    """Yield a note on the keys of annotations that are not merged."""
-    losses = key_losses(records, ANNOTATIONS, "", lambda key, _: key in merged)
-    if shown := [f"{count(each.n, *each.noun)}" for each in losses]:
-        yield f"left out, as shapes and categories alone are merged: {first_few(shown, _LISTED)}"
 
 
 @gc_paused()
 def coco_document(
-    result: ConsensusResult, known: Known | None = None, objects: IndexArray | None = None
+    result: ConsensusResult,
+    known: Known | None = None,
+    objects: IndexArray | None = None,
+    *,
+    plain: bool = False,
 ) -> Record:
     """Return objects as a COCO document, by default the kept ones; ids are those of the files.
 
-    Annotations have the keys votes, asked,
-    drawn_by (the annotators) and members (their ids, one for each), spread (how far the left, top,
-    right and bottom edges are apart, in pixels) and tie.
+    Unless it is plain, annotations have the keys votes, asked, drawn_by (the annotators), members
+    (their ids, one for each), spread (how far the left, top, right and bottom edges are apart, in
+    pixels) and tie.
     """
-    data, known = result.data, known or Known({}, {})
-    objects = np.flatnonzero(result.found.is_kept) if objects is None else objects
+    data, found, known = result.data, result.found, known or Known({}, {})
+    objects = np.flatnonzero(found.is_kept) if objects is None else objects
     images = _numbered(known.images, data.image_names, "file_name")
     for image, size in zip(images, data.image_size.tolist(), strict=True):
         image.update(zip(("width", "height"), size if all(size) else (), strict=False))
     categories = _numbered(known.categories, data.category_names, "name")
-    ids = [each["id"] for each in images], [each["id"] for each in categories]
-    annotations = [*_annotations(result, objects, *ids)]
-    return {"images": images, "categories": categories, "annotations": annotations}
-
-
-def _annotations(
-    result: ConsensusResult, objects: IndexArray, images: Sequence[int], categories: Sequence[int]
-) -> Iterator[Record]:
-    """Yield objects as annotations."""
-    found, of, names = result.found, result.data.annotations, result.data.annotator_names
-    drawn = np.flatnonzero(result.of >= 0)
+    of, drawn = data.annotations, np.flatnonzero(result.of >= 0)
     drawn = drawn[np.lexsort((of.id[drawn], of.annotator[drawn], result.of[drawn]))]
     bounds = np.searchsorted(result.of[drawn], np.arange(len(found) + 1)).tolist()
     members = (of.id if of.own_id is None else of.own_id)[drawn].tolist()
-    people = [names[each] for each in of.annotator[drawn].tolist()]
+    people = [data.annotator_names[each] for each in of.annotator[drawn].tolist()]
     # Sums and means of edges have digits that are noise.
     every = (found.image, found.category, found.bbox.round(6), found.votes, found.asked,
              found.spread.round(2), found.is_tie)  # fmt: skip
     rows = zip(objects.tolist(), *(column[objects].tolist() for column in every), strict=True)
+    annotations = []
     for number, (place, image, category, bbox, votes, asked, spread, tie) in enumerate(rows, 1):
         own = slice(bounds[place], bounds[place + 1])
-        yield {
-            "id": number, "image_id": images[image], "category_id": categories[category],
-            "bbox": bbox, "area": round(bbox[2] * bbox[3], 6), "iscrowd": 0,
-            **(result.shapes[place] if result.shapes else {}),
-            "votes": votes, "asked": asked, "drawn_by": people[own], "members": members[own],
-            "spread": spread, "tie": tie,
-        }  # fmt: skip
+        said = {"votes": votes, "asked": asked, "drawn_by": people[own], "members": members[own],
+                "spread": spread, "tie": tie}  # fmt: skip
+        annotations.append({
+            "id": number, "image_id": images[image]["id"],
+            "category_id": categories[category]["id"], "bbox": bbox,
+            "area": round(bbox[2] * bbox[3], 6), "iscrowd": 0,
+            **(result.shapes[place] if result.shapes else {}), **({} if plain else said),
+        })  # fmt: skip
+    return {"images": images, "categories": categories, "annotations": annotations}

@@ -121,8 +121,7 @@ def _fused(data: Dataset, rows: IndexArray, quorum: float | None) -> Record:
     if (outlines.kind[rows] == SegmentationKind.RLE).any():
         name = data.image_names[int(of.image[rows[0]])]
         return found | _covered_pixels(outlines, people, _least(len(people), quorum), name)
-    regions = [each for each in (_region(outlines, own) for own in people) if each.area]
-    return found | _covered_region(regions, _least(len(regions), quorum))
+    return found | _covered_region(outlines, people, quorum)
 
 
 def _rectangles(of: Annotations, rows: IndexArray) -> FloatArray | None:
@@ -163,14 +162,6 @@ def _drawn(rings: Sequence[FloatArray], around: Any, area: float) -> Record:
     }
 
 
-def _region(outlines: Segmentations, rows: IndexArray) -> Any:
-    """Return the region that the polygons of one annotator fill, as a shapely geometry."""
-    import shapely
-
-    rings = (ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3)
-    return shapely.union_all([shapely.make_valid(shapely.polygons(ring)) for ring in rings])
-
-
 def covered_region(regions: Sequence[Any], least: int) -> Any:
     """Return the region that at least `least` of several regions cover, as a shapely geometry."""
     import shapely
@@ -184,11 +175,18 @@ def covered_region(regions: Sequence[Any], least: int) -> Any:
     return levels[-1]
 
 
-def _covered_region(regions: Sequence[Any], least: int) -> Record:
-    """Return the polygon that at least `least` annotators cover; nothing if there is no such."""
+def _covered_region(
+    outlines: Segmentations, people: Sequence[IndexArray], quorum: float | None
+) -> Record:
+    """Return the polygon that the quorum of those with a region covers; nothing without such."""
     import shapely
 
-    parts = without_holes(covered_region(regions, least))
+    regions = []
+    for rows in people:
+        drawn = (ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3)
+        own = shapely.union_all([shapely.make_valid(shapely.polygons(ring)) for ring in drawn])
+        regions += [own] * bool(own.area)
+    parts = without_holes(covered_region(regions, _least(len(regions), quorum)))
     if not parts:
         return {}
     whole = shapely.normalize(shapely.multipolygons(parts))

@@ -16,11 +16,11 @@ from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.choices import NO_CHOICES
-from bboxqa.model.consensus import ConsensusResult
+from bboxqa.model.consensus import CONSENSUS, ConsensusResult
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.consensus.consensus import OWN_KEYS, Known, coco_document
+from bboxqa.pipelines.consensus.consensus import Known, coco_document
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
 from bboxqa.pipelines.diagnosis.review_document import drawn_shape
 from bboxqa.pipelines.send_back import send
@@ -30,8 +30,6 @@ from bboxqa.report.pages.pictures import INDEX, Pixels
 
 MERGED = "merged.json"
 """The name of the output in the folder of a project."""
-REVIEWER = "consensus"
-"""Whom the objects are sent to: one person decides."""
 DROPPED = "dropped.csv"
 """The name of the table of dropped annotations, beside the output."""
 
@@ -55,33 +53,24 @@ def write_consensus(
 
     Return the paths, and notes on what the format could not hold.
     """
-    document, notes, table = coco_document(result, known), list[str](), result.dropped
+    notes, table, is_coco = list[str](), result.dropped, target.to == "coco"
+    document = coco_document(result, known, plain=not is_coco)
     target.path.parent.mkdir(parents=True, exist_ok=True)
-    if target.to == "coco":
+    if is_coco:
         write_atomically(target.path, msgspec.json.encode(document))
     else:
-        notes = _convert(document, target)
+        with TemporaryDirectory() as place:
+            merged = Path(place, "consensus.json")
+            merged.write_bytes(msgspec.json.encode(document))
+            found = convert_with(merged, target, AgreeSettings(), given())
+        notes += [*found.notes, *(f"{each.how}: {each}" for each in found.losses)]
+        notes.append(
+            "left out: votes, asked, drawn_by, members, spread, tie of annotations, which --to "
+            f"coco keeps: {writer(target.to).title} has no place for them"
+        )
     text = "".join(map(csv_line, ([*table.columns], *table.rows())))
     write_atomically(target.path.with_name(DROPPED), text.encode("utf-8", "replace"))
     return [target.path, target.path.with_name(DROPPED)], notes
-
-
-def _convert(document: Record, target: Target) -> list[str]:
-    """Write the annotations in another format, without the keys of the consensus."""
-    with TemporaryDirectory() as place:
-        merged = Path(place, "consensus.json")
-        merged.write_bytes(msgspec.json.encode(_plain(document)))
-        found = convert_with(merged, target, AgreeSettings(), given())
-    lost, title = ", ".join(OWN_KEYS), writer(target.to).title
-    left = f"left out: {lost} of annotations, which --to coco keeps: {title} has no place for them"
-    return [*found.notes, *(f"{each.how}: {each}" for each in found.losses), left]
-
-
-def _plain(document: Record) -> Record:
-    """Return a document without the keys of the consensus."""
-    plain = [{key: each[key] for key in each if key not in OWN_KEYS}
-             for each in document["annotations"]]  # fmt: skip
-    return document | {"annotations": plain}
 
 
 def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -> list[str]:
@@ -92,17 +81,17 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
     data, found = result.data, result.found
     places = found.to_review[:MOST_REVIEWED]
     objects = np.append(np.flatnonzero(found.is_kept), places[~found.is_kept[places]])
-    document = coco_document(result, known, objects)
+    document = coco_document(result, known, objects, plain=True)
     rows, items = {place: row for row, place in enumerate(objects.tolist())}, []
     for place, reason in zip(places.tolist(), _reasons(result, places.tolist()), strict=True):
         annotation = document["annotations"][rows[place]]
         said = ReviewObject(
-            annotator=REVIEWER, image=data.image_names[found.image[place]], id=annotation["id"],
+            annotator=CONSENSUS, image=data.image_names[found.image[place]], id=annotation["id"],
             category=data.category_names[found.category[place]], bbox=tuple(annotation["bbox"]),
             reason=reason, proposed=not found.is_kept[place],
         )  # fmt: skip
         items.append(ReviewItem(said, rows[place], int(found.image[place])))
-    losses = send(_plain(document), items, AgreeSettings(), NO_CHOICES, folder, to)
+    losses = send(document, items, AgreeSettings(), NO_CHOICES, folder, to)
     n_more = len(found.to_review) - len(items)
     more = f"; {n_more:,} more are not sent" if n_more else ""
     return [f"{count(len(items), 'object')} to look at in {folder}{more}", *losses]
@@ -111,6 +100,7 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
 def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
     """Return why a person should look at each object, in words."""
     found, of = result.found, result.data.annotations
+    _, near, _, wide = found.doubts.values()
     people = names_in_words(result.data.annotator_names)
     categories = names_in_words(result.data.category_names)
     drawn: dict[int, dict[str, set[str]]] = {place: {} for place in places}
@@ -123,9 +113,9 @@ def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
         what = f"{'kept' if found.is_kept[place] else 'dropped'}: drawn by {votes} of {asked}"
         given = (f"{name} by {joined(sorted(who))}" for name, who in sorted(by_category.items()))
         parts = (
-            (found.is_near, f"{what}, {found.quorum[place]} keep an object"),
+            (near, f"{what}, {found.quorum[place]} keep an object"),
             (found.is_tie, "; ".join(given)),
-            (found.is_wide, f"mean IoU {found.overlap[place] * asked / votes:.2f}"),
+            (wide, f"mean IoU {found.overlap[place] * asked / votes:.2f}"),
         )
         reasons.append(one_line("; ".join(words for has, words in parts if has[place])) or what)
     return reasons
@@ -170,7 +160,7 @@ def _picture(result: ConsensusResult, image: int) -> Record:
         if found.is_kept[place]:
             rings = result.shapes[place].get("segmentation") if result.shapes else None
             shapes.append(said | {
-                "annotation": "merged", "annotator": REVIEWER, "bbox": found.bbox[place].tolist(),
+                "annotation": "merged", "annotator": CONSENSUS, "bbox": found.bbox[place].tolist(),
                 "rings": rings if isinstance(rings, list) else [],
             })  # fmt: skip
     asked = np.flatnonzero(data.assigned[image])
