@@ -133,6 +133,9 @@ _MEMORY = 10**9
 # have few images each need many of these, but not so many for each annotation.
 _BYTES_OF_TABLES = 40
 _CELLS_OF_ANNOTATION = 1000
+# Pairs of annotations that all are of one object take more: 250 bytes. A file of 1 MB has 10,000
+# annotations, and takes 1 GB.
+_PAIRS_OF_ANNOTATION, _ANNOTATIONS = 350, 10_000
 _ADVICE = "Look whether annotator keys name persons, and not annotations."
 
 
@@ -159,13 +162,17 @@ def check_annotators(data: Dataset, units: UnitTable) -> None:
     """Raise DatasetError if an image has too many annotators for its objects.
 
     Its objects times annotators are a table, and so are the pairs of annotations of an object. Each
-    may take 1 GB.
+    may take 1 GB, or 2.5 GB of a file of many annotations.
     """
-    n_asked, most = data.assigned.sum(1), _MEMORY // _BYTES
+    n_asked, most_answers = data.assigned.sum(1), _MEMORY // _BYTES
+    most_pairs = min(most_answers, _PAIRS_OF_ANNOTATION * max(len(data.annotations), _ANNOTATIONS))
     n_units = np.bincount(units.image, minlength=len(n_asked))
     size = np.bincount(units.unit, minlength=len(units))
     pairs = sum_by(units.image, size * (size - 1) // 2, len(n_asked)).astype(np.int64)
-    for n_rows, what in ((n_units * n_asked, "answers on"), (pairs, "pairs of annotations of")):
+    for n_rows, what, most in (
+        (n_units * n_asked, "answers on", most_answers),
+        (pairs, "pairs of annotations of", most_pairs),
+    ):
         if n_rows.max(initial=0) > most:
             worst = int(n_rows.argmax())
             problem = (

@@ -144,14 +144,15 @@ class _Evidence:
         bbox = boxes.bbox[rows]
         read = layout.read(bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size)
+        # What would be shares again is not proved, and a fix would convert it again and again.
+        is_pixels = ~_are_shares(read if layout.unit else bbox, size)
         if self.area is not None:
             area = self.area[rows]
             right: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
             if layout.unit:
                 # Areas that are smaller than boxes are those of outlines, such as ellipses.
-                right &= area > _LARGER * bbox[:, 2:].prod(axis=1)
+                right &= (area > _LARGER * bbox[:, 2:].prod(axis=1)) & is_pixels
             return right if layout == COCO else right & fits
-        is_pixels = np.True_ if layout.unit else ~_are_shares(bbox, size)
         if boxes.bounds is None:
             return fits & is_pixels
         bounds = boxes.bounds[rows]

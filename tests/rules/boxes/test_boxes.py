@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
@@ -210,6 +210,8 @@ BOX = st.one_of(
 
 
 @given(st.lists(st.tuples(BOX, NUMBER), max_size=8))
+@example([([0, 0, 1e-200, 1e-200], 0)])
+@example([([0, 0, 1e-200, 1e-200], 0.3)])
 def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
     content = {"annotations": [{"bbox": box, "area": area} for box, area in many]}
     chosen = ValidateSettings(select=("B",))
