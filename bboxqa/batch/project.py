@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from bboxqa.batch.discovery import Project
-from bboxqa.batch.keys import refuse_other_key
 from bboxqa.batch.results import FAILURE, FINDINGS, RECORD, REPORT, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
     FAILED,
@@ -25,6 +24,7 @@ from bboxqa.batch.rows import (
     failed_row,
     files_wanted,
     gates_not_measured,
+    refuse_other_key,
     row_values,
     settings_of,
     shown,

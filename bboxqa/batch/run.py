@@ -13,7 +13,6 @@ from typing import Any
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
-from bboxqa.batch.keys import result_key
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.project import recorded
@@ -32,7 +31,16 @@ from bboxqa.batch.results import (
     regressions,
     remove_unfinished,
 )
-from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, shown, shown_row, unused_by_all
+from bboxqa.batch.rows import (
+    FAILED,
+    Row,
+    Settings,
+    failed_row,
+    result_key,
+    shown,
+    shown_row,
+    unused_by_all,
+)
 from bboxqa.batch.store import find_projects, is_url
 from bboxqa.batch.tasks import Task, run_task
 from bboxqa.core.errors import ConfigError, OutputError

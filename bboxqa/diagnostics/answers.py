@@ -289,10 +289,7 @@ def _product(
     first: FloatArray,
     second: FloatArray,
 ) -> FloatArray:
-    """Return the (A, A) sums of products of amounts of ratings in one column, by weight.
-
-    A column is a unit or a part of one.
-    """
+    """Return the (A, A) sums of products of amounts of ratings in one column, by weight."""
     from scipy.sparse import csr_array
 
     rated = data.state == Cell.CATEGORY

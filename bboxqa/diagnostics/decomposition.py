@@ -337,10 +337,7 @@ def _n_empty(matched: MatchedUnits) -> IndexArray:
 
 @remembered
 def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
-    """Return how often each value occurs, (K + 1,), and the sums of all objects, (3,).
-
-    Empty images are counted, if they count.
-    """
+    """Return how often each value occurs, (K + 1,), and the sums of all objects, (3,)."""
     sums, n_empty = drawn_sums(matched), _n_empty(matched).sum()
     marginal = sum_by(sums.value, sums.count, len(matched.data.category_names) + 1)
     marginal[-1] += n_empty

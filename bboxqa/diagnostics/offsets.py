@@ -123,13 +123,6 @@ def _medians(found: BoxDifferences, amounts: FloatArray, sign: int = -1) -> Floa
     return result
 
 
-def _spreads(found: BoxDifferences) -> FloatArray:
-    """Return standard deviations from median absolute deviations, as confirmed, (A, K)."""
-    away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
-    # A normal standard deviation is 1.4826 median absolute deviations.
-    return _of_others(found, 1.4826 * _medians(found, away, 1))
-
-
 def _of_others(found: BoxDifferences, of_pairs: FloatArray) -> FloatArray:
     """Return the figures of ordered pairs as confirmed by the others, (M, K) → (A, K)."""
     counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
@@ -496,6 +489,9 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     (offset, percent), in_images = _figures(found, matched)
     p_value = p_values(offset, np.repeat(in_images, len(MEASURES)))
     rows = _row_columns(found, matched, "measure", MEASURES)
+    away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
+    # A normal standard deviation is 1.4826 median absolute deviations.
+    spread = _of_others(found, 1.4826 * _medians(found, away, 1))
     is_angle = np.tile([measure == "angle" for measure in MEASURES], len(found.n_shared))
     percent[:, is_angle] = np.nan
     return Table(
@@ -505,7 +501,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
             **rows,
             **with_bounds("offset", offset),
             "median": confirmed_medians(found).ravel(),
-            "spread": _spreads(found).ravel(),
+            "spread": spread.ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
             "systematic": _systematic(

@@ -165,7 +165,7 @@ class ReviewQueue:
     """The annotators whom each object concerns: those who differ from most."""
 
 
-def review_queue(matched: MatchedUnits, most: int = MOST_REVIEWED) -> ReviewQueue:
+def review_queue(matched: MatchedUnits) -> ReviewQueue:
     """Return the objects whose repair would raise agreement most, and their images.
 
     A review is expected to settle an object as most annotators drew it (see `settled`). The gain is
@@ -190,9 +190,9 @@ def review_queue(matched: MatchedUnits, most: int = MOST_REVIEWED) -> ReviewQueu
     images = images[np.lexsort((images, -of_image[images]))]
     first = {
         where: order[rows[:_OF_IMAGE]]
-        for where, rows in _grouped(image[order], images[:most]).items()
+        for where, rows in _grouped(image[order], images[:MOST_REVIEWED]).items()
     }
-    order = order[:most]
+    order = order[:MOST_REVIEWED]
     shown = np.unique(np.concatenate([order, *first.values()]))
     of_object = dict(
         zip(shown.tolist(), described_objects(matched, root, place[shown]), strict=True)

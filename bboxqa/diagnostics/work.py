@@ -1,5 +1,6 @@
 """Sessions, speed and changes of annotators over time."""
 
+from dataclasses import fields
 from datetime import UTC, datetime
 
 import numpy as np
@@ -76,10 +77,7 @@ class ImageWork:
 
     def take(self, index: IndexArray) -> "ImageWork":
         """Return the pairs at `index`."""
-        return ImageWork(
-            self.image[index], self.annotator[index], self.session[index], self.elapsed[index],
-            self.matched[index], self.drawn[index],
-        )  # fmt: skip
+        return ImageWork(*(getattr(self, each.name)[index] for each in fields(self)))
 
 
 def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> ImageWork:

@@ -90,10 +90,7 @@ _FULL_CHANCE = "annotations of different images match as well"
 
 
 def _image_table(of: MeasuredThreshold, *, has_meaning: bool) -> Table:
-    """Return alpha, annotations and units of each image with two annotators or more.
-
-    Images below `min_alpha` or `min_f1` are marked.
-    """
+    """Return alpha, annotations and units of each image with two annotators or more."""
     data, settings, objects = of.part.data, of.settings, of.objects.images
     cost = alpha_costs(of.sums.coincidences) if has_meaning else f1_costs(objects)
     alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & has_meaning)
@@ -211,10 +208,7 @@ def id_column(data: Dataset, rows: IndexArray) -> Column:
 
 
 def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
-    """Return a row per unit and annotator who was asked about it.
-
-    Where the annotator drew nothing, the annotation is masked and there is no category.
-    """
+    """Return a row per unit and annotator who was asked about it; masked if nothing was drawn."""
     data, units = of.part.data, of.units
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]

@@ -11,12 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 
-from bboxqa.batch import keys, project
+from bboxqa.batch import project, rows
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.results import folder_of
-from bboxqa.batch.rows import Settings, settings_of
+from bboxqa.batch.rows import Settings, local_key, settings_of
 from bboxqa.model.choices import Choices
 
 PLAIN = Settings({}, {})
@@ -143,7 +142,7 @@ class TestKey:
 
     def test_changes_with_the_version(self, root, monkeypatch):
         key = local_key(only(root), PLAIN)
-        monkeypatch.setattr(keys, "__version__", "99.0")
+        monkeypatch.setattr(rows, "__version__", "99.0")
         assert local_key(only(root), PLAIN) != key
 
     @pytest.mark.parametrize(
@@ -327,14 +326,14 @@ class TestMachine:
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real = project._validated
+    real = project._validated_into
 
-    def slow(project, *given):
-        found = real(project, *given)
+    def slow(folder, project, *given):
+        found = real(folder, project, *given)
         project.files[0].write_text(json.dumps(differing(), indent=1))
         return found
 
-    monkeypatch.setattr(project, "_validated", slow)
+    monkeypatch.setattr(project, "_validated_into", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
     assert row.message.endswith("p: changed while it was read; run it again")

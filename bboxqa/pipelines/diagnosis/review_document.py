@@ -19,7 +19,7 @@ from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, i
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.kernels.rasters import outline_rings
-from bboxqa.model.annotations import Annotations, Dataset, Source
+from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.choices import Choices
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.results import ThresholdResult
@@ -312,22 +312,16 @@ def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> d
 
 def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
     """Return what pages draw of an annotation, with the number of its object."""
-    of = data.annotations
+    of, rings = data.annotations, outline_rings(data.annotations, row)
     return {
         "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
         "annotator": data.annotator_names[of.annotator[row]],
         "category": data.category_names[of.category[row]],
         "object": number,
         "bbox": of.bbox[row].tolist(),
-        **_rings(of, row),
+        **({"rings": [ring.round(2).ravel().tolist() for ring in rings]} if rings else {}),
         **_points(data, row),
     }
-
-
-def _rings(of: Annotations, row: int) -> dict[str, Any]:
-    """Return the outline of an annotation, if any, as lists of alternating x and y."""
-    rings = outline_rings(of, row)
-    return {"rings": [ring.round(2).ravel().tolist() for ring in rings]} if rings else {}
 
 
 def _points(data: Dataset, row: int) -> dict[str, Any]:

@@ -331,6 +331,6 @@ def of_others(
     return f"; {whose}: " + (last if last == first else f"{first.removesuffix(' %')} to {last}")
 
 
-def above_all(who: Sequence[str], words: str = "by ") -> str:
+def above_all(who: Sequence[str]) -> str:
     """Return who does so above all, as a part of a sentence; "" for nobody."""
-    return f", above all {words}{joined(who)}" if who else ""
+    return f", above all by {joined(who)}" if who else ""

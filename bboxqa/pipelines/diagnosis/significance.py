@@ -18,10 +18,7 @@ from bboxqa.diagnostics.rates import RATES, rate_sums
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
-_NORMAL = NormalDist()
 _LEVEL = 0.95
-# Standard errors that two counts must differ by.
-_SIGN_TEST = 1.96
 KINDS_OF_ERRORS = 8
 """The kinds of errors that annotators are named for; each is a chance of a false alarm."""
 LEAST_IMAGES = 5
@@ -162,8 +159,8 @@ def judged(table: Table, found: Bounds) -> Bounds:
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
-def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
-    """Return shares of `n` cases with Wilson's 95 % intervals [1]_, corrected for their number.
+def share_bounds(share: FloatArray, n: FloatArray) -> Bounds:
+    """Return shares of `n` cases with Wilson's 95 % intervals [1]_.
 
     References
     ----------
@@ -171,15 +168,10 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
            inference, Journal of the American Statistical Association 22(158),
            doi:10.1080/01621459.1927.10502953.
     """
-    z = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * max(n_shares, 1)))
+    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return Bounds(share, middle - half, middle + half)
-
-
-def differ(one: float, other: float) -> bool:
-    """Return whether a count is significantly larger than another one, by a sign test."""
-    return bool(one - other > _SIGN_TEST * np.sqrt(one + other))
 
 
 def confuser(

@@ -81,33 +81,19 @@ def measure(
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
-    return _described(inputs, task, estimators, estimates, bootstrap)
-
-
-def _described(
-    inputs: CoefficientInputs,
-    task: str | None,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
-) -> TaskEstimates:
-    """Return estimates with counts, figures of annotators and values, and notes."""
-    data, names = inputs.data, tuple(estimators)
-    values = _values(inputs, names)
+    data, drawn = inputs.data, inputs.data.state == Cell.CATEGORY
     of_pairs = any(coefficient(name).of_pairs for name in names)
-    drawn = data.state == Cell.CATEGORY
-    notes = notes_of(inputs, estimators, estimates, bootstrap)
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
         n_annotators=len(np.unique(data.annotator[drawn])),
         n_ratings=int(drawn.sum()),
         coefficients=estimates,
-        annotator_names=inputs.ratings.annotator_names,
+        annotator_names=ratings.annotator_names,
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
-        values=values,
-        notes=(*inputs.ratings.notes, *notes),
+        values=_values(inputs, names),
+        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
     )
 
 

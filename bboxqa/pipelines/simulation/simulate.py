@@ -326,7 +326,8 @@ def simulate(
         raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
-    asked = _assigned(len(scene.image_names), len(names), per_image, rng)
+    rank = rng.random((len(scene.image_names), len(names))).argsort(axis=1).argsort(axis=1)
+    asked = np.asarray(rank < (per_image or len(names)))
     boxes = all_boxes(scene, by_name, asked, seed)
     info = {"seed": seed, "profiles": tables, "errors": errors}
     return Simulation(scene, boxes, names, asked, info)
@@ -377,11 +378,3 @@ def _count(number: int, noun: str) -> int:
     if not 1 <= number <= _MOST:
         raise ConfigError(f"is {number}; expected 1 to {_MOST:,}", noun)
     return number
-
-
-def _assigned(
-    n_images: int, n_annotators: int, per_image: int | None, rng: np.random.Generator
-) -> BoolArray:
-    """Return who annotates which image, (I, A) bool."""
-    rank = rng.random((n_images, n_annotators)).argsort(axis=1).argsort(axis=1)
-    return rank < (per_image or n_annotators)
