@@ -95,7 +95,12 @@ class LabelFolders:
         held = [
             folder / each
             for each in inside
-            if each not in known and any(may_have_labels(folder / each))
+            if each not in known
+            and any(
+                is_label_name(name) or name.lower().endswith((".json", ".xml"))
+                for _, names in files_by_folder(folder / each)
+                for name in names
+            )
         ]
         return is_marked and len(held) == 1 and self._holds_labels(held[0])
 
@@ -182,14 +187,6 @@ class LabelFolders:
             # These are notes.
             return None
         return 2 * n_labels > len(filled) if strict else n_labels > 0
-
-
-def may_have_labels(folder: Path) -> Iterator[str]:
-    """Yield the files below a folder that may have the labels of an image, by their names."""
-    for _, files in files_by_folder(folder):
-        for name in files:
-            if is_label_name(name) or name.lower().endswith((".json", ".xml")):
-                yield name
 
 
 def has_empty_labels_only(folder: Path) -> bool:

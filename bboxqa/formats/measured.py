@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray, rows
-from bboxqa.core.text import alike, count
+from bboxqa.core.text import count
 from bboxqa.formats.columns import Columns, Form, Kind
 from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.formats.records import Authors, BoxForm, FileColumns, ReadSettings, RotatedColumns
@@ -156,16 +156,6 @@ def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: Flo
     form[rows] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
 
 
-def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
-    """Yield notes on how outlines other than rotated boxes are compared."""
-    if n_quadrilaterals:
-        some = f"{count(n_quadrilaterals, 'outline')} with four corners"
-        yield f"{some} compared by the smallest rectangle around it, as no rectangle"
-    if n_others:
-        some = count(n_others, "other outline")
-        yield f"{some} compared by the upright box; --similarity polygon compares outlines"
-
-
 MOST_VISIBLE = 2
 """The visibility of a joint that is labelled and can be seen."""
 _LONGEST_ID = 100
@@ -247,12 +237,6 @@ def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
         keypoints=None if keypoints is None else keypoints.take(kept),
         rotated=None if rotated is None else RotatedColumns(rotated.box[kept], rotated.form[kept]),
     )
-
-
-def author_problems(columns: Columns) -> Iterator[str]:
-    """Yield problems with the names of annotators that would become equal."""
-    for texts in columns.annotator_texts.values():
-        yield from (f"annotators {problem}" for problem in alike(sorted(texts)))
 
 
 def _authors(columns: Columns, key: str) -> Authors:
@@ -404,7 +388,12 @@ def _notes(
             )
     if found.rotated is not None and not options.outlines:
         number = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
-        yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
+        if n := number[BoxForm.QUADRILATERAL]:
+            some = f"{count(n, 'outline')} with four corners"
+            yield f"{some} compared by the smallest rectangle around it, as no rectangle"
+        if n := number[BoxForm.OTHER]:
+            some = count(n, "other outline")
+            yield f"{some} compared by the upright box; --similarity polygon compares outlines"
     if n := len(columns.single_crowds):
         yield (
             f"{count(n, 'annotation')} with iscrowd 1 taken as single objects: CVAT writes 1 for "

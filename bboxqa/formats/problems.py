@@ -9,9 +9,10 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import alike
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.measured import Measured, author_problems, measured
+from bboxqa.formats.measured import Measured, measured
 from bboxqa.formats.records import ID_KEYS, AnnotationFile, Category, Image, ReadSettings
 from bboxqa.model.annotations import Source
 
@@ -45,7 +46,8 @@ def problems_of(
             said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
             listed.append((row, f"{name}: {label}: {said}"))
     yield from (problem for _, problem in sorted(listed))
-    yield from (f"{name}: {problem}" for problem in author_problems(columns))
+    for texts in columns.annotator_texts.values():
+        yield from (f"{name}: annotators {problem}" for problem in alike(sorted(texts)))
 
 
 def more_rows(rows: IndexArray) -> str:

@@ -232,11 +232,6 @@ class ReadSettings:
     choices: Choices = NO_CHOICES
     """What the user supplies about the files."""
 
-    @property
-    def upright_only(self) -> bool:
-        """Whether boxes with horizontal and vertical edges are all that is read."""
-        return not (self.outlines or self.keypoints or self.rotated)
-
 
 WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
 """What rules read of a file."""

@@ -107,7 +107,8 @@ def _read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     notes = found.notes
-    if options.upright_only and not found.has_more_numbers:
+    are_upright = not (options.outlines or options.keypoints or options.rotated)
+    if are_upright and not found.has_more_numbers:
         notes = (*turned_note(columns), *notes)
     lists = _decoded(document) if options.records else None
     file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)

@@ -13,7 +13,7 @@ from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import is_point, joints_of
 from bboxqa.formats.writing.losses import label_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
-from bboxqa.formats.writing.outlines import Record, corners_of, ellipse_of, rings_of
+from bboxqa.formats.writing.outlines import SAME, Record, corners_of, ellipse_of, rings_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"
@@ -93,7 +93,8 @@ def _where(content: Content, annotation: Record) -> tuple[str, list[list[float]]
         corners = corners_of(annotation)
         return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
     found = ellipse_of(annotation) if kind == "polygon" else None
-    if found is not None and found.is_circle:
+    # Coordinates are rounded.
+    if found is not None and abs(found.radius_x - found.radius_y) <= SAME:
         return "circle", [[found.x, found.y], [found.x + found.radius_x, found.y]], {}
     if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}

@@ -16,7 +16,9 @@ from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
 
-_SAME, _SAME_ANGLE = 1e-3, 1e-5
+SAME = 1e-3
+"""Lengths in pixels that differ by less are equal, as coordinates are rounded."""
+_SAME_ANGLE = 1e-5
 # The four corners from each of them on, in both directions.
 _ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
 
@@ -141,7 +143,7 @@ def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outli
     """Return the outlines of N annotations of four corners, (N, 4, 2)."""
     bbox = np.array([each["bbox"] for each in annotations], np.float64)
     said = np.array([*map(said_angle, annotations)])
-    is_box = _distances(points, corners(upright(bbox))) <= _SAME
+    is_box = _distances(points, corners(upright(bbox))) <= SAME
     boxes, is_rectangle = from_corners(points)
     is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
     rows = np.flatnonzero(~np.isnan(said))
@@ -178,11 +180,6 @@ class Ellipse:
     radius_y: float
     degrees: float
 
-    @property
-    def is_circle(self) -> bool:
-        """Whether both radii are equal, up to the rounding of coordinates."""
-        return abs(self.radius_x - self.radius_y) <= _SAME
-
 
 def ellipse_of(annotation: Record) -> Ellipse | None:
     """Return the ellipse that an outline of one ring replaces; None if it is another polygon.
@@ -208,7 +205,7 @@ def ellipse_of(annotation: Record) -> Ellipse | None:
         local = np.abs(rotated(points, centre, -angle) - centre)
         radius_x, radius_y = local.max(0).tolist()
         drawn = ellipse(centre, (radius_x, radius_y), angle)
-        if len(points) == len(drawn) and np.abs(points - drawn).max() <= _SAME:
+        if len(points) == len(drawn) and np.abs(points - drawn).max() <= SAME:
             values = (round(each, 6) for each in (*centre, radius_x, radius_y, angle % 360))
             return Ellipse(*values)
     return None
