@@ -157,13 +157,13 @@ def _wrong_numbers(rows: RatingColumns, places: Places) -> list[str]:
     ]
 
 
-def whole_numbers(column: LabelColumn) -> IndexArray:
-    """Return the cells as integers, (N,); 0 where they are not whole numbers."""
+def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
+    """Return the cells as integers, (N,); `missing` where they are not whole numbers."""
     numbers = []
     for label in (*column.labels, None):
         number = None if label is None else number_of(label)
         whole = number is not None and float(number).is_integer() and abs(number) < 2**62
-        numbers.append(int(number) if number is not None and whole else 0)
+        numbers.append(int(number) if number is not None and whole else missing)
     return np.array(numbers, np.int64)[column.codes]
 
 

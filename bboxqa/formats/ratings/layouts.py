@@ -9,8 +9,9 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import nearest
 from bboxqa.formats.box_tables.columns import columns_of
+from bboxqa.formats.ratings.columns import whole_numbers
 from bboxqa.formats.tables.rows import TableFile
-from bboxqa.model.labels import LabelColumn, number_of
+from bboxqa.model.labels import LabelColumn
 
 _KEY = r"([ _-]?(id|name|no|number|index))?"
 _PEOPLE = r"(annotator|rater|coder|judge|observer|labell?er|reviewer|worker)"
@@ -40,6 +41,7 @@ def looks_like_annotators(names: Sequence[str]) -> bool:
 
 MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
 """Cells without a rating."""
+_MOST = 2**40
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
 
 NAME_COLUMNS = (
@@ -121,9 +123,5 @@ def is_counts(table: TableFile) -> bool:
 
 def counts_in(cells: LabelColumn) -> IndexArray:
     """Return cells as counts; -1 where they are not counts."""
-    known = []
-    for label in (*cells.labels, None):
-        number = None if label is None else number_of(label)
-        fits = number is not None and number >= 0 and float(number).is_integer()
-        known.append(int(number) if fits and number is not None and number < 2**40 else -1)
-    return np.array(known, np.int64)[cells.codes]
+    found = whole_numbers(cells, missing=-1)
+    return np.where((found >= 0) & (found < _MOST), found, -1)
