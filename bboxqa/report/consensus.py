@@ -61,11 +61,12 @@ def _answer(result: ConsensusResult) -> Iterator[str]:
     yield f"{in_kept} in the kept objects; {joined(reasons) or 'none dropped'}"
     single, (_, near, tie, wide) = (found.asked == 2) & (found.votes == 1), found.doubts.values()
     if single.any():
-        by_both = count(int((found.votes[found.asked == 2] == 2).sum()), "object")
-        yield (
-            f"Of two annotators, both drew {by_both}, and nearly all such are right; one alone "
-            f"drew {int(single.sum()):,}, and about half of such are: look at these"
+        n_both = int((found.votes[found.asked == 2] == 2).sum())
+        both = f"both drew {count(n_both, 'object')}, and nearly all such are right; " * (
+            n_both > 0
         )
+        alone = f"one alone drew {int(single.sum()):,}, and about half of such are"
+        yield f"Of two annotators, {both}{alone}: look at these"
     parts = (
         (single, "drawn by 1 of 2"),
         (near & ~single, "near the quorum"),
