@@ -174,11 +174,8 @@ def consensus_of_files(
     try:
         data = read_for(source, settings, reading)
     except DatasetError as error:
-        error.change_texts(
-            lambda text: text.replace("bboxqa agree ", "bboxqa consensus ").replace(
-                "Agreement needs", "A consensus needs"
-            )
-        )
+        error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
+        error.change_texts(lambda text: text.replace("Agreement needs", "A consensus needs"))
         raise
     if lost:
         note = f"left out, as shapes and categories alone are merged: {first_few(lost, _LISTED)}"
