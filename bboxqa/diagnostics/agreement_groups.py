@@ -127,8 +127,7 @@ def _leaves(agreement: FloatArray) -> IndexArray:
         return np.arange(len(agreement))
     from scipy.cluster.hierarchy import leaves_list
 
-    leaves: IndexArray = leaves_list(_tree(agreement)).astype(np.int64)
-    return leaves
+    return np.asarray(leaves_list(_tree(agreement)).astype(np.int64))
 
 
 def _best_groups(sums: PairSums) -> IndexArray:

@@ -297,8 +297,7 @@ def _product(
     shape = n_annotators, int(column.max(initial=-1)) + 1
     place = data.annotator[rated], column
     left, right = (csr_array((each, place), shape=shape) for each in (first * weight, second))
-    product: FloatArray = (left @ right.T).toarray()
-    return product
+    return np.asarray((left @ right.T).toarray())
 
 
 def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:

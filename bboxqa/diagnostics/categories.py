@@ -395,8 +395,7 @@ def _merged(
 
     def gains(*sums: FloatArray) -> FloatArray:
         drawn = alphas(*sums)
-        gain: FloatArray = drawn[1:] - drawn[0]
-        return gain
+        return np.asarray(drawn[1:] - drawn[0])
 
     first, second = of_value[found.pairs.first], of_value[found.pairs.second]
     within = found.amounts(np.where(first == second, first, -1), n_shown)

@@ -182,8 +182,7 @@ def _second_boxes(matched: MatchedUnits, objects: DrawnObjects) -> BoolArray:
     """Return (N,) bool: boxes of objects of one annotator that share a unit with others."""
     unit = matched.units.unit
     shares = np.bincount(unit, minlength=len(matched.units))[unit] > 1
-    second: BoolArray = (objects.n_drawn[objects.of] == 1) & shares
-    return second
+    return np.asarray((objects.n_drawn[objects.of] == 1) & shares)
 
 
 def _join_parts(
@@ -253,8 +252,7 @@ def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray
     of_unit, largest = keys // max(len(matched.units), 1), np.zeros(len(objects), np.int64)
     np.maximum.at(largest, of_unit, size)
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
-    apart: IndexArray = found[(unit != objects.unit[of]) | (n_largest[of] > 1)]
-    return apart
+    return np.asarray(found[(unit != objects.unit[of]) | (n_largest[of] > 1)])
 
 
 def _missing(

@@ -197,5 +197,4 @@ def _most_miss(rate: FloatArray) -> FloatArray:
         share[1:] = share[1:] * (1 - miss) + share[:-1] * miss
         share[0] *= 1 - miss
     most = 2 * np.arange(len(share))[:, None] > asked.sum(0)
-    total: FloatArray = (share * most).sum(0) * asked.any(0)
-    return total
+    return np.asarray((share * most).sum(0) * asked.any(0))

@@ -245,8 +245,7 @@ def _are_alike(found: BoxDifferences, start: int, stop: int) -> BoolArray:
     of_each = [found.differences[found.pair == pair] for pair in (start, stop - 1)]
     one, other = (each.mean(0) for each in of_each)
     error = np.sqrt(sum(each.var(0) / len(each) for each in of_each))
-    result: BoolArray = np.abs(one - other) < _ALIKE * error
-    return result
+    return np.asarray(np.abs(one - other) < _ALIKE * error)
 
 
 def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:
@@ -293,8 +292,7 @@ def in_halves(sign: IndexArray) -> BoolArray:
     `sign` is (A, K): -1 or 1 for a significant offset, 0 for none.
     """
     n_asked = len(sign)
-    halves: BoolArray = ((sign > 0).sum(0) * 2 == n_asked) & ((sign < 0).sum(0) * 2 == n_asked)
-    return halves
+    return np.asarray(((sign > 0).sum(0) * 2 == n_asked) & ((sign < 0).sum(0) * 2 == n_asked))
 
 
 def _systematic(

@@ -210,14 +210,12 @@ def _accepted(
 
 
 def _areas(edges: FloatArray) -> FloatArray:
-    area: FloatArray = (edges[:, 2:] - edges[:, :2]).prod(1)
-    return area
+    return np.asarray((edges[:, 2:] - edges[:, :2]).prod(1))
 
 
 def _shared(one: FloatArray, other: FloatArray) -> FloatArray:
     sides = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
-    area: FloatArray = np.maximum(sides, 0).prod(1)
-    return area
+    return np.asarray(np.maximum(sides, 0).prod(1))
 
 
 def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:

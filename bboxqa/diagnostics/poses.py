@@ -155,8 +155,7 @@ def _are_swapped(xy: FloatArray, variance: FloatArray, people: IndexArray) -> Bo
     for own in np.split(order, run_starts(people[order])[1:]):
         if len(own):
             variance[own] *= max(1.0, float(np.median(ratios[own])) / _MEDIAN)
-    swapped: BoolArray = as_drawn - exchanged > 2 * variance * _SURELY
-    return swapped
+    return np.asarray(as_drawn - exchanged > 2 * variance * _SURELY)
 
 
 def joints(matched: MatchedUnits) -> Table:

@@ -75,8 +75,7 @@ def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
     each = np.bincount(of.image, minlength=n_images)
     each += np.bincount(of.image[_matching(matched).left], minlength=n_images)
     each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
-    rows: IndexArray = each * _open_images(matched).sum(1)
-    return rows
+    return np.asarray(each * _open_images(matched).sum(1))
 
 
 def _without(
@@ -209,8 +208,7 @@ def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
 
     def falls(*sums: FloatArray) -> FloatArray:
         found = alphas(*sums)
-        fall: FloatArray = found[-1] - found[:-1]
-        return fall
+        return np.asarray(found[-1] - found[:-1])
 
     whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     *without, alpha = alphas(*whole)[:, 0].tolist()
@@ -273,8 +271,7 @@ class ImageF1:
 def asked_with_others(matched: MatchedUnits) -> BoolArray:
     """Return (I, A) bool: annotators who were asked about an image together with others."""
     assigned = matched.data.assigned
-    result: BoolArray = assigned & (assigned.sum(1, keepdims=True) > 1)
-    return result
+    return np.asarray(assigned & (assigned.sum(1, keepdims=True) > 1))
 
 
 def image_f1(matched: MatchedUnits) -> ImageF1:

@@ -365,5 +365,4 @@ def _joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float
     of_joints = 1 - np.exp(-(moved**2) / (2 * k**2))
     of_joints += np.nan_to_num(people["missing_share"].reshape(shape))
     n = people["n"].reshape(shape)
-    lost: FloatArray = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
-    return lost
+    return np.asarray((np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1))

@@ -162,8 +162,7 @@ def _have_judges(matched: MatchedUnits) -> BoolArray:
     assigned = matched.data.assigned
     votes = assigned & ~matched.is_model
     others = votes.sum(1)[:, None] - votes
-    found: BoolArray = (assigned & (others > 1)).any(0)
-    return found
+    return np.asarray((assigned & (others > 1)).any(0))
 
 
 def _without_explained(found: Sequence[Finding]) -> list[Finding]:

@@ -355,8 +355,7 @@ def _content_of(annotations: Annotations) -> list[FloatArray]:
 def _are_equal(annotations: Annotations, pairs: Pairs) -> BoolArray:
     left, right = pairs
     equal = [each[left] == each[right] for each in _content_of(annotations)]
-    result: BoolArray = np.all(equal, axis=0)
-    return result
+    return np.asarray(np.all(equal, axis=0))
 
 
 def _open_rows(annotations: Annotations, is_open: BoolArray) -> IndexArray:
