@@ -33,6 +33,7 @@ from bboxqa.formats.member import (
 _KEPT = 2
 _KEPT_FOLDERS = 64
 _SHOWN = 3
+_SMALL = 1 << 16
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
@@ -277,12 +278,18 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
             continue
         # What cannot be opened holds no labels, or reading it was an error.
         with suppress(OSError, DatasetError):
-            if member.is_file:
-                size += (length := Path(member.shown).stat().st_size)
+            if not member.is_file:
+                for part in member.chunks():
+                    size += len(part)
+                    found.update(part)
+                continue
+            length = os.stat(member.shown).st_size  # noqa: PTH116 - of many files
+            size += length
+            if digest:
                 found.update(_encoded(f"{member.name}\0{length}\0"))
-            for chunk in member.chunks() if digest or not member.is_file else ():
-                size += 0 if member.is_file else len(chunk)
-                found.update(chunk)
+                # Small files are read faster as a whole.
+                for part in [member.read()] if 0 < length < _SMALL else member.chunks():
+                    found.update(part)
     return size, found.hexdigest() if digest else None
 
 
