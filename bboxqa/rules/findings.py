@@ -3,22 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.formats.document import OwnPlace
+from bboxqa.formats.document import Origin, OwnPlace
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding, FoundBox
 from bboxqa.rules.base.rule import Defect, Found, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import ring_rows
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.places import ToolOrigin
 
 _EXCERPT = 160
 # Number of findings of a rule that a page shows with pictures.
@@ -111,7 +108,7 @@ def _locate(
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
-def _placed_in_origin(origin: "ToolOrigin", findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(
