@@ -5,11 +5,9 @@ called, and what to do with it.
 """
 
 import codecs
-import json
 import re
 from contextlib import suppress
 from functools import cache
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import msgspec
@@ -421,27 +419,6 @@ def is_coco(name: str, end: bytes) -> bool:
     text = end.replace(b"\0", b"")
     is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None
     return is_known and not name.lower().endswith(".fixed.json")
-
-
-def damage_in(name: str, content: bytes) -> str:
-    """Return what is wrong with the content of a small file, by its suffix; "" if nothing is."""
-    if absence := absence_of(content):
-        return absence
-    suffix = PurePosixPath(name).suffix.lower()
-    if suffix == ".json" and not is_without_coco(content):
-        with suppress(RecursionError):
-            try:
-                found = json.loads(as_utf8(content))
-            except ValueError as error:
-                return f"is not JSON: {error}"
-            return "" if isinstance(found, dict | list) else "is JSON without an object"
-    if suffix == ".xml":
-        from bboxqa.formats.xml_elements import xml_damage
-
-        return xml_damage(content)
-    if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
-        return "ends within its first line"
-    return ""
 
 
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")

@@ -10,6 +10,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.damage import damage_in
 from bboxqa.formats.heads import (
     IS_COCO,
     LOOKED_AT,
@@ -18,7 +19,6 @@ from bboxqa.formats.heads import (
     WHAT,
     absence_of,
     as_utf8,
-    damage_in,
     is_dota_head,
     is_label_head,
     is_lines,

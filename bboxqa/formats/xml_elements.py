@@ -157,20 +157,3 @@ class XmlElements:
 
     def _refuse(self, *_: object) -> None:
         raise RefusedXmlError("declares a document type (DOCTYPE)", self._parser.CurrentLineNumber)
-
-
-def xml_damage(content: bytes) -> str:
-    """Return the line in which a file stops being XML, and why; "" if it is XML, or is refused.
-
-    Examples
-    --------
-    >>> xml_damage(b"<a></a>"), xml_damage(b"<a>").partition(":")[0]
-    ('', 'line 1')
-    """
-    try:
-        XmlElements().parsed(content, last=True)
-    except RefusedXmlError:
-        return ""
-    except XmlError as error:
-        return f"line {error.line}: {error}"
-    return ""

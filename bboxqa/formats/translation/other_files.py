@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bboxqa.core.text import count, one_line, such_as
+from bboxqa.formats.damage import damage_in
 from bboxqa.formats.document import Where
-from bboxqa.formats.heads import HEAD, WHAT, damage_in, json_kind_of, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, json_kind_of, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import Collector
