@@ -25,16 +25,15 @@ ALONE = """
 import sys, time
 from pathlib import Path
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.rows import Settings
-from bboxqa.batch.keys import key_of
+from bboxqa.batch.rows import Settings, result_key
 from bboxqa.batch.project import run_project
 root, out = map(Path, sys.argv[1:])
 settings = Settings({}, {})
 projects = discover(root).projects
-run_project(projects[0], settings, out / "warm", key_of(projects[0], settings))
+run_project(projects[0], settings, out / "warm", result_key(projects[0], settings))
 begin = time.perf_counter()
 for project in projects:
-    run_project(project, settings, out, key_of(project, settings))
+    run_project(project, settings, out, result_key(project, settings))
 print(time.perf_counter() - begin)
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bboxqa.core.arrays import FloatArray
-    from bboxqa.pipelines.simulation.drawing import Boxes
+    from bboxqa.pipelines.simulation.scene import Boxes
     from bboxqa.pipelines.simulation.scene import Scene
 
 Figures = dict[str, tuple[float, float, float]]
