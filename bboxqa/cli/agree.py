@@ -263,7 +263,8 @@ def how_to_accept(
         words = shlex.join(map(str, measured))
         first = f"bboxqa convert {words} {original} --to coco{files}{said and ' '}{said}; "
     place = shlex.quote(str(folder))
-    return f"when they are done: {first}bboxqa accept {original} {place} -o NEW.json{more}"
+    ready = f"when their exports are in {place} in place of the files"
+    return f"{ready}: {first}bboxqa accept {original} {place} -o NEW.json{more}"
 
 
 def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -> str:

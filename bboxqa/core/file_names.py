@@ -25,6 +25,7 @@ _WITH_SPLIT = re.compile(
     rf"|(?P<first>{SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
     re.IGNORECASE,
 )
+_OF_CVAT = re.compile(r"(?<=.)_(?:annotations|dataset)_\d{4}(?:_\d\d){5}_.+")
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
@@ -44,15 +45,22 @@ def normalised_name(name: str) -> str:
 def own_name(file: PurePath) -> str:
     """Return the name of a file without its suffixes, which may name a person.
 
-    Packed files have two suffixes. Other dots belong to the name.
+    Packed files have two suffixes. Other dots belong to the name. CVAT adds the time and format.
 
     Examples
     --------
     >>> [own_name(Path(name)) for name in ("p/ada.json", "ada.tar.gz", "a.lovelace.xml.zip")]
     ['ada', 'ada', 'a.lovelace']
+    >>> own_name(Path("job_7_annotations_2025_06_20_15_12_20_cvat for images 1.1.zip"))
+    'job_7'
     """
     packed = _PACKED.search(file.name)
-    return file.name[: packed.start()] if packed else file.stem
+    return _OF_CVAT.sub("", file.name[: packed.start()] if packed else file.stem)
+
+
+def person_in(path: Path) -> str:
+    """Return the name of a file or folder, which may name a person."""
+    return _OF_CVAT.sub("", path.name) if path.is_dir() else own_name(path)
 
 
 def is_foreign(name: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
@@ -213,7 +213,7 @@ def names_of(people: Sequence[Path]) -> list[str]:
     >>> names_of([Path("a/ann.json"), Path("b/bob.json"), Path("b/bob.json")])
     ['ann', 'bob', 'bob']
     """
-    ends = {each: each.name if each.is_dir() else own_name(each) for each in people}
+    ends = {each: person_in(each) for each in people}
     distinct = [*ends]
     # Files of one name in several formats need their suffixes.
     if len({each.parent / end for each, end in ends.items()}) < len(distinct):

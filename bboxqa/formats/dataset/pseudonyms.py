@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.file_names import is_split, own_name
+from bboxqa.core.file_names import is_split, person_in
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.formats.label_folders import INSIDE
 from bboxqa.model.annotations import Annotations, Dataset
@@ -28,7 +28,7 @@ def people_in_paths(files: Sequence[Path]) -> set[str]:
     whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
     shared = commonpath([each.parent for each in whole]) if whole else ""
     parts = {part for each in whole for part in each.parent.relative_to(shared).parts}
-    parts |= {each.name if each.is_dir() else own_name(each) for each in whole}
+    parts |= {person_in(each) for each in whole}
     return {
         part
         for part in parts
