@@ -254,11 +254,13 @@ class FileImages:
             yield f"{some} left out: no label file has the name of one"
             return
         for place in places:
+            picture = self.pictures.get(place)
+            name = "" if picture is None else picture.name
             if asked == "asked":
-                picture = self.pictures.get(place)
-                self.add(place, Where(picture.name if picture is not None else "", 1))
+                self.add(place, Where(name, 1))
             else:
-                self._into.defect("T023", f"{one_line(place)}: has no label file", Where("", 1))
+                problem = f"{one_line(name or place)}: has no label file"
+                self._into.defect("T023", problem, Where("", 1))
         if not places:
             return
         taken = "asked about, with nothing found" if asked == "asked" else "not asked about"
