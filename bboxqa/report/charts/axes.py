@@ -13,7 +13,6 @@ from bboxqa.report.charts.chart import (
     DIM,
     LARGE,
     LINE,
-    MOST_SLANTED,
     SERIES,
     SMALL,
     TEXT,
@@ -147,11 +146,10 @@ def _draw_axes(ax: "Axes", chart: Chart, share: float) -> None:
         ax.tick_params(left=False)
         ax.spines[["left"]].set_visible(False)
     if chart.columns is not None:
-        slanted = len(chart.columns) <= MOST_SLANTED
-        turned: Any = {"rotation": 45, "va": "top"} if slanted else {"rotation": 90, "va": "center"}
         ax.set_xticks(
-            range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share, ha="right",
-            rotation_mode="anchor", **turned,
+            range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share,
+            rotation=chart.turn, rotation_mode="anchor", ha="right" if chart.turn else "center",
+            va="center" if chart.turn == 90 else "top",
         )  # fmt: skip
         ax.tick_params(length=0)
     if chart.x_label:

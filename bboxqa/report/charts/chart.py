@@ -67,6 +67,8 @@ TITLE, LARGE, SMALL = 11.0, 10.0, 8.0
 """Sizes of letters in points."""
 # Longer names of rows are written in small letters.
 _MOST_LARGE = 24
+# Names of columns of so few characters are not turned.
+_LEVEL = 2
 # Shares of the size of a letter.
 _NARROW, _WIDE, _USUAL = 0.34, 0.9, 0.6
 
@@ -166,6 +168,14 @@ class Chart:
             (len(line) for name in self.rows or () for line in name.split("\n")), default=0
         )
         return self.letter or (SMALL if longest > _MOST_LARGE else LARGE)
+
+    @property
+    def turn(self) -> int:
+        """The angle in degrees by which names of columns are turned."""
+        columns = self.columns or ()
+        if max(map(len, columns), default=0) <= _LEVEL:
+            return 0
+        return 45 if len(columns) <= MOST_SLANTED else 90
 
     @property
     def texts(self) -> list[str]:
@@ -281,7 +291,7 @@ def layout(chart: Chart) -> Layout:
     below = 16.0 if "x" in chart.frame else 4.0
     if chart.columns is not None:
         longest = max((text_width(name, chart.row_size) for name in chart.columns), default=0.0)
-        below = 10 + longest * (0.75 if len(chart.columns) <= MOST_SLANTED else 1.0)
+        below = 10 + {0: chart.row_size, 45: 0.75 * longest, 90: longest}[chart.turn]
     below += 14.0 * bool(chart.x_label)
     below += 13.0 * ceil(len(chart.keys) / in_row) + 4 if chart.keys else 0.0
     return Layout(left, top, width, chart.height, total, top + chart.height + below, in_row)

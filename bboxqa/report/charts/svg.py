@@ -11,7 +11,6 @@ from bboxqa.report.charts.chart import (
     DIM,
     LARGE,
     LINE,
-    MOST_SLANTED,
     SMALL,
     TEXT,
     TITLE,
@@ -172,8 +171,10 @@ def _axes(chart: Chart, found: Layout) -> Iterator[str]:
         yield _text(mark, (left - 6, place(0, row)[1]))
     for column, name in enumerate(chart.columns or ()):
         x, y = place(column, 0)[0], bottom + 8
-        turn = -45 if len(chart.columns or ()) <= MOST_SLANTED else -90
-        turned = f'transform="rotate({turn} {x:.6g} {y:.6g})" {text}'
+        if not chart.turn:
+            yield _words(name, (x, y + _BASELINE * chart.row_size), chart.row_size, text, "middle")
+            continue
+        turned = f'transform="rotate({-chart.turn} {x:.6g} {y:.6g})" {text}'
         yield _words(name, (x + _BASELINE * chart.row_size, y), chart.row_size, turned, "end")
     if chart.x_label:
         middle = (left + right) / 2
