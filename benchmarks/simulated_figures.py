@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bboxqa.core.arrays import FloatArray
-    from bboxqa.pipelines.simulation.scene import Boxes
-    from bboxqa.pipelines.simulation.scene import Scene
+    from bboxqa.pipelines.simulation.scene import Boxes, Scene
 
 Figures = dict[str, tuple[float, float, float]]
 """The value and the 95 % interval of each figure by name."""
