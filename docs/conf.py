@@ -25,7 +25,10 @@ numpydoc_show_class_members = False
 default_role = "literal"
 
 # The site is built without the inventory of Python's own documentation.
-nitpick_ignore_regex = [("py:class", r"(collections\.abc|pathlib)\.\w+")]
+# It does not describe the records that readers give to rules.
+nitpick_ignore_regex = [
+    ("py:class", r"(collections\.abc|pathlib)\.\w+|bboxqa\.formats\.document\.RawDocument")
+]
 
 html_theme = "furo"
 html_theme_options = {"light_css_variables": {"code-font-size": "var(--font-size--small--3)"}}
