@@ -32,6 +32,18 @@ def test_a_group_says_what_breaks_and_where():
     ]
 
 
+def test_each_further_rule_names_its_first_place():
+    codes = ("B001", "C002", "D001", "D009")
+    found = [replace(finding("C002", row=row), code=code) for code in codes for row in (6, 8)]
+    rules = {code: replace(RULES["C002"], code=code) for code in (*codes, "D010")}
+    of_all = report(*found, unlisted={"C002": 0})
+    lines = [*text_lines(replace(of_all, rules=rules, counts={**of_all.counts, "D010": 3}))]
+    assert lines[lines.index("Further rules, which --verbose lists:") + 1 :][:2] == [
+        "D009 warning: equal names (2)  export.json:7:7",
+        "D010 warning: equal names (3)",
+    ]
+
+
 def test_what_is_not_listed_is_counted():
     lines = lines_of(finding(fix="unsafe"), unlisted={"B001": 1481, "C002": 2})
     assert "  … and 1,481 more (--max-findings 0 shows all)" in lines

@@ -79,10 +79,12 @@ def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
 
 
 def _others(found: Sequence[Group], infos: Sequence[Group], paint: Paint) -> Iterator[str]:
-    """Yield a line for each rule, the last line for all rules that do not fit."""
+    """Yield a line for each rule with a place, the last line for all rules that do not fit."""
     if found:
         yield from ("", "Further rules, which --verbose lists:")
-    yield from (_title(group, paint) for group in found[:_TITLES])
+    for group in found[:_TITLES]:
+        first = f"  {place(group.worst[0])}" if group.listed else ""
+        yield f"{_title(group, paint)}{first}"
     if rest := found[_TITLES:]:
         cut = ", …" if len(rest) > _CODES else ""
         yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
