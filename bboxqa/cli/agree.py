@@ -261,7 +261,9 @@ def how_to_accept(
         files = "" if named or "per annotator" not in result.attribution else " --attribution files"
         said = reading_words(result.reading)
         words = shlex.join(map(str, measured))
-        first = f"bboxqa convert {words} {original} --to coco{files}{said and ' '}{said}; "
+        # COCO has no place for tags of images, which nobody was sent.
+        how = f"--to coco --lossy{files}{said and ' '}{said}"
+        first = f"bboxqa convert {words} {original} {how}; "
     place = shlex.quote(str(folder))
     ready = f"when their exports are in {place} in place of the files"
     return f"{ready}: {first}bboxqa accept {original} {place} -o NEW.json{more}"
