@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -223,6 +223,8 @@ class ReadSettings:
     """Whether files without a list of annotations are read, for their images and categories."""
     records: bool = False
     """Whether to keep the records with all their keys."""
+    on_records: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
+    """Called with annotations with all their keys, a few thousand at a time."""
     whole: bool = False
     """Whether to read all that rules examine, and to keep the text."""
     digest: bool = True

@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken, turned_note
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.positions import Locator
+from bboxqa.formats.positions import BLANKS, Locator
 from bboxqa.formats.problems import UNUSABLE, more_rows, problems_of
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
@@ -111,6 +112,9 @@ def _read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -
     if are_upright and not found.has_more_numbers:
         notes = (*turned_note(columns), *notes)
     lists = _decoded(document) if options.records else None
+    if options.on_records is not None:
+        for records in _annotations_in(document):
+            options.on_records(records)
     file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
@@ -125,6 +129,21 @@ def _decoded(document: RawDocument) -> Any:
     except msgspec.DecodeError:
         # Python's decoder accepts NaN, which can only be in values that are not used.
         return json.loads(text)
+
+
+def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
+    """Yield annotations, or segments of panoptic COCO, with all their keys, window by window."""
+    section, (_, _, end) = document.sections["annotations"], document.spans["annotations"]
+    for begin, stop in pairwise([*section.offsets, end]):
+        # Without the comma or the bracket that follows.
+        text = b"[%b]" % document.text[begin:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
+        try:
+            records = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            # A value that is not used, such as NaN.
+            records = json.loads(text)
+        of_segments = [each["segments_info"] for each in records if "segments_info" in each]
+        yield [*chain.from_iterable(of_segments)] or records
 
 
 def _check_text(document: RawDocument, path: Path) -> None:

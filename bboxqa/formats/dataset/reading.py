@@ -1,10 +1,10 @@
 """What is read into a data set, and how."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import Progress
@@ -63,6 +63,7 @@ class Reading:
     pseudonyms: Path | None = None
     digest: bool = True
     records: bool = False
+    on_records: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
     progress: Progress | None = None
     choices: Choices = NO_CHOICES
     check: Callable[..., tuple[str, ...]] | None = None
@@ -83,6 +84,7 @@ class Reading:
             score=self.score,
             digest=self.digest,
             records=self.records,
+            on_records=self.on_records,
             progress=None if self.progress is None else partial(self.progress, "reading"),
             choices=self.choices,
         )

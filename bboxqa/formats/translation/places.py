@@ -74,6 +74,8 @@ class Rows:
             self._held.append(msgspec.json.encode(records))
         elif self._settings.records:
             self.records += map(_without_keys, records)
+        elif self._settings.on_records is not None:
+            self._settings.on_records([*map(_without_keys, records)])
         self.builder.add(records)
 
     def add_boxes(self, boxes: Boxes) -> None:

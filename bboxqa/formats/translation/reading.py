@@ -32,13 +32,14 @@ def _read(
 ) -> tuple[RawDocument, ToolOrigin]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
     rows = Rows(path, settings)
-    needs_records = settings.keypoints or settings.records
+    in_full = settings.records or settings.on_records is not None
+    needs_records = settings.keypoints or in_full
     needs_records |= not {*settings.keys} <= {*ANNOTATOR_KEYS}
     wanted = Wanted(
         outlines=settings.outlines or settings.rotated,
         keypoints=settings.keypoints,
         sessions="session" in settings.keys,
-        in_full=settings.records or settings.whole,
+        in_full=in_full or settings.whole,
         progress=settings.progress,
         choices=settings.choices,
         add_boxes=rows.add_boxes if settings.whole or not needs_records else None,

@@ -131,7 +131,7 @@ def key_losses(
     n_of: Counter[str] = Counter()
     first: dict[str, str] = {}
     for record in records:
-        for key, value in _said(record):
+        for key, value in said(record):
             if not is_held(key, value):
                 n_of[key] += 1
                 first.setdefault(key, name(record))
@@ -140,7 +140,7 @@ def key_losses(
         yield Loss(n_of[key], with_key, why, f"{noun.one} {one_line(first[key])}")
 
 
-def _said(record: Record) -> Iterator[tuple[str, object]]:
+def said(record: Record) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a record, and those of its attributes, that say something."""
     own_name = record.get("name")
     for key, value in record.items():

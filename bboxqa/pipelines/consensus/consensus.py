@@ -1,5 +1,6 @@
 """The consensus of a data set or of files, and the COCO document that holds it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -11,12 +12,12 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.text import clean, count, first_few
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
-from bboxqa.formats.writing.losses import ANNOTATIONS, key_losses
+from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.matching.linkage import drawn_ranks
@@ -147,29 +148,25 @@ def consensus_of_files(
     iou_threshold: float = LINK,
 ) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
-    known, lost = Known({}, {}), list[str]()
+    known, n_with, merged = Known({}, {}), Counter[str](), {*_MERGED}
+
+    def count_keys(records: Sequence[Record]) -> None:
+        if not {*chain.from_iterable(records)} <= {*_MERGED}:
+            n_with.update(key for record in records for key, _ in said(record))
 
     def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
         for image in (each for file in files for each in file.images):
             named = {"file_name": image.file_name} if image.file_name else {}
             known.images.setdefault(image_label(image), {"id": image.id, **named})
         for each in (each for file in files for each in file.categories):
-            said = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
-            known.categories.setdefault(clean(each.name), said)
-        every = [file.lists["annotations"] for file in files if file.lists is not None]
-        merged = {*_MERGED, who.key}
-        losses = key_losses(
-            chain.from_iterable(every), ANNOTATIONS, "", lambda key, _: key in merged
-        )
-        lost.extend(f"{count(each.n, *each.noun)}" for each in losses)
-        for records in every:
-            # They take more memory than all else, and have no further use.
-            records.clear()
+            named = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
+            known.categories.setdefault(clean(each.name), named)
+        merged.add(who.key)
         return check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
-        reading, outlines=True, keypoints=True, digest=False, records=True, by_files="all",
-        check=check,
+        reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check,
+        on_records=count_keys,
     )  # fmt: skip
     try:
         data = read_for(source, settings, reading)
@@ -177,8 +174,9 @@ def consensus_of_files(
         error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
         error.change_texts(lambda text: text.replace("Agreement needs", "A consensus needs"))
         raise
-    if lost:
-        note = f"left out, as shapes and categories alone are merged: {first_few(lost, _LISTED)}"
+    if lost := sorted(n_with.keys() - merged):
+        named = [f"{count(n_with[key], 'annotation')} with {one_line(key)!r}" for key in lost]
+        note = f"left out, as shapes and categories alone are merged: {first_few(named, _LISTED)}"
         data = replace(data, notes=(*data.notes, note))
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 
@@ -215,12 +213,12 @@ def coco_document(
     annotations = []
     for number, (place, image, category, bbox, votes, asked, spread, tie) in enumerate(rows, 1):
         own = slice(bounds[place], bounds[place + 1])
-        said = {"votes": votes, "asked": asked, "drawn_by": people[own], "members": members[own],
+        more = {"votes": votes, "asked": asked, "drawn_by": people[own], "members": members[own],
                 "spread": spread, "tie": tie}  # fmt: skip
         annotations.append({
             "id": number, "image_id": images[image]["id"],
             "category_id": categories[category]["id"], "bbox": bbox,
             "area": round(bbox[2] * bbox[3], 6), "iscrowd": 0,
-            **(result.shapes[place] if result.shapes else {}), **({} if plain else said),
+            **(result.shapes[place] if result.shapes else {}), **({} if plain else more),
         })  # fmt: skip
     return {"images": images, "categories": categories, "annotations": annotations}
