@@ -1,14 +1,13 @@
 """A consensus as lines of text and as a page."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.text import count, first_few, joined, one_line
 from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
-from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, Text, nothing, upright
+from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import Pixels, shown_images
@@ -91,16 +90,16 @@ def _kept_by_quorum(result: ConsensusResult) -> Chart:
         return nothing(title, "nothing was drawn")
     most = int(found.asked.max())
     points = [(float(n), float((found.votes > n).sum())) for n in range(most)]
-    marks: list[Mark] = [Path([points], SERIES[0], width=2)]
+    top, quorums = 1.05 * points[0][1], np.unique(found.quorum).tolist()
+    marks: list[Mark] = [Path(points, SERIES[0], width=2)]
     marks += [Dot(*point, SERIES[0]) for point in points]
-    for quorum in np.unique(found.quorum).tolist():
-        marks.append(upright(quorum - 1, -inf, inf))
-        marks.append(Text(quorum - 1, inf, f"{quorum}", 3, color=DIM, rise=6))
+    marks += [Path([(quorum - 1, 0), (quorum - 1, top)], DIM) for quorum in quorums]
     step = -(-most // _MOST_COLUMNS)
     names = [str(votes) if votes % step == 0 else "" for votes in range(1, most + 1)]
     return Chart(
-        title, marks, (-0.3, most - 0.7), (0.0, points[0][1] * 1.05), 180, frame="y", grid="y",
-        legend=(" ",), columns=names, x_label="votes with which an object is kept",
+        title, marks, (-0.3, most - 0.7), (0.0, top), 180, frame="y", grid="y", columns=names,
+        legend=[f"vertical line: the quorum, {joined([*map(str, quorums)])}"],
+        x_label="votes with which an object is kept",
     )  # fmt: skip
 
 

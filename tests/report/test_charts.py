@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from math import inf
 from urllib.parse import unquote
 
 import matplotlib as mpl
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 import bboxqa
 from bboxqa.examples import example_file
 from bboxqa.report.charts.axes import draw_chart
-from bboxqa.report.charts.chart import CLASSES, Dot, Path, Text, layout, text_width
+from bboxqa.report.charts.chart import CLASSES, SMALL, Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
     annotator_intervals,
     category_intervals,
@@ -89,23 +88,23 @@ def dots(chart):
 
 def paths(chart, *, filled=False):
     found = [mark for mark in chart.marks if isinstance(mark, Path)]
-    return [mark.pieces for mark in found if (mark.fill != "none") is filled]
+    return [[*mark.points] for mark in found if (mark.fill != "none") is filled]
 
 
 def spans(chart):
     """Return the ends of horizontal lines, and where they are."""
-    lines = [piece[0] for piece in paths(chart) if len(piece) == 1 and len(piece[0]) == 2]
+    lines = [points for points in paths(chart) if len(points) == 2]
     return [(left[0], right[0], left[1]) for left, right in lines if left[1] == right[1]]
 
 
 def widths(chart):
-    return [piece[1][0] - piece[0][0] for (piece,) in paths(chart, filled=True)]
+    return [points[1][0] - points[0][0] for points in paths(chart, filled=True)]
 
 
 def cells(chart):
     """Return the row, column and colour of each cell of a matrix."""
     found = [mark for mark in chart.marks if isinstance(mark, Path) and mark.fill != "none"]
-    return {(m.pieces[0][0][1] + 0.5, m.pieces[0][0][0] + 0.5): m.fill for m in found}
+    return {(m.points[0][1] + 0.5, m.points[0][0] + 0.5): m.fill for m in found}
 
 
 def texts(chart):
@@ -116,9 +115,11 @@ def test_intervals_are_dots_and_bars_at_their_values():
     chart = intervals(of_threshold())
     assert dots(chart) == [(0.6, 0), (0.8, 1), (-0.25, 3), (0.9, 4)]
     assert spans(chart) == [(0.5, 0.75, 0), (0.7, 0.9, 1), (-0.45, 0.1, 3)]
-    assert chart.x == (-0.5, 1)
-    assert texts(chart) == ["0.60 [0.50, 0.75]", "0.80 [0.70, 0.90]", "1 image", "–",
-                            "−0.25 [−0.45, 0.10]", "0.90"]  # fmt: skip
+    assert chart.x == pytest.approx((-0.5225, 1.0725))
+    assert texts(chart) == ["1 image"]
+    assert chart.beside == [
+        "0.60 [0.50, 0.75]", "0.80 [0.70, 0.90]", "–", "−0.25 [−0.45, 0.10]", "0.90"
+    ]  # fmt: skip
 
 
 def test_categories_come_lowest_first_and_at_most_30_are_drawn():
@@ -141,7 +142,7 @@ def test_annotators_come_lowest_first_with_the_first_figure_written():
     ]
     chart = annotator_intervals("F1", people, {"f1": "F1 with itself", "others": "F1 with others"})
     assert chart.rows == ["bob", "ann"]
-    assert texts(chart) == ["0.50", "0.90 [0.80, 0.95]"]
+    assert chart.beside == ["0.50", "0.90 [0.80, 0.95]"]
     assert [key.name for key in chart.keys] == ["F1 with itself", "F1 with others"]
     assert dots(chart) == [(0.5, -0.11), (0.7, 0.11), (0.9, 0.89)]
     assert texts(annotator_intervals("F1", people[2:], {"f1": "F1"})) == [
@@ -160,11 +161,11 @@ def test_sensitivity_draws_curves_bands_and_the_chosen_threshold():
     f1 = {"f1": [0.9, 0.8, None], "f1_low": [0.7, 0.7, None], "f1_high": [1, 0.9, None]}
     chart = sensitivity(of_thresholds(**f1), 0.5)
     assert paths(chart) == [
-        [[(0.1, 0.9), (0.5, 0.8)]],
-        [[(0.1, 0.3), (0.5, 0.1), (0.9, 0.0)]],
-        [[(0.5, -inf), (0.5, inf)]],
+        [(0.1, 0.9), (0.5, 0.8)],
+        [(0.1, 0.3), (0.5, 0.1), (0.9, 0.0)],
+        [(0.5, 0.0), (0.5, 1.0)],
     ]
-    assert paths(chart, filled=True) == [[[(0.1, 0.7), (0.5, 0.7), (0.5, 0.9), (0.1, 1)]]]
+    assert paths(chart, filled=True) == [[(0.1, 0.7), (0.5, 0.7), (0.5, 0.9), (0.1, 1)]]
     assert [key.name for key in chart.keys] == ["existence: F1", "F1 by chance"]
 
 
@@ -195,11 +196,13 @@ def test_offsets_move_the_edges_so_much_larger_as_is_said():
         [edge("left", -2.0, -3.25, -4.0, -2.5, systematic=True), edge("top", 0.0, 0.0),
          edge("right", 4.0, 6.5), edge("bottom", None)]
     )  # fmt: skip
-    (box,) = paths(chart)[1]
-    # 5 times 4 % is the most that fits in a quarter of the side.
-    assert sorted({x for x, _ in box}) == pytest.approx([-0.1, 1.2])
+    box = paths(chart)[1]
+    # The largest is a quarter of the side.
+    assert sorted({x for x, _ in box}) == pytest.approx([-0.125, 1.25])
     assert sorted({y for _, y in box}) == [0, 1]
-    assert "drawn 5 times as large" in chart.legend
+    assert widths(chart) == [0, 0]
+    assert paths(chart, filled=True)[0][2] == pytest.approx((-0.125, 1))
+    assert "drawn 6.2 times as large" in chart.legend
     assert texts(chart) == ["−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"]
 
 
@@ -208,15 +211,15 @@ def test_kinds_are_bars_of_per_cent_with_intervals():
     chart = decomposition(found)
     assert widths(chart) == [75, 25]
     assert spans(chart) == [(50, 87.5, 0)]
-    assert texts(chart) == ["6 objects", "2 objects\nalpha +0.100 if settled"]
+    assert chart.beside == ["6 objects", "2 objects\nalpha +0.100 if settled"]
 
 
 def test_costs_are_bars_and_those_unknown_are_left_out():
     chart = image_costs([image("a", 0.25), image("b", -0.5, None), image("c", None)], 9)
-    assert widths(chart) == [0.25, 0.5]
-    assert texts(chart) == ["0.50", "–"]
+    assert widths(chart) == [0.25, -0.5]
+    assert chart.beside == ["0.50", "–"]
     assert "2 of 9 images, costliest first" in chart.legend
-    assert texts(image_costs([image("a", 0.25)], 1, "F1")) == ["0.75"]
+    assert image_costs([image("a", 0.25)], 1, "F1").beside == ["0.75"]
 
 
 @pytest.mark.parametrize(
@@ -264,12 +267,9 @@ def test_colours_of_the_palette_are_classes(svg):
 )
 def test_all_texts_have_room(chart):
     found = layout(chart)
-    place = found.place(chart)
-    for mark in chart.marks:
-        if isinstance(mark, Text):
-            x, y = place(mark.x, mark.y)
-            assert x + mark.shift + text_width(mark.text, mark.size) <= found.total_width
-            assert 0 <= y <= found.total_height
+    widest = max(text_width(text, SMALL) for text in chart.beside)
+    assert found.left + found.width + 8 + widest <= found.total_width
+    assert 0 <= found.at(0, len(chart.rows) - 1)[1] <= found.total_height
     assert all(text_width(name, chart.row_size) < found.left for name in chart.rows)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
@@ -19,10 +18,10 @@ from bboxqa.report.charts.chart import (
     TITLE,
     Chart,
     Dot,
-    Path,
+    Layout,
+    Mark,
     Text,
     layout,
-    text_width,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 _DEFAULT_FONT = "DejaVu Sans"
 # The least size of letters in a subplot, as a share of that on a figure.
 _LEAST, _LEAST_OF_TITLE = 0.4, 0.7
-# The most of the width of a cell that its text takes in a subplot, which may become narrower.
-_OF_CELL = 0.55
 
 
 @contextmanager
@@ -72,143 +69,110 @@ def page_style() -> Iterator[None]:
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
-    with page_style(), fonts_for(chart.texts):
-        share = 1.0 if ax is None else _share_of_room(ax, chart)
-        ax = _new_axes(chart) if ax is None else ax
-        ax.set(xlim=chart.x, ylim=chart.y)
-        lines, of_title = [*filter(None, chart.legend)], max(share, _LEAST_OF_TITLE)
-        line_height = 11 * of_title
-        pad = 7 + line_height * len(lines)
-        ax.set_title(chart.title, loc="left", pad=pad, fontsize=TITLE * of_title)
-        for place, line in enumerate(reversed(lines)):
-            at: Any = (0, 5 + line_height * place)
-            label = ax.annotate(line, (0, 1), at, color=DIM, fontsize=SMALL * of_title,
-                                xycoords="axes fraction", textcoords="offset points")  # fmt: skip
-            # A long line must not make the axes narrow.
-            label.set_in_layout(False)
-        _draw_axes(ax, chart, share)
-        for mark in chart.marks:
-            _draw_mark(ax, mark, _share_of_cell(mark, chart, share))
-        _draw_keys(ax, chart, share)
-        _set_fonts(ax)
-    return ax
-
-
-def _share_of_room(ax: "Axes", chart: Chart) -> float:
-    """Return how much smaller letters are on given axes than on a figure of their own."""
-    spec, figure, wanted = ax.get_subplotspec(), ax.figure, layout(chart)
-    width, height = (72 * side / figure.dpi for side in figure.bbox.size)
-    if spec is not None:
-        n_rows, n_columns = spec.get_gridspec().get_geometry()
-        width *= len(spec.colspan) / n_columns
-        height *= len(spec.rowspan) / n_rows
-    return min(max(min(width / wanted.total_width, height / wanted.total_height), _LEAST), 1)
-
-
-def _share_of_cell(mark: Path | Dot | Text, chart: Chart, share: float) -> float:
-    """Return how much smaller a text in a cell of a subplot is."""
-    if share == 1 or chart.columns is None or not isinstance(mark, Text):
-        return share
-    room = _OF_CELL * (chart.width or 0) / len(chart.columns)
-    return share * min(1, room / text_width(mark.text, mark.size))
-
-
-def _set_fonts(ax: "Axes") -> None:
-    """Use further fonts in labels that the axes had before."""
     import matplotlib as mpl
     from matplotlib.text import Text as Label
 
-    families = mpl.rcParams["font.family"]
-    for label in ax.findobj(Label) if len(families) > 1 else ():
-        label.set_fontfamily(families)
+    with page_style(), fonts_for(chart.texts):
+        found = layout(chart)
+        ax, share = (_new_axes(found), 1.0) if ax is None else (ax, _share_of_room(ax, found))
+        ax.set(xlim=chart.x, ylim=chart.y)
+        lines = [*filter(None, chart.legend)]
+        of_title = max(share, _LEAST_OF_TITLE)
+        pad = 7 + 11 * of_title * len(lines)
+        ax.set_title(chart.title, loc="left", pad=pad, fontsize=TITLE * of_title)
+        if lines:
+            label = ax.annotate(
+                "\n".join(lines), (0, 1), (0, 5), color=DIM, fontsize=SMALL * of_title,
+                xycoords="axes fraction", textcoords="offset points",
+            )  # fmt: skip
+            # A long line must not make the axes narrow.
+            label.set_in_layout(False)
+        _draw_axes(ax, found, share)
+        for mark in chart.marks:
+            _draw_mark(ax, mark, share)
+        for each in ax.findobj(Label):
+            # The axes may have had labels before.
+            each.set_fontfamily(mpl.rcParams["font.family"])
+    return ax
 
 
-def _new_axes(chart: Chart) -> "Axes":
+def _share_of_room(ax: "Axes", found: Layout) -> float:
+    """Return how much smaller letters are on given axes than on a figure of their own."""
+    extent, figure = ax.get_window_extent(), ax.figure
+    width, height = (72 * side / figure.dpi for side in (extent.width, extent.height))
+    return min(max(min(width / found.total_width, height / found.total_height), _LEAST), 1)
+
+
+def _new_axes(found: Layout) -> "Axes":
     from matplotlib import pyplot as plt
 
-    found = layout(chart)
     size = (found.total_width / 72, found.total_height / 72)
-    figure = plt.figure(figsize=size, layout="constrained", facecolor=BACK)
-    return figure.subplots()
+    return plt.figure(figsize=size, layout="constrained", facecolor=BACK).subplots()
 
 
-def _draw_axes(ax: "Axes", chart: Chart, share: float) -> None:
+def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:
+    """Draw the axes with their names, the texts beside rows, and the entries of the legend."""
+    from matplotlib.lines import Line2D
+
+    chart = found.chart
     ax.tick_params(labelsize=LARGE * share)
-    if share < 1 and chart.frame:
-        ax.locator_params(axis="x", nbins=4)
     if not chart.frame:
         ax.spines[:].set_visible(False)
         ax.set(xticks=[], yticks=[])
+    elif share < 1:
+        ax.locator_params(axis="x", nbins=4)
     if chart.width is not None:
         ax.set_aspect("equal")
-    if chart.rows is not None:
+    if chart.rows:
         ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=chart.row_size * share)
         ax.tick_params(left=False)
         ax.spines[["left"]].set_visible(False)
-    if chart.columns is not None:
+    for row, text in enumerate(chart.beside):
+        at, places = (5, 0), ("axes fraction", "data")
+        ax.annotate(text, (1, row), at, fontsize=SMALL * share, va="center", xycoords=places,
+                    textcoords="offset points")  # fmt: skip
+    if chart.columns:
         ax.set_xticks(
             range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share,
             rotation=chart.turn, rotation_mode="anchor", ha="right" if chart.turn else "center",
             va="center" if chart.turn == 90 else "top",
         )  # fmt: skip
         ax.tick_params(length=0)
-    if chart.x_label:
-        ax.set_xlabel(chart.x_label, fontsize=LARGE * share)
+    ax.set_xlabel(chart.x_label, fontsize=LARGE * share)
     if chart.grid:
         ax.grid(visible=True, axis=chart.grid)
         ax.set_axisbelow(True)
+    if chart.keys:
+        handles = [
+            Line2D([], [], color=key.color, marker="o", linestyle="none") if key.is_dot
+            else Line2D([], [], color=key.color, linewidth=2, dashes=key.dashes or (None, None))
+            for key in chart.keys
+        ]  # fmt: skip
+        below = 14.0 + (24 if chart.x_label else 12)
+        ax.legend(
+            handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL * share,
+            bbox_to_anchor=(0, -below / chart.height), ncols=found.keys_in_row,
+        )  # fmt: skip
 
 
-def _draw_mark(ax: "Axes", mark: Path | Dot | Text, share: float) -> None:
+def _draw_mark(ax: "Axes", mark: Mark, share: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
 
     if isinstance(mark, Text):
-        limits = (ax.get_xlim(), ax.get_ylim())
-        at: Any = [_inside(each, ends) for each, ends in zip((mark.x, mark.y), limits, strict=True)]
-        away: Any = (mark.shift * share, mark.rise * share)
-        ax.annotate(
-            mark.text, at, away, color=mark.color, fontsize=mark.size * share,
-            textcoords="offset points",
-            ha={"start": "left", "middle": "center", "end": "right"}[mark.align], va="center",
-            weight="bold" if mark.bold else "normal", linespacing=1.1,
+        align: Any = {"start": "left", "middle": "center", "end": "right"}[mark.align]
+        ax.text(
+            mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size * share, ha=align,
+            va="center", linespacing=1.1,
         )  # fmt: skip
     elif isinstance(mark, Dot):
-        ax.plot(
-            [mark.x], [mark.y], "o", color=mark.color, markersize=2 * mark.radius, clip_on=False
-        )
+        ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=4.5, clip_on=False)
     else:
-        ends = ax.get_ylim()
-        pieces = [[(x, _inside(y, ends)) for x, y in piece] for piece in mark.pieces]
-        codes = [[Outline.MOVETO, *[Outline.LINETO] * (len(piece) - 1)] for piece in pieces]
-        outline = Outline([*chain.from_iterable(pieces)], [*chain.from_iterable(codes)])
-        style: Any = (0, mark.dashes) if mark.dashes else "-"
         ax.add_patch(
-            PathPatch(outline, facecolor=mark.fill, edgecolor=mark.color, linewidth=mark.width,
-                      linestyle=style, alpha=mark.opacity, clip_on=False, capstyle="butt")
+            PathPatch(Outline(mark.points), facecolor=mark.fill, edgecolor=mark.color,
+                      linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
+                      clip_on=False, capstyle="butt")
         )  # fmt: skip
-
-
-def _inside(value: float, ends: tuple[float, float]) -> float:
-    return ends[value > 0] if abs(value) == float("inf") else value
-
-
-def _draw_keys(ax: "Axes", chart: Chart, share: float) -> None:
-    from matplotlib.lines import Line2D
-
-    if not chart.keys:
-        return
-    handles = [
-        Line2D([], [], color=key.color, marker="o", linestyle="none") if key.is_dot
-        else Line2D([], [], color=key.color, linewidth=2,
-                    linestyle=(0, key.dashes) if key.dashes else "-")
-        for key in chart.keys
-    ]  # fmt: skip
-    below = 14.0 + (24 if chart.x_label else 12)
-    ax.legend(
-        handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL * share,
-        bbox_to_anchor=(0, -below / chart.height), ncols=layout(chart).row_of_keys,
-    )  # fmt: skip
 
 
 @contextmanager

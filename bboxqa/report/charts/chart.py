@@ -3,9 +3,9 @@
 Colours are named by what they mean; drawings use them as well.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf, log10
+from math import ceil, floor, log10
 from typing import Literal
 from unicodedata import east_asian_width
 
@@ -65,8 +65,8 @@ WIDTH = 4.8
 """The width of a chart in inches: a phone scales it to three quarters, which is still readable."""
 TITLE, LARGE, SMALL = 11.0, 10.0, 8.0
 """Sizes of letters in points."""
-# Longer names of rows are written in small letters.
-_MOST_LARGE = 24
+# Longer names of rows, and those of more rows of a matrix, are written in small letters.
+_MOST_LARGE, MOST_SLANTED = 24, 16
 # Names of columns of so few characters are not turned.
 _LEVEL = 2
 # Shares of the size of a letter.
@@ -77,9 +77,9 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Lines through points, in units of the chart; each piece is a line of its own."""
+    """A line through points, in units of the chart, or the area inside it."""
 
-    pieces: Sequence[Sequence[Point]]
+    points: Sequence[Point]
     color: str = "none"
     fill: str = "none"
     width: float = 1.0
@@ -90,29 +90,23 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point, as a disk with a radius in points."""
+    """A point."""
 
     x: float
     y: float
     color: str
-    radius: float = 2.25
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Lines of text beside a point, which may be inf: the right or the upper end of the chart."""
+    """Lines of text beside a point, at whose height their middle is."""
 
     x: float
     y: float
     text: str
-    shift: float = 0.0
-    """To the right, in points."""
     size: float = SMALL
     align: Literal["start", "middle", "end"] = "start"
     color: str = TEXT
-    bold: bool = False
-    rise: float = 0.0
-    """Of the middle of the text above the point, in points."""
 
 
 Mark = Path | Dot | Text
@@ -127,17 +121,13 @@ class Key:
     dashes: tuple[float, ...] = ()
     is_dot: bool = False
 
-    @property
-    def width(self) -> float:
-        """Its width with the space after it, in points."""
-        return text_width(self.name, SMALL) + 34
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
     """Marks on two axes.
 
-    Names of `rows` and `columns` stand at 0, 1, … of their axis, in place of its numbers.
+    Names of `rows` and `columns` stand at 0, 1, … of their axis, in place of its numbers, and the
+    texts `beside` rows at the right.
     """
 
     title: str
@@ -151,66 +141,47 @@ class Chart:
     """Of the plot, in points; by default what remains of `WIDTH`."""
     legend: Sequence[str] = ()
     """Lines below the title."""
-    rows: Sequence[str] | None = None
-    columns: Sequence[str] | None = None
+    rows: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    columns: Sequence[str] = ()
     x_label: str = ""
     keys: Sequence[Key] = ()
     grid: Literal["", "x", "y"] = ""
     frame: Literal["", "x", "y", "xy"] = "x"
     """Axes that are drawn, with their numbers."""
-    letter: float = 0.0
-    """The size of the names of rows and columns; by default one that fits."""
 
     @property
     def row_size(self) -> float:
-        """The size of the letters of names of rows."""
-        longest = max(
-            (len(line) for name in self.rows or () for line in name.split("\n")), default=0
-        )
-        return self.letter or (SMALL if longest > _MOST_LARGE else LARGE)
+        """The size of the letters of names of rows and columns."""
+        longest = max((len(line) for name in self.rows for line in name.split("\n")), default=0)
+        is_small = longest > _MOST_LARGE or len(self.columns) > MOST_SLANTED
+        return SMALL if is_small else LARGE
 
     @property
     def turn(self) -> int:
         """The angle in degrees by which names of columns are turned."""
-        columns = self.columns or ()
-        if max(map(len, columns), default=0) <= _LEVEL:
+        if max(map(len, self.columns), default=0) <= _LEVEL:
             return 0
-        return 45 if len(columns) <= MOST_SLANTED else 90
+        return 45 if len(self.columns) <= MOST_SLANTED else 90
 
     @property
     def texts(self) -> list[str]:
         """All texts."""
         marked = [mark.text for mark in self.marks if isinstance(mark, Text)]
-        names = [*(self.rows or ()), *(self.columns or ())]
-        return [self.title, *self.legend, *names, *marked, *(key.name for key in self.keys)]
+        names = [*self.rows, *self.beside, *self.columns, *(key.name for key in self.keys)]
+        return [self.title, *self.legend, *names, *marked]
 
 
 def nothing(title: str, reason: str, width: float | None = None) -> Chart:
     """Return an empty chart that says why it is empty."""
-    said = Text(0, 0.5, reason, size=LARGE if width is None else SMALL, color=DIM)
+    said = Text(0, 0.5, reason, LARGE if width is None else SMALL, color=DIM)
     return Chart(title, [said], (0, 1), (0, 1), 40, width, frame="")
 
 
-def bar(low: float, high: float, place: float, color: str) -> Path:
-    """Return a horizontal bar in a row."""
-    top, bottom = place - 0.31, place + 0.31
-    corners = [(low, top), (high, top), (high, bottom), (low, bottom)]
-    return Path([[*corners, corners[0]]], fill=color, opacity=0.75)
-
-
-def span(low: float, high: float, place: float, color: str, width: float, opacity: float) -> Path:
-    """Return a horizontal line in a row."""
-    return Path([[(low, place), (high, place)]], color, width=width, opacity=opacity)
-
-
-def upright(x: float, low: float, high: float, dashes: tuple[float, ...] = ()) -> Path:
-    """Return a dim vertical line; its ends may be infinite."""
-    return Path([[(x, low), (x, high)]], DIM, dashes=dashes)
-
-
-def in_rows(n_rows: int) -> tuple[float, float]:
-    """Return the ends of an axis with the first row at its top."""
-    return n_rows - 0.5, -0.5
+def rectangle(first: Point, second: Point) -> list[Point]:
+    """Return the closed outline of a rectangle between two corners."""
+    (left, top), (right, bottom) = first, second
+    return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
 
 
 def round_numbers(low: float, high: float) -> list[float]:
@@ -238,81 +209,52 @@ def _share(sign: str) -> float:
     return _WIDE if sign in "mwMW@%" or east_asian_width(sign) in "WF" else _USUAL
 
 
-@dataclass(frozen=True, slots=True)
+def _widest(texts: Iterable[str], size: float) -> float:
+    return max((text_width(text, size) for text in texts), default=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """Where the plot of a chart is, in points from the upper left."""
 
+    chart: Chart
     left: float
     top: float
     width: float
-    height: float
+    title_left: float
     total_width: float
     total_height: float
-    row_of_keys: int
-    """Keys in a row."""
+    key_width: float
+    """The width of an entry of the legend with the space after it."""
+    keys_in_row: int
 
-    def place(self, chart: Chart) -> Callable[[float, float], Point]:
-        """Return a function from units of the chart to points."""
-
-        def placed(x: float, y: float) -> Point:
-            across, up = _share_of(x, chart.x), _share_of(y, chart.y)
-            return self.left + across * self.width, self.top + (1 - up) * self.height
-
-        return placed
-
-
-def _share_of(value: float, ends: tuple[float, float]) -> float:
-    if abs(value) == inf:
-        return float(value > 0)
-    return (value - ends[0]) / (ends[1] - ends[0])
+    def at(self, x: float, y: float) -> Point:
+        """Return a place in units of the chart in points."""
+        (x_low, x_high), (y_low, y_high) = self.chart.x, self.chart.y
+        across, down = (x - x_low) / (x_high - x_low), (y_high - y) / (y_high - y_low)
+        return self.left + across * self.width, self.top + down * self.chart.height
 
 
 def layout(chart: Chart) -> Layout:
     """Return the place of the plot of a chart, beside which its names and numbers fit."""
-    total = 72 * WIDTH
-    left = _left(chart)
-    keys_wide = [key.width for key in chart.keys]
-    if chart.width is None:
-        width = total - left - 6.0
-        for share, beyond in _beyond(chart):
-            if share > 0:
-                width = min(width, (total - left - 2 - beyond) / share)
-        width = max(width, 60.0)
-        ends = (left + share * width + beyond + 2 for share, beyond in _beyond(chart))
-        total = max([total, *ends])
-    else:
-        width = chart.width
-        right = max((share * width + beyond for share, beyond in _beyond(chart)), default=0.0)
-        title = text_width(chart.title, TITLE) * 1.1
-        legend = max((text_width(line, SMALL) for line in chart.legend), default=0.0)
-        total = left + max(width + 6, right, title, legend)
-    in_row = max(min(len(chart.keys), int((total - left) / max([*keys_wide, 1.0]))), 1)
+    left = 28.0 if "y" in chart.frame else 2.0
+    if chart.rows:
+        left = 10 + _widest(chart.rows, chart.row_size)
+    right = 10 + _widest(chart.beside, SMALL)
+    width = chart.width or max(72 * WIDTH - left - right, 60.0)
+    heading = max(1.1 * text_width(chart.title, TITLE), _widest(chart.legend, SMALL))
+    total = max(left + width + right, heading + 2)
+    key_width = 34 + _widest((key.name for key in chart.keys), SMALL)
+    in_row = max(min(len(chart.keys), int((total - left) / key_width)), 1)
     top = (22.0 if chart.title else 6.0) + 11 * len([*filter(None, chart.legend)])
     below = 16.0 if "x" in chart.frame else 4.0
-    if chart.columns is not None:
-        longest = max((text_width(name, chart.row_size) for name in chart.columns), default=0.0)
+    if chart.columns:
+        longest = _widest(chart.columns, chart.row_size)
         below = 10 + {0: chart.row_size, 45: 0.75 * longest, 90: longest}[chart.turn]
     below += 14.0 * bool(chart.x_label)
     below += 13.0 * ceil(len(chart.keys) / in_row) + 4 if chart.keys else 0.0
-    return Layout(left, top, width, chart.height, total, top + chart.height + below, in_row)
-
-
-MOST_SLANTED = 16
-"""More columns have upright names."""
-
-
-def _left(chart: Chart) -> float:
-    """Return the room for the names of rows, or for the numbers of an axis."""
-    if chart.rows is not None:
-        wide = [text_width(name, chart.row_size) for name in chart.rows]
-        return 10 + max(wide, default=0.0)
-    return 28.0 if "y" in chart.frame else 2.0
-
-
-def _beyond(chart: Chart) -> Iterator[tuple[float, float]]:
-    """Yield where texts begin, as a share of the width of the plot, and their length in points."""
-    part = {"start": 1.0, "middle": 0.5, "end": 0.0}
-    for mark in chart.marks:
-        if isinstance(mark, Text):
-            wide = text_width(mark.text, mark.size) * part[mark.align]
-            yield _share_of(mark.x, chart.x), mark.shift + wide
+    return Layout(
+        # A long title begins at the left of the names of rows.
+        chart, left, top, width, min(left, total - heading), total, top + chart.height + below,
+        key_width, in_row,
+    )  # fmt: skip

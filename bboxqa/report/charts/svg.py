@@ -1,6 +1,6 @@
 """Charts as SVG elements of a page or of a notebook."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from urllib.parse import quote
 
@@ -11,19 +11,17 @@ from bboxqa.report.charts.chart import (
     DIM,
     LARGE,
     LINE,
-    SMALL,
-    TEXT,
     TITLE,
     WIDTH,
     Chart,
     Dot,
     Layout,
+    Mark,
     Path,
     Point,
     Text,
     layout,
     round_numbers,
-    text_width,
 )
 from bboxqa.report.numbers import MINUS
 
@@ -33,7 +31,7 @@ _MOST_SCALED = 1.1
 _LINE_HEIGHT = 1.15
 # From the middle of a line of text to its baseline, as a share of the size of its letters.
 _BASELINE = 0.35
-_TICK = 3.0
+_TICK, _RADIUS = 3.0, 2.25
 
 
 def chart_svg(chart: Chart, label: str) -> str:
@@ -59,7 +57,19 @@ def chart_image(chart: Chart, label: str) -> str:
     return f'<img alt="{escape(label)}" src="data:image/svg+xml,{content}">'
 
 
-def _paint(fill: str, stroke: str) -> str:
+def _svg(chart: Chart, head: str) -> str:
+    found = layout(chart)
+    size = (found.total_width, found.total_height)
+    width, height = (f"{_PIXELS_PER_POINT * side:.6g}" for side in size)
+    start = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]:.6g} {size[1]:.6g}" '
+        f'width="{width}" height="{height}" {head}>'
+    )
+    marks = (_mark(mark, found) for mark in chart.marks)
+    return "\n".join((start, *_axes(found), *marks, *_names(found), *_keys(found), "</svg>"))
+
+
+def _paint(fill: str, stroke: str = "none") -> str:
     """Return the attributes for the colours of an area and of a line."""
     pairs = (("fill", fill), ("stroke", stroke))
     known = " ".join(f"{name}-{CLASSES[color]}" for name, color in pairs if color in CLASSES)
@@ -67,141 +77,100 @@ def _paint(fill: str, stroke: str) -> str:
     return (f'class="{known}"' if known else "") + other
 
 
-def _svg(chart: Chart, head: str) -> str:
-    found = layout(chart)
-    place = found.place(chart)
-    width, height = found.total_width, found.total_height
-    sides = (f"{each * _PIXELS_PER_POINT:.6g}" for each in (width, height))
-    start = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.6g} {height:.6g}" '
-        'width="{}" height="{}" '.format(*sides)
-    )
-    parts = [f"{start}{head}>", *_axes(chart, found)]
-    for mark in chart.marks:
-        if isinstance(mark, Path):
-            parts.append(_path(mark, place))
-        elif isinstance(mark, Dot):
-            x, y = place(mark.x, mark.y)
-            color = _paint(mark.color, "none")
-            parts.append(f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{mark.radius:g}" {color}/>')
-        else:
-            parts.append(_text(mark, place(mark.x, mark.y)))
-    return "\n".join([*parts, *_titles(chart, found), *_keys(chart, found), "</svg>"])
+def _mark(mark: Mark, found: Layout) -> str:
+    if isinstance(mark, Path):
+        return _path([found.at(*point) for point in mark.points], mark)
+    at = found.at(mark.x, mark.y)
+    return _dot(at, mark.color) if isinstance(mark, Dot) else _text(at, mark)
 
 
-def _path(mark: Path, place: Callable[[float, float], Point]) -> str:
-    """Return lines as one path; thousands of elements would make a page slow."""
-    pieces = (
-        map("{0[0]:.6g} {0[1]:.6g}".format, (place(*each) for each in piece))
-        for piece in mark.pieces
-    )
-    data = "".join(f"M{'L'.join(piece)}" for piece in pieces)
-    more = "" if mark.opacity == 1 else f' opacity="{mark.opacity:g}"'
-    if mark.color != "none":
-        more += f' stroke-width="{mark.width:g}"'
-    if mark.dashes:
-        more += f' stroke-dasharray="{" ".join(f"{mark.width * each:g}" for each in mark.dashes)}"'
-    return f'<path d="{data}" {_paint(mark.fill, mark.color)}{more}/>'
+def _path(points: Sequence[Point], look: Path) -> str:
+    more = "" if look.opacity == 1 else f' opacity="{look.opacity:g}"'
+    if look.color != "none":
+        more += f' stroke-width="{look.width:g}"'
+    if look.dashes:
+        more += f' stroke-dasharray="{" ".join(f"{look.width * each:g}" for each in look.dashes)}"'
+    data = "L".join(f"{x:.6g} {y:.6g}" for x, y in points)
+    return f'<path d="M{data}" {_paint(look.fill, look.color)}{more}/>'
 
 
-def _text(mark: Text, at: Point) -> str:
-    x, y, lines = at[0] + mark.shift, at[1] - mark.rise, mark.text.split("\n")
-    y += mark.size * (_BASELINE - _LINE_HEIGHT * (len(lines) - 1) / 2)
-    color, step = _paint(mark.color, "none"), _LINE_HEIGHT * mark.size
+def _dot(at: Point, color: str) -> str:
+    return f'<circle cx="{at[0]:.6g}" cy="{at[1]:.6g}" r="{_RADIUS:g}" {_paint(color)}/>'
+
+
+def _text(at: Point, mark: Text, more: str = "") -> str:
+    """Return the lines of a text, whose middle is at a point."""
+    lines, step = mark.text.split("\n"), _LINE_HEIGHT * mark.size
+    first = at[1] + _BASELINE * mark.size - step * (len(lines) - 1) / 2
+    more += "" if mark.align == "start" else f' text-anchor="{mark.align}"'
     return "".join(
-        _words(line, (x, y + place * step), mark.size, color, mark.align, bold=mark.bold)
+        f'<text x="{at[0]:.6g}" y="{first + place * step:.6g}" font-size="{mark.size:g}" '
+        f"{_paint(mark.color)}{more}>{escape(one_line(line))}</text>"
         for place, line in enumerate(lines)
     )
 
 
-def _words(
-    text: str, at: Point, size: float, color: str, align: str = "start", *, bold: bool = False
-) -> str:
-    more = "" if align == "start" else f' text-anchor="{align}"'
-    more += ' font-weight="700"' * bold
-    return (
-        f'<text x="{at[0]:.6g}" y="{at[1]:.6g}" font-size="{size:g}" {color}{more}>'
-        f"{escape(one_line(text))}</text>"
-    )
-
-
-def _titles(chart: Chart, found: Layout) -> Iterator[str]:
-    """Yield the title, and below it the lines of a legend in small letters."""
-    left, y = found.left, 14.0
-    widest = max(
-        [text_width(chart.title, TITLE) * 1.1, *(text_width(each, SMALL) for each in chart.legend)]
-    )
-    # A long title begins at the left of the names of rows.
-    left = max(min(left, found.total_width - widest), 2.0)
-    if chart.title:
-        yield _words(chart.title, (left, y), TITLE, _paint(TEXT, "none"), bold=True)
-    for line in filter(None, chart.legend):
-        y += 11
-        yield _words(line, (left, y), SMALL, _paint(DIM, "none"))
-
-
-def _axes(chart: Chart, found: Layout) -> Iterator[str]:
-    """Yield the lines of the axes, with their numbers or names."""
-    place = found.place(chart)
-    left, bottom = found.left, found.top + found.height
-    right, text = left + found.width, _paint(TEXT, "none")
-
-    def line(start: Point, end: Point, color: str) -> str:
-        return _path(Path([[start, end]], color), lambda across, down: (across, down))
-
-    low, high = sorted(chart.x)
-    for value, name in _numbers(low, high) if "x" in chart.frame else ():
-        x = place(value, 0)[0]
-        if chart.grid == "x":
-            yield line((x, found.top), (x, bottom), LINE)
-        yield line((x, bottom), (x, bottom + _TICK), DIM)
-        yield _words(name, (x, bottom + 14), LARGE, text, "middle")
-    for value, name in _numbers(*sorted(chart.y)) if "y" in chart.frame else ():
-        y = place(0, value)[1]
-        if chart.grid == "y":
-            yield line((left, y), (right, y), LINE)
-        yield line((left - _TICK, y), (left, y), DIM)
-        yield _words(name, (left - 6, y + _BASELINE * LARGE), LARGE, text, "end")
+def _axes(found: Layout) -> Iterator[str]:
+    """Yield the lines of the axes, with their numbers."""
+    chart, left, top, bottom = found.chart, found.left, found.top, found.top + found.chart.height
+    right = left + found.width
     if "x" in chart.frame:
-        yield line((left, bottom), (right, bottom), DIM)
+        for value, name in _numbers(chart.x):
+            x, _ = found.at(value, 0)
+            if chart.grid == "x":
+                yield _path([(x, top), (x, bottom)], Path((), LINE))
+            yield _path([(x, bottom), (x, bottom + _TICK)], Path((), DIM))
+            yield _text((x, bottom + 10.5), Text(0, 0, name, LARGE, "middle"))
+        yield _path([(left, bottom), (right, bottom)], Path((), DIM))
     if "y" in chart.frame:
-        yield line((left, found.top), (left, bottom), DIM)
-    for row, name in enumerate(chart.rows or ()):
-        mark = Text(0, 0, name, size=chart.row_size, align="end")
-        yield _text(mark, (left - 6, place(0, row)[1]))
-    for column, name in enumerate(chart.columns or ()):
-        x, y = place(column, 0)[0], bottom + 8
-        if not chart.turn:
-            yield _words(name, (x, y + _BASELINE * chart.row_size), chart.row_size, text, "middle")
-            continue
-        turned = f'transform="rotate({-chart.turn} {x:.6g} {y:.6g})" {text}'
-        yield _words(name, (x + _BASELINE * chart.row_size, y), chart.row_size, turned, "end")
+        for value, name in _numbers(chart.y):
+            _, y = found.at(0, value)
+            if chart.grid == "y":
+                yield _path([(left, y), (right, y)], Path((), LINE))
+            yield _path([(left - _TICK, y), (left, y)], Path((), DIM))
+            yield _text((left - 6, y), Text(0, 0, name, LARGE, "end"))
+        yield _path([(left, top), (left, bottom)], Path((), DIM))
+
+
+def _names(found: Layout) -> Iterator[str]:
+    """Yield the title with the lines below it, the names of rows and columns, and the x label."""
+    chart, bottom = found.chart, found.top + found.chart.height
+    if chart.title:
+        yield _text((found.title_left, 10), Text(0, 0, chart.title, TITLE), ' font-weight="700"')
+    for place, line in enumerate(filter(None, chart.legend)):
+        yield _text((found.title_left, 22 + 11 * place), Text(0, 0, line, color=DIM))
+    for row, name in enumerate(chart.rows):
+        at = (found.left - 6, found.at(0, row)[1])
+        yield _text(at, Text(0, 0, name, chart.row_size, "end"))
+    for row, text in enumerate(chart.beside):
+        at = (found.left + found.width + 8, found.at(0, row)[1])
+        yield _text(at, Text(0, 0, text))
+    for column, name in enumerate(chart.columns):
+        x, y = found.at(column, 0)[0], bottom + 8
+        turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""
+        yield _text((x, y), Text(0, 0, name, chart.row_size, "end" if turned else "middle"), turned)
     if chart.x_label:
-        middle = (left + right) / 2
-        yield _words(chart.x_label, (middle, bottom + 28), LARGE, text, "middle")
+        middle = found.left + found.width / 2
+        below = 24.5 if "x" in chart.frame or chart.columns else 10
+        yield _text((middle, bottom + below), Text(0, 0, chart.x_label, LARGE, "middle"))
 
 
-def _keys(chart: Chart, found: Layout) -> Iterator[str]:
+def _keys(found: Layout) -> Iterator[str]:
     """Yield the entries of the legend in rows below the plot."""
-    left, y = max(found.left - 4, 2.0), found.total_height - 6.0
-    n_rows = -(-len(chart.keys) // found.row_of_keys)
-    widest = max((key.width for key in chart.keys), default=0.0)
-    for place, key in enumerate(chart.keys):
-        row, column = divmod(place, found.row_of_keys)
-        x = left + column * widest
-        baseline = y - 13 * (n_rows - 1 - row)
-        sample = baseline - 3
+    keys, left = found.chart.keys, max(found.left - 4, 2.0)
+    n_rows = -(-len(keys) // found.keys_in_row)
+    for place, key in enumerate(keys):
+        row, column = divmod(place, found.keys_in_row)
+        x, y = left + column * found.key_width, found.total_height - 9 - 13 * (n_rows - 1 - row)
         if key.is_dot:
-            color = _paint(key.color, "none")
-            yield f'<circle cx="{x + 10:.6g}" cy="{sample:.6g}" r="2.5" {color}/>'
+            yield _dot((x + 10, y), key.color)
         else:
-            line = Path([[(x, sample), (x + 20, sample)]], key.color, width=2, dashes=key.dashes)
-            yield _path(line, lambda across, down: (across, down))
-        yield _words(key.name, (x + 25, baseline), SMALL, _paint(TEXT, "none"))
+            yield _path([(x, y), (x + 20, y)], Path((), key.color, width=2, dashes=key.dashes))
+        yield _text((x + 25, y), Text(0, 0, key.name))
 
 
-def _numbers(low: float, high: float) -> list[tuple[float, str]]:
+def _numbers(ends: Point) -> list[tuple[float, str]]:
     """Return the numbers of an axis with their texts, all with as many decimals."""
-    values = round_numbers(low, high)
+    values = round_numbers(*sorted(ends))
     digits = max(len(f"{value:.10g}".partition(".")[2]) for value in values)
     return [(value, f"{value:,.{digits}f}".replace("-", MINUS)) for value in values]

@@ -439,11 +439,13 @@ def time_section(documents: Documents) -> Section | None:
     speed = changes = None
     if _are_known(people, ["per_minute"]):
         title = "Annotations a minute"
-        speed = charts.annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
+        speed = charts.annotator_intervals(
+            title, people, {"per_minute": title}, highest_first=True, most=0
+        )
     if _are_known(people, CHANGE_UNITS):
         figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
         title = "Change of F1 with the others"
-        changes = charts.annotator_intervals(title, people, figures, at_zero=True)
+        changes = charts.annotator_intervals(title, people, figures, most=0)
     titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
     time, *sessions = (_data(diagnosis, name, title) for name, title in titles.items())
     worked = (
