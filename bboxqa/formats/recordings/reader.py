@@ -1,21 +1,28 @@
-"""Reading segments from tables of start, end and label, by one or several annotators."""
+"""Segments from tables of start, end and label, by one or several annotators."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
-from bboxqa.formats.recordings.tables import Table, read_table
-from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number, milliseconds
+from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.sources import names_of
+from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
+from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Segments, segment_problems
 
-_NOTHING_SAYS = "the file does not show whether the times are"
+_Unit = Literal["ms", "s"]
+
 _CORRECT = "Correct the file and try again."
 _UNIT_ADVICE = (
     "Give --unit s or --unit ms, or name the columns start_s and end_s, or start_ms and end_ms."
@@ -24,73 +31,29 @@ _SECONDS_NOTE = "times with decimals are taken as seconds; give --unit ms if the
 _LENGTH_NOTE = (
     "each recording is taken to end with its last segment; give its duration if it is longer"
 )
+_COLUMNS_ADVICE = (
+    "The first line has to name the columns: start, end and label at least. ELAN's export needs "
+    "the columns tier, participant, begin, end and duration, and no columns of its own for tiers."
+)
+_ALIASES = {
+    "start": ("begin", "onset", "from", "start time", "begin time", "time start", "tmin", "xmin"),
+    "end": ("stop", "offset", "to", "until", "end time", "stop time", "time end", "tmax", "xmax"),
+    "label": ("category", "value", "annotation", "annotation value", "code", "text", "class",
+              "behavior", "behaviour", "event", "tag"),
+    "tier": ("tier name", "track", "layer"),
+    "annotator": ("rater", "coder", "observer"),
+    "recording": ("video", "session", "media", "clip", "audio"),
+    "file": ("filename", "file name", "file path"),
+}  # fmt: skip
+_TIMES = ("start", "end")
+_TITLE_UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
+# How ELAN names the unit of a column.
+_ELAN_TIME = "begin time - "
+_ELAN_UNITS: dict[str, _Unit] = {" - msec": "ms", " - ss.msec": "s", " - hh:mm:ss.ms": "s"}
 
-
-ONE_RECORDING = "recording"
-ONE_TIER = "segments"
-
-
-class Record(NamedTuple):
-    """A segment with names, times in milliseconds, and its place; or lists of these."""
-
-    recording: Any
-    annotator: Any
-    tier: Any
-    label: Any
-    start: Any
-    end: Any
-    file: Any
-    line: Any
-
-
-@dataclass(slots=True)
-class _Reading:
-    """What was read of all files: records, and who was asked about which recording."""
-
-    records: list[Record] = field(default_factory=list)
-    asked: set[tuple[str, str]] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
-    n_rounded: int = 0
-    """The number of times finer than 1 ms."""
-    n_guessed: int = 0
-    """The number of files whose unit is told by decimals."""
-
-    def add(self, table: Table, number: int, name: str, column: int | None, unit: TimeUnit) -> None:
-        """Add the rows of a file, whose annotator is called `name` if no column names one."""
-        layout = table.layout
-        words = "seconds" if unit == "s" else "milliseconds"
-        time = f"a number of {words}, or hh:mm:ss.mmm"
-        expected = (
-            (column, ONE_RECORDING, "the name of a recording"),
-            (layout.annotator, name, "the name of an annotator"),
-            (layout.tier, ONE_TIER, "the name of a tier"),
-            (layout.start, "", time),
-            (layout.end, "", time),
-            (layout.label, "", "a label"),
-        )
-        if column is None and layout.annotator is None:
-            self.asked.add((ONE_RECORDING, name))
-        for row in table.rows:
-            cells, before = [], len(self.problems)
-            for place, default, what in expected:
-                cell = default if place is None else row.fields[place]
-                found = milliseconds(cell, unit) if what == time else (cell, False)
-                if found is None or not cell:
-                    shown = repr(clean(cell)) if cell else "empty"
-                    title = clean(layout.names[place or 0])
-                    self.problems.append(
-                        f"{table.source.name}: line {row.line}: column '{title}' is {shown}; "
-                        f"expected {what}"
-                    )
-                    continue
-                cells.append(found[0])
-                self.n_rounded += found[1]
-            if len(self.problems) == before:
-                recording, annotator, tier, start, end, label = cells
-                self.asked.add((str(recording), str(annotator)))
-                self.records.append(
-                    Record(recording, annotator, tier, label, start, end, number, row.line)
-                )
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2}(?:[.,]\d*)?)", re.ASCII)
+_LONGEST_MS = 10**13
 
 
 def read_segments(
@@ -134,26 +97,105 @@ def read_segments(
     if unit not in ("auto", "ms", "s"):
         raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
     tables = _tables([Path(path) for path in paths])
-    recording_columns = _recording_columns(tables)
-    read = _Reading(problems=[problem for table in tables for problem in table.problems])
+    problems, advice = [each for table in tables for each in table.problems], _CORRECT
+    read = _Rows(problems)
     names = names_of([table.path for table in tables])
+    is_guessed = False
     for number, table in enumerate(tables):
-        counted = _unit(table, unit)
-        if counted is None:
-            read.problems.append(_unknown_unit(table))
+        counted, is_shown = _unit_of(table, None if unit == "auto" else unit)
+        is_guessed |= is_shown
+        if counted is not None:
+            read.add(table, number, names[number], counted)
             continue
-        read.n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
-        read.add(table, number, names[number], recording_columns[number], counted)
-    if read.problems:
-        unknown = any(_NOTHING_SAYS in problem for problem in read.problems)
-        raise DatasetError(read.problems, _UNIT_ADVICE if unknown else _CORRECT)
-    if not read.records:
+        problems.append(
+            f"{table.source.name}: the file does not show whether the times are seconds or "
+            f"milliseconds: none has decimals, such as '{table.numbers()[0]}'"
+        )
+        advice = _UNIT_ADVICE
+    if problems:
+        raise DatasetError(problems, advice)
+    if not read.rows:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
-    return _assembled(tables, read, duration_ms)
+    notes = []
+    if read.n_rounded:
+        notes = [f"{count(read.n_rounded, 'time')} finer than 1 ms, rounded half to even"]
+    notes += [_SECONDS_NOTE] * is_guessed
+    return _assembled(read, tuple(table.source for table in tables), duration_ms, notes)
 
 
-def _tables(paths: Sequence[Path]) -> list[Table]:
+@dataclass(slots=True)
+class _Rows:
+    """The rows of all files, and who was asked about which recording."""
+
+    problems: list[str]
+    rows: list[tuple[str, str, str, str, int, int, int, int]] = field(default_factory=list)
+    """Recording, annotator, tier, label, start and end in milliseconds, number of the file, line.
+    """
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    n_rounded: int = 0
+    """The number of times finer than 1 ms."""
+
+    def add(self, table: "_Table", number: int, name: str, unit: _Unit) -> None:
+        """Add the rows of a file, whose annotator is called `name` if no column names one."""
+        usual = {"recording": "recording", "annotator": name, "tier": "segments"}
+        if not {"recording", "annotator"} & {*table.column}:
+            self.asked.add((usual["recording"], name))
+        for line, fields in table.rows:
+            cells = usual | {key: fields[place] for key, place in table.column.items()}
+            times = [milliseconds(cells[key], unit) for key in _TIMES]
+            if wrong := [*_wrong_cells(table, cells, times, unit)]:
+                where = f"{table.source.name}: line {line}"
+                self.problems += [f"{where}: {each}" for each in wrong]
+                continue
+            recording, annotator = cells["recording"], cells["annotator"]
+            self.asked.add((recording, annotator))
+            (start, is_rounded), (end, is_end_rounded) = filter(None, times)
+            self.n_rounded += is_rounded + is_end_rounded
+            names = recording, annotator, cells["tier"], cells["label"]
+            self.rows.append((*names, start, end, number, line))
+
+
+def _wrong_cells(
+    table: "_Table",
+    cells: Mapping[str, str],
+    times: Sequence[tuple[int, bool] | None],
+    unit: _Unit,
+) -> Iterator[str]:
+    """Yield what is wrong with the cells of a row."""
+    time = f"a number of {'seconds' if unit == 's' else 'milliseconds'}, or hh:mm:ss.mmm"
+    names = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
+    names |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
+    untimed = {key for key, each in zip(_TIMES, times, strict=True) if each is None}
+    for key, expected in names.items():
+        if not cells[key] or key in untimed:
+            shown = repr(clean(cells[key])) if cells[key] else "empty"
+            title = clean(table.header[table.column[key]])
+            yield f"column '{title}' is {shown}; expected {expected}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A file: its columns, and its rows below the header with the line of each."""
+
+    path: Path
+    source: Source
+    header: Sequence[str]
+    column: dict[str, int]
+    """The index of each key of `_ALIASES` that there is."""
+    unit: _Unit | None
+    """The unit of the times; None if the header does not name it."""
+    rows: list[tuple[int, list[str]]]
+    problems: list[str]
+    """Rows whose number of fields differs from that of the first row."""
+
+    def numbers(self) -> list[str]:
+        """Return the times that are numbers."""
+        times = (fields[self.column[key]] for _, fields in self.rows for key in _TIMES)
+        return [time for time in times if _NUMBER.fullmatch(time)]
+
+
+def _tables(paths: Sequence[Path]) -> list[_Table]:
     """Read all tables; raises DatasetError with the problems of all of them."""
     tables, problems, advice = [], [], []
     if not paths:
@@ -162,117 +204,253 @@ def _tables(paths: Sequence[Path]) -> list[Table]:
         if paths.count(path) > 1:
             problems.append(f"{path}: is given {paths.count(path)} times; expected once")
         try:
-            tables.append(read_table(path))
+            tables.append(_read_table(path))
         except DatasetError as error:
             problems += error.problems
             advice.append(error.advice)
     if problems:
         raise DatasetError(problems, " ".join(filter(None, dict.fromkeys(advice))))
-    _refuse_mixture(tables, [table.layout.tier is not None for table in tables], "tier")
+    named = [table for table in tables if "file" in table.column]
+    held = [{fields[table.column["file"]] for _, fields in table.rows} for table in named]
+    if not any("recording" in table.column for table in tables) and any(len(e) > 1 for e in held):
+        for table in named:
+            table.column["recording"] = table.column["file"]
+    for key in ("tier", "recording"):
+        _refuse_mixture(tables, key)
     return tables
 
 
-def _recording_columns(tables: Sequence[Table]) -> list[int | None]:
-    """Return the column of each table that names the recording."""
-    columns = [table.layout.recording for table in tables]
-    of_files = [table.layout.file for table in tables]
-    held = [
-        {row.fields[column] for row in table.rows}
-        for table, column in zip(tables, of_files, strict=True)
-        if column is not None
-    ]
-    if not any(column is not None for column in columns) and any(len(each) > 1 for each in held):
-        columns = of_files
-    _refuse_mixture(tables, [column is not None for column in columns], "recording")
-    return columns
-
-
-def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:
+def _refuse_mixture(tables: Sequence[_Table], key: str) -> None:
     """Refuse tables of which only some have a column, as the others would not be compared."""
-    if len(set(has)) > 1:
-        names = [table.source.name for table in tables]
+    names = {key in table.column: table.source.name for table in reversed(tables)}
+    if len(names) > 1:
+        problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
         raise DatasetError(
-            [
-                (
-                    f"{names[has.index(True)]}: has a column for the {what}, "
-                    f"and {names[has.index(False)]} has none; expected it in all files or in none"
-                )
-            ],
-            f"Add the column '{what}' where it is missing, or drop it.",
+            [f"{problem}; expected it in all files or in none"],
+            f"Add the column '{key}' where it is missing, or drop it.",
         )
 
 
-def _unit(table: Table, given: str) -> TimeUnit | None:
-    """Return the unit of the times of a table; None if unknown."""
-    named = table.layout.unit
-    if given in ("ms", "s"):
+def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit | None, bool]:
+    """Return the unit of the times, None if unknown, and whether only decimals show it."""
+    named = table.unit
+    if given is not None:
         if named not in (None, given):
             raise ConfigError(
                 f"the unit is {given!r}, but {table.source.name} says that its times are in {named}"
             )
-        return "ms" if given == "ms" else "s"
-    times = _numbers(table)
-    if named is None and fraction(times):
-        return "s"
+        return given, False
+    numbers = [_decimal(text) for text in table.numbers()]
+    if named is None and any(number != number.to_integral_value() for number in numbers):
+        return "s", True
     # If all times have colons, the unit does not matter.
-    return named or (None if times else "ms")
+    return named or (None if numbers else "ms"), False
 
 
-def _numbers(table: Table) -> list[str]:
-    columns = table.layout.start, table.layout.end
-    times = (row.fields[column] for row in table.rows for column in columns)
-    return [time for time in times if is_number(time)]
+def milliseconds(text: str, unit: Literal["ms", "s"]) -> tuple[int, bool] | None:
+    """Return a time as whole milliseconds, and whether it was rounded (half to even).
+
+    The text is a number in the unit, "ms" or "s", or hours, minutes and seconds separated by
+    colons. Decimal arithmetic is used. None if the text is not a time, or is more than three
+    centuries.
+
+    Examples
+    --------
+    >>> milliseconds("1.5", "s"), milliseconds("0:02.0005", "ms"), milliseconds("soon", "s")
+    ((1500, False), (2000, True), None)
+    >>> milliseconds("1:02:03,5", "s"), milliseconds("00:61", "s")
+    ((3723500, False), None)
+    """
+    exact = None
+    if _NUMBER.fullmatch(text):
+        exact = _decimal(text) * (1000 if unit == "s" else 1)
+    elif match := _CLOCK.fullmatch(text):
+        hours, minutes, seconds = match[1], int(match[2]), _decimal(match[3])
+        if seconds < 60 and (minutes < 60 or hours is None):
+            exact = 1000 * (3600 * int(hours or 0) + 60 * minutes + seconds)
+    if exact is None or abs(exact) > _LONGEST_MS:
+        return None
+    whole = exact.to_integral_value(ROUND_HALF_EVEN)
+    return int(whole), whole != exact
 
 
-def _unknown_unit(table: Table) -> str:
-    return (
-        f"{table.source.name}: {_NOTHING_SAYS} seconds or milliseconds: "
-        f"none has decimals, such as '{_numbers(table)[0]}'"
+def _decimal(text: str) -> Decimal:
+    return Decimal(text.replace(",", "."))
+
+
+def _read_table(path: Path) -> _Table:
+    """Read a table of segments delimited by commas, semicolons or tabs.
+
+    The encoding is UTF-8, or the one that a byte order mark indicates. Lines before the first row
+    that begin with "#" are skipped, and so are rows with only empty fields. Raises DatasetError if
+    the file cannot be read, is empty, or has no columns of start, end and label.
+    """
+    name = str(path)
+    refuse_foreign(path, table=True)
+    with named_errors(path, "a table of segments", NOT_A_FOLDER):
+        data = read_whole(path)
+    rows = _rows(name, decoded(name, data))
+    if not rows:
+        raise DatasetError([f"{name}: the file is empty"], "Export it again.")
+    line, header = rows[0]
+    width, found = len(header), _of_elan(header)
+    if found is None:
+        found = _columns(f"{name}: line {line}", header)
+        del rows[0]
+    else:
+        header = [f"column {number}" for number in range(1, width + 1)]
+    return _Table(
+        path,
+        Source(name, len(data), hashlib.blake2b(data).hexdigest()),
+        header,
+        *found,
+        [row for row in rows if len(row[1]) == width],
+        [
+            f"{name}: line {line}: has {count(len(fields), 'field')}; "
+            f"expected {width}, as in the first row"
+            for line, fields in rows
+            if len(fields) != width
+        ],
     )
 
 
+def _columns(where: str, header: Sequence[str]) -> tuple[dict[str, int], _Unit | None]:
+    """Return the index of each known column, and the unit of the times.
+
+    Raises DatasetError if a column is missing or ambiguous.
+    """
+    found: dict[str, int] = {}
+    units: set[_Unit] = set()
+    problems = []
+    plain = [_plain(field) for field in header]
+    for key, aliases in _ALIASES.items():
+        bases = [base if unit is None or key in _TIMES else "" for base, unit in plain]
+        places = [place for place, base in enumerate(bases) if base == key]
+        places = places or [place for place, base in enumerate(bases) if base in aliases]
+        if len(places) > 1:
+            several = " and ".join(repr(clean(header[place])) for place in places)
+            problems.append(
+                f"{where}: the columns {several} could each be the {key}; "
+                f"expected one of them; rename it to {key!r}, or drop the other"
+            )
+        elif not places and key in ("start", "end", "label"):
+            listed = ", ".join(repr(clean(field)) for field in header)
+            problems.append(
+                f"{where}: has no column {key!r}; found {listed}; expected {key!r} or one of: "
+                f"{', '.join(aliases)}"
+            )
+        for place in places[:1]:
+            found[key], unit = place, plain[place][1]
+            if key in _TIMES and unit is not None:
+                units.add(unit)
+    if len(units) > 1:
+        problems.append(f"{where}: the columns of start and end name different units")
+    if problems:
+        raise DatasetError(problems, _COLUMNS_ADVICE)
+    return found, next(iter(units), None)
+
+
+def _plain(field: str) -> tuple[str, _Unit | None]:
+    """Return the name of a column in lower case without a unit, and the unit."""
+    field = field.lower()
+    for end, unit in _ELAN_UNITS.items():
+        if field.endswith(end):
+            return field.removesuffix(end), unit
+    match = _TITLE_UNIT.fullmatch(field)
+    base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
+    return base, None if match is None else "ms" if match[2].startswith("m") else "s"
+
+
+def _of_elan(fields: Sequence[str]) -> tuple[dict[str, int], _Unit | None] | None:
+    """Return the columns of ELAN's export without a header, from the first row; None for others.
+
+    The columns are tier, participant, begin, end and duration, each in up to three formats (clock,
+    seconds, milliseconds), and the annotation.
+    """
+    for formats in (3, 2, 1):
+        label = 2 + 3 * formats
+        for place in range(2, 2 + formats):
+            times = fields[place:label:formats]
+            unit: _Unit = "ms" if all(map(str.isdigit, times)) else "s"
+            found = [each[0] if (each := milliseconds(time, unit)) else -1 for time in times]
+            if len(fields) > label and -1 < found[0] == found[1] - found[2]:
+                column = {"start": place, "end": place + formats, "label": label, "tier": 0}
+                if fields[-1].lower().endswith(".eaf"):
+                    column["file"] = label + 1
+                return column, unit
+    return None
+
+
+def _rows(name: str, text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not empty, each with its first line and its stripped fields."""
+    lines = io.StringIO(text, newline="").readlines()
+    skipped = 0
+    while skipped < len(lines) and lines[skipped].lstrip(' "').strip()[:1] in ("", "#"):
+        skipped += 1
+    if skipped == len(lines):
+        return []
+    first = lines[skipped]
+    # In exports of ELAN, quotation marks are plain text.
+    cells = [each.strip() for each in first.split("\t")]
+    is_elan = _ELAN_TIME in first.lower() or _of_elan(cells) is not None
+    reader = csv.reader(
+        io.StringIO("".join(lines[skipped:]), newline=""),
+        delimiter=next((mark for mark in "\t;" if mark in first), ","),
+        quoting=csv.QUOTE_NONE if is_elan else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    rows, line = [], skipped + 1
+    try:
+        for fields in reader:
+            stripped = [field.strip() for field in fields]
+            rows += [(line, stripped)] * any(stripped)
+            line = skipped + reader.line_num + 1
+    except csv.Error as error:
+        raise DatasetError(
+            [f"{name}: is not a table that can be read: {clean(str(error))}"],
+            "Look for a quotation mark that opens and never closes.",
+        ) from None
+    return rows
+
+
 def _assembled(
-    tables: Sequence[Table], read: _Reading, duration_ms: int | Mapping[str, int] | None
+    read: _Rows,
+    sources: tuple[Source, ...],
+    duration_ms: int | Mapping[str, int] | None,
+    notes: Sequence[str],
 ) -> Segments:
-    of = Record(*zip(*read.records, strict=True))
-    recordings = sorted({recording for recording, _ in read.asked})
-    annotators = in_natural_order({annotator for _, annotator in read.asked})
-    tiers, labels = sorted({*of.tier}), sorted({*of.label})
-    recording, end = _codes(of.recording, recordings), np.array(of.end, np.int64)
-    duration, is_guessed = _durations(recordings, recording, end, duration_ms)
+    recording, annotator, tier, label, start, end, file, line = zip(*read.rows, strict=True)
+    recordings = sorted({name for name, _ in read.asked})
+    annotators = in_natural_order({name for _, name in read.asked})
+    tiers, labels = sorted({*tier}), sorted({*label})
+    places, ends = _codes(recording, recordings), np.array(end, np.int64)
+    duration, is_guessed = _durations(recordings, places, ends, duration_ms)
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
-    for each, annotator in read.asked:
-        asked[recordings.index(each), annotators.index(annotator)] = True
+    for each, name in read.asked:
+        asked[recordings.index(each), annotators.index(name)] = True
     segments = Segments(
-        recording=recording,
-        annotator=_codes(of.annotator, annotators),
-        tier=_codes(of.tier, tiers),
-        start=np.array(of.start, np.int64),
-        end=end,
-        label=_codes(of.label, labels),
+        recording=places,
+        annotator=_codes(annotator, annotators),
+        tier=_codes(tier, tiers),
+        start=np.array(start, np.int64),
+        end=ends,
+        label=_codes(label, labels),
         recording_names=tuple(recordings),
         annotator_names=tuple(annotators),
         tier_names=tuple(tiers),
         label_names=tuple(labels),
         duration=duration,
         asked=asked,
-        file=np.array(of.file, np.int32),
-        line=np.array(of.line, np.int64),
-        sources=tuple(table.source for table in tables),
+        file=np.array(file, np.int32),
+        line=np.array(line, np.int64),
+        sources=sources,
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    notes = [
-        *[f"{count(read.n_rounded, 'time')} finer than 1 ms, rounded half to even"]
-        * bool(read.n_rounded),
-        *[_SECONDS_NOTE] * bool(read.n_guessed),
-        *[_LENGTH_NOTE] * is_guessed,
-        *_silent(segments),
-    ]
-    return replace(segments, notes=tuple(notes))
+    return replace(segments, notes=(*notes, *[_LENGTH_NOTE] * is_guessed, *_silent(segments)))
 
 
-def _codes(values: Iterable[str], names: Sequence[str]) -> IntArray:
+def _codes(values: Sequence[str], names: Sequence[str]) -> IntArray:
     place = {name: number for number, name in enumerate(names)}
     return np.array([place[value] for value in values], np.int32)
 
