@@ -17,7 +17,7 @@ from bboxqa.diagnostics.answers import (
     independence,
     shared_units,
 )
-from bboxqa.formats.ratings.layouts import without_column
+from bboxqa.formats.ratings.layouts import column_problems
 from bboxqa.formats.table_files import open_table
 from bboxqa.model.labels import code
 from bboxqa.model.ratings import ColumnAssociation, Grouping, Ratings, SimilarAnnotators
@@ -44,14 +44,7 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
     if first == second:
         raise ConfigError(f"both columns are {first!r}; expected two different ones")
     table = open_table(path)
-    problems = [
-        f"{table.name}: line 1: has several columns {name!r}; expected one"
-        if times
-        else without_column(table, name)
-        for name in (first, second)
-        if (times := table.header.count(name)) != 1
-    ]
-    if problems:
+    if problems := [*column_problems(table, (first, second))]:
         raise DatasetError(problems)
     read = table.columns([first, second])
     coded = code(read[first]), code(read[second])

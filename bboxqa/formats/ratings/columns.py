@@ -1,8 +1,7 @@
 """Ratings from columns of equal length, and from an array of annotators × units."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,31 +14,7 @@ from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.units import Cell, ReliabilityData
 
-_FIELDS = ("unit", "annotator", "value", "cluster", "n_options")
 Places = Callable[[IndexArray], Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingColumns:
-    """M ratings, one per row."""
-
-    unit: LabelColumn
-    annotator: LabelColumn
-    value: LabelColumn
-    """A row without a value is not a rating, but still needs unit and annotator."""
-    cluster: LabelColumn | None
-    n_options: LabelColumn | None
-    """The cluster of the unit, equal in all rows of a unit."""
-    names: dict[str, str]
-    """Mapping of str to str. The user's names of the columns, by field."""
-    notes: tuple[str, ...] = ()
-    """Remarks on the table for readers of a result."""
-
-    def take(self, index: IndexArray) -> "RatingColumns":
-        """Return the rows at `index`, in that order."""
-        columns = ((field, getattr(self, field)) for field in _FIELDS)
-        taken: Any = {field: column.take(index) for field, column in columns if column is not None}
-        return replace(self, **taken)
 
 
 def from_columns(
@@ -83,78 +58,91 @@ def from_columns(
     if min(lengths.values()) != max(lengths.values()):
         found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise DatasetError([f"columns differ in length: {found}; expected one row per rating"])
-    rows = RatingColumns(
-        columns["unit"],
-        columns["annotator"],
-        columns["value"],
-        columns.get("cluster"),
-        columns.get("n_options"),
-        {name: name for name in columns},
-    )
-    return assemble(rows, lambda index: [f"record {row}" for row in index.tolist()])
+    names = {name: name for name in columns}
+    return assemble(columns, names, lambda index: [f"record {row}" for row in index.tolist()])
 
 
-def assemble(rows: RatingColumns, places: Places) -> Ratings:
-    """Build ratings from the cells of a table.
+def assemble(
+    cells: Mapping[str, LabelColumn],
+    names: Mapping[str, str],
+    places: Places,
+    notes: tuple[str, ...] = (),
+) -> Ratings:
+    """Build ratings from the cells of a table, one row a rating.
 
-    `places` is called with row numbers, and returns their locations for messages. Raises
-    DatasetError with every problem.
+    Parameters
+    ----------
+    cells : mapping of str to LabelColumn
+        "unit", "annotator" and "value", and maybe "cluster" and "n_options", which are equal in all
+        rows of a unit. A row without a value is no rating, but needs unit and annotator.
+    names : mapping of str to str
+        What messages call the columns.
+    places : callable
+        Returns the locations of rows, given by number, for messages.
+    notes : tuple of str
+        Remarks on the table for readers of a result.
+
+    Raises
+    ------
+    DatasetError
+        If cells are missing or contradict each other, with every problem.
     """
-    absent, wrong = _absent(rows, places), _wrong_numbers(rows, places)
-    if absent or wrong:
-        raise DatasetError([*absent, *wrong], "Only a value may be missing." if absent else "")
-    units = code(rows.unit, names=True)
-    annotators = code(rows.annotator, names=True, natural=True)
-    values = code(rows.value)
-    problems = _contradictions(rows, units, places)
+    problems = [
+        f"{place}: {names[field]} is missing; expected {'its' if field == 'unit' else 'a'} name"
+        for field in ("unit", "annotator", "cluster")
+        if field in cells
+        for place in places(cells[field].missing())
+    ]
+    advice = "Only a value may be missing." if problems else ""
+    given = cells.get("n_options")
+    options = None if given is None else whole_numbers(given)
+    if given is not None and options is not None:
+        wrong = np.flatnonzero(options < 1)
+        for row, place in zip(wrong.tolist(), places(wrong), strict=True):
+            found = "missing" if given.label(row) is None else repr(given.label(row))
+            expected = "expected a whole number, 1 or more"
+            problems.append(f"{place}: {names['n_options']} is {found}; {expected}")
+    if problems:
+        raise DatasetError(problems, advice)
+    units = code(cells["unit"], names=True)
+    annotators = code(cells["annotator"], names=True, natural=True)
+    values = code(cells["value"])
+    n_units, first = len(units.names), np.zeros(len(units.names), np.int64)
+    # Assigned in reverse, so that the first row of each unit is kept.
+    first[units.codes[::-1]] = np.arange(len(units.codes))[::-1]
+    for field in ("cluster", "n_options"):
+        if field in cells:
+            problems += _contradictions(cells[field], names[field], units, first, places)
     if problems:
         raise DatasetError(problems, "A unit has one of each: rename the unit, or correct the row.")
-    first = _first_rows(units)
-    groups, n_groups = np.arange(len(units.names)), len(units.names)
-    cluster_names: tuple[str, ...] = ()
-    if rows.cluster is not None:
-        clusters = code(rows.cluster, names=True)
+    groups, cluster_names = np.arange(n_units), tuple[str, ...]()
+    if "cluster" in cells:
+        clusters = code(cells["cluster"], names=True)
         groups, cluster_names = clusters.codes[first].astype(np.int64), clusters.names
-        n_groups = len(cluster_names)
-    options = None if rows.n_options is None else whole_numbers(rows.n_options)[first]
-    data = reliability(units.codes, annotators.codes, values, groups, n_groups)
+    n_groups = len(cluster_names) if "cluster" in cells else n_units
     return Ratings(
-        data,
+        reliability(units.codes, annotators.codes, values, groups, n_groups),
         units.names,
         annotators.names,
         values.names,
         values.numbers,
-        options,
+        None if options is None else options[first],
         cluster_names,
-        rows.notes,
+        notes,
     )
 
 
-def _absent(rows: RatingColumns, places: Places) -> list[str]:
-    """Return a problem for each required cell that is missing."""
-    return [
-        f"{place}: {rows.names[field]} is missing; expected {expected}"
-        for field, expected in (
-            ("unit", "its name"),
-            ("annotator", "a name"),
-            ("cluster", "a name"),
+def _contradictions(
+    column: LabelColumn, name: str, units: Coded, first: IndexArray, places: Places
+) -> Iterator[str]:
+    """Yield a problem for each row whose unit has another label in its first row."""
+    codes, first = code(column).codes, first[units.codes]
+    wrong = np.flatnonzero(codes != codes[first])
+    for row, place, before in zip(wrong.tolist(), places(wrong), places(first[wrong]), strict=True):
+        yield (
+            f"{place}: {name} of unit {units.names[units.codes[row]]!r} is {column.label(row)!r}; "
+            f"expected {column.label(int(first[row]))!r}, as in {before.rpartition(': ')[2]}"
         )
-        if (column := getattr(rows, field)) is not None
-        for place in places(column.missing())
-    ]
-
-
-def _wrong_numbers(rows: RatingColumns, places: Places) -> list[str]:
-    """Return a problem for each number of options that is not a whole number, 1 or more."""
-    if rows.n_options is None:
-        return []
-    wrong = np.flatnonzero(whole_numbers(rows.n_options) < 1)
-    found = (rows.n_options.label(row) for row in wrong.tolist())
-    return [
-        f"{place}: {rows.names['n_options']} is {'missing' if label is None else repr(label)}; "
-        "expected a whole number, 1 or more"
-        for label, place in zip(found, places(wrong), strict=True)
-    ]
 
 
 def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
@@ -165,35 +153,6 @@ def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
         whole = number is not None and float(number).is_integer() and abs(number) < 2**62
         numbers.append(int(number) if number is not None and whole else missing)
     return np.array(numbers, np.int64)[column.codes]
-
-
-def _first_rows(units: Coded) -> IndexArray:
-    """Return the first row of each unit."""
-    first = np.zeros(len(units.names), np.int64)
-    # Assigned in reverse, so that the first row of each unit is kept.
-    first[units.codes[::-1]] = np.arange(len(units.codes))[::-1]
-    return first
-
-
-def _contradictions(rows: RatingColumns, units: Coded, places: Places) -> list[str]:
-    """Return a problem for each unit with several clusters or numbers of options."""
-    problems = []
-    first = _first_rows(units)[units.codes]
-    for field in ("cluster", "n_options"):
-        column: LabelColumn | None = getattr(rows, field)
-        if column is None:
-            continue
-        codes = code(column).codes
-        wrong = np.flatnonzero(codes != codes[first])
-        where = zip(wrong.tolist(), places(wrong), places(first[wrong]), strict=True)
-        for row, place, before in where:
-            unit = units.names[units.codes[row]]
-            earlier = before.rpartition(": ")[2]
-            problems.append(
-                f"{place}: {rows.names[field]} of unit {unit!r} is {column.label(row)!r}; "
-                f"expected {column.label(int(first[row]))!r}, as in {earlier}"
-            )
-    return problems
 
 
 def reliability(

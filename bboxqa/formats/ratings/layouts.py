@@ -1,7 +1,7 @@
 """The layout of a table of ratings, from the names in its header."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
     # A name other than the default was given by the user.
     absent = [name for field, name in columns.items() if name not in (field, *header)]
     if absent:
-        raise DatasetError([without_column(table, name) for name in absent], NAME_COLUMNS)
+        raise DatasetError([*column_problems(table, absent)], NAME_COLUMNS)
     raise DatasetError(
         [
             f"{table.name}: line 1: the header does not show the layout of the table: "
@@ -84,12 +84,14 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
     )
 
 
-def without_column(table: TableFile, name: str) -> str:
-    """Return the problem of a table without a column."""
-    return (
-        f"{table.name}: line 1: has no column {name!r}; columns: {_listed(table.header)}"
-        f"{nearest(name, table.header)}"
-    )
+def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
+    """Yield the problem of each name that is not that of one column."""
+    for name in names:
+        if table.header.count(name) > 1:
+            yield f"{table.name}: line 1: has several columns {name!r}; expected one"
+        elif name not in table.header:
+            found = f"columns: {_listed(table.header)}{nearest(name, table.header)}"
+            yield f"{table.name}: line 1: has no column {name!r}; {found}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -1,8 +1,10 @@
 """Reading tables of ratings in any layout."""
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +12,17 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, unknown_name
-from bboxqa.formats.ratings.columns import Places, RatingColumns, assemble, from_cells, reliability
+from bboxqa.formats.ratings.columns import assemble, from_cells, reliability
 from bboxqa.formats.ratings.layouts import (
     LAYOUTS,
     NAME_COLUMNS,
     answers,
+    column_problems,
     counts_in,
     layout_of,
     looks_like_annotators,
     names_of_annotators,
     names_of_units,
-    without_column,
 )
 from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
@@ -209,14 +211,7 @@ def read_long(
     `columns` are column names by field. With `of_units`, it is a table of units of `bboxqa agree`.
     Raises DatasetError with every problem.
     """
-    problems = [
-        f"{table.name}: line 1: has several columns {name!r}; expected one"
-        if times
-        else without_column(table, name)
-        for name in dict.fromkeys(columns.values())
-        if (times := table.header.count(name)) != 1
-    ]
-    if problems:
+    if problems := [*column_problems(table, dict.fromkeys(columns.values()))]:
         raise DatasetError(problems, NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
     if of_units:
@@ -225,19 +220,50 @@ def read_long(
     kept = _filled(list(cells.values()))
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
-    cells = {field: column.take(kept) for field, column in cells.items()}
-    rows = RatingColumns(
-        cells["unit"],
-        cells["annotator"],
-        cells["value"] if of_units or table.header_is_certain else answers(cells["value"]),
-        cells.get("cluster"),
-        cells.get("n_options"),
-        columns,
-        (UNITS_NOTE,) if of_units and columns.get("cluster") == "image" else (),
-    )
-    if "by" not in cells:
-        return {None: assemble(rows, _places_of(table, kept))}
-    return _by_task(table, rows, cells["by"], kept)
+    cells = _taken(cells, kept)
+    if not (of_units or table.header_is_certain):
+        cells["value"] = answers(cells["value"])
+    notes = (UNITS_NOTE,) if of_units and columns.get("cluster") == "image" else ()
+    problems, advice = [], ""
+    rows: dict[str | None, IndexArray] = {None: np.arange(len(kept))}
+    if "by" in cells:
+        by = cells["by"]
+        problems = [
+            f"{place}: {columns['by']} is missing; expected the name of a task"
+            for place in table.places(kept[by.missing()])
+        ]
+        advice = "With --by, every row has to belong to a task." if problems else ""
+        rows = _rows_of_tasks(by)
+    result: dict[str | None, Ratings] = {}
+    for task, index in rows.items():
+        places = partial(_places, table, kept[index])
+        try:
+            result[task] = assemble(_taken(cells, index), columns, places, notes)
+        except DatasetError as error:
+            problems += error.problems
+            advice = advice or error.advice
+    if problems:
+        raise DatasetError(problems, advice)
+    return result
+
+
+def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, LabelColumn]:
+    return {field: column.take(index) for field, column in cells.items()}
+
+
+def _places(table: TableFile, kept: IndexArray, index: IndexArray) -> list[str]:
+    return table.places(kept[index])
+
+
+def _rows_of_tasks(by: LabelColumn) -> dict[str | None, IndexArray]:
+    """Return the rows of each task, in order of appearance, without those of none."""
+    tasks: dict[str, int] = {}
+    numbers = [-1 if label is None else tasks.setdefault(label, len(tasks)) for label in by.labels]
+    number = np.array([*numbers, -1], np.int64)[by.codes]
+    order = np.argsort(number, kind="stable")
+    bounds = np.searchsorted(number[order], np.arange(len(tasks) + 1)).tolist()
+    parts = (order[start:stop] for start, stop in pairwise(bounds))
+    return dict(zip(tasks, parts, strict=True))
 
 
 def _filled(columns: list[LabelColumn]) -> IndexArray:
@@ -250,54 +276,7 @@ def _filled(columns: list[LabelColumn]) -> IndexArray:
     return np.flatnonzero(~empty)
 
 
-def _by_task(
-    table: TableFile, rows: RatingColumns, by: LabelColumn, kept: IndexArray
-) -> dict[str | None, Ratings]:
-    """Return the ratings of each task, or raise the problems of all tasks at once."""
-    nameless = by.missing()
-    problems = [
-        f"{place}: {rows.names['by']} is missing; expected the name of a task"
-        for place in table.places(kept[nameless])
-    ]
-    advice = "With --by, every row has to belong to a task." if problems else ""
-    tasks: dict[str, int] = {}
-    numbers = [-1 if label is None else tasks.setdefault(label, len(tasks)) for label in by.labels]
-    number = np.array([*numbers, -1], np.int64)[by.codes]
-    order = np.argsort(number, kind="stable")
-    bounds = np.searchsorted(number[order], np.arange(len(tasks) + 1))
-    result: dict[str | None, Ratings] = {}
-    for task, start, stop in zip(tasks, bounds[:-1], bounds[1:], strict=True):
-        index = order[start:stop]
-        try:
-            result[task] = assemble(rows.take(index), _places_of(table, kept[index]))
-        except DatasetError as error:
-            problems += error.problems
-            advice = advice or error.advice
-    if problems:
-        raise DatasetError(problems, advice)
-    return result
-
-
-def _places_of(table: TableFile, kept: IndexArray) -> Places:
-    return lambda index: table.places(kept[index])
-
-
 _MOST_COUNTS = 10**7
-
-
-@dataclass(frozen=True, slots=True)
-class _Wide:
-    """The R × C cells of a table, and the names of its rows and columns."""
-
-    cells: LabelColumn
-    row_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    corner: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        width = len(self.column_names)
-        return len(self.cells) // width, width
 
 
 def read_wide(table: TableFile, layout: str) -> Ratings:
@@ -318,61 +297,52 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     Ratings
         Units and annotators in the order of the table.
     """
-    wide = _split(table)
-    if layout != "counts":
-        _refuse_transposed(table, wide, layout)
-    problems = [
-        f"{table.name}: {what} {name!r} occurs several times; expected each once"
-        for what, names in (("row", wide.row_names), ("column", wide.column_names))
-        for name, times in Counter(names).items()
-        if times > 1
-    ]
-    if problems:
-        raise DatasetError(problems, "Every annotator and every unit has one row or column.")
-    if layout == "counts":
-        return _from_counts(table, wide)
-    values = answers(wide.cells) if not table.header_is_certain else wide.cells
-    n_rows, n_columns = wide.shape
-    if layout == "units-x-raters":
-        return from_cells(code(values), wide.column_names, n_rows, wide.row_names)
-    across = values.codes.reshape(n_rows, n_columns).T.ravel()
-    return from_cells(
-        code(LabelColumn(across, values.labels)), wide.row_names, n_columns, wide.column_names
-    )
-
-
-def _split(table: TableFile) -> _Wide:
-    """Separate the names of rows and columns from the cells."""
     cells, width = table.grid()
     codes = cells.codes.reshape(-1, width)
-    corner, *names = table.header
+    corner, *columns = table.header
     rows = [cells.label(row * width) for row in range(len(codes))]
     is_data = corner != "" and number_of(corner) is not None
-    if not names or is_data or looks_like_annotators(table.header) or None in rows:
+    if not columns or is_data or looks_like_annotators(table.header) or None in rows:
         raise DatasetError(
             [f"{table.name}: expected names of columns in line 1, and of rows in column 1"],
             "Give every row and every column a name, and begin the first line with the word "
             "annotator (one annotator per row) or unit (one unit per row).",
         )
-    if len(codes) == 0:
+    if not rows:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
+    names = tuple(map(str, rows)), tuple(columns)
+    if layout != "counts":
+        _refuse_transposed(table, len(rows), len(columns), layout)
+    problems = [
+        f"{table.name}: {what} {name!r} occurs several times; expected each once"
+        for what, given in zip(("row", "column"), names, strict=True)
+        for name, times in Counter(given).items()
+        if times > 1
+    ]
+    if problems:
+        raise DatasetError(problems, "Every annotator and every unit has one row or column.")
     inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
-    return _Wide(inner, tuple(map(str, rows)), tuple(names), corner)
-
-
-def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
-    """Refuse a table that seems transposed."""
-    n_annotators, n_units = wide.shape
-    word, other, is_titled = "annotator", "units-x-raters", names_of_annotators
-    against = names_of_units(wide.corner)
+    if layout == "counts":
+        return _from_counts(table, inner, *names)
+    values = inner if table.header_is_certain else answers(inner)
     if layout == "units-x-raters":
-        n_annotators, n_units = n_units, n_annotators
-        word, other, is_titled = "unit", "raters-x-units", names_of_units
-        against = names_of_annotators(wide.corner)
+        return from_cells(code(values), names[1], len(rows), names[0])
+    across = LabelColumn(values.codes.reshape(len(rows), -1).T.ravel(), values.labels)
+    return from_cells(code(across), names[0], len(columns), names[1])
+
+
+def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: str) -> None:
+    """Refuse a table that seems transposed."""
+    corner = table.header[0]
+    n_annotators, n_units, word, other = n_rows, n_columns, "annotator", "units-x-raters"
+    is_right, is_wrong = names_of_annotators(corner), names_of_units(corner)
+    if layout == "units-x-raters":
+        n_annotators, n_units, word, other = n_columns, n_rows, "unit", "raters-x-units"
+        is_right, is_wrong = is_wrong, is_right
     reason = ""
-    if against:
-        reason = f"its first column is called {wide.corner!r}"
-    elif n_annotators > n_units and not is_titled(wide.corner):
+    if is_wrong:
+        reason = f"its first column is called {corner!r}"
+    elif n_annotators > n_units and not is_right:
         reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
     if reason:
         raise DatasetError(
@@ -382,19 +352,23 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
         )
 
 
-def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
+def _from_counts(
+    table: TableFile,
+    cells: LabelColumn,
+    unit_names: tuple[str, ...],
+    value_names: tuple[str, ...],
+) -> Ratings:
     """Expand counts to ratings by unknown annotators without names."""
-    amounts = counts_in(wide.cells).reshape(wide.shape)
-    n_units, n_values = amounts.shape
-    wrong = np.argwhere(amounts < 0).tolist()
+    n_units, n_values = len(unit_names), len(value_names)
+    amounts = counts_in(cells).reshape(n_units, n_values)
     problems = [
-        f"{table.name}: row {wide.row_names[row]!r}, column {wide.column_names[column]!r}: is "
-        f"{wide.cells.label(row * n_values + column)!r}; expected a count, 0 or more"
-        for row, column in wrong
+        f"{table.name}: row {unit_names[row]!r}, column {value_names[column]!r}: is "
+        f"{cells.label(row * n_values + column)!r}; expected a count, 0 or more"
+        for row, column in np.argwhere(amounts < 0).tolist()
     ]
     if not problems and amounts.sum() > _MOST_COUNTS:
         problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
-    if problems or not all(wide.column_names):
+    if problems or not all(value_names):
         raise DatasetError(
             problems or [f"{table.name}: line 1: expected a name for each column of counts"],
             "If the cells are ratings: --layout units-x-raters or --layout raters-x-units.",
@@ -406,7 +380,7 @@ def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     annotators = np.arange(len(units)) - starts[units]
     # Categories that were never chosen count as possible answers.
     every = np.concatenate([np.arange(n_values), values])
-    coded = code(LabelColumn(every, wide.column_names))
+    coded = code(LabelColumn(every, value_names))
     coded = replace(coded, codes=coded.codes[n_values:])
     data = reliability(units, annotators, coded, np.arange(n_units), n_units)
-    return Ratings(data, wide.row_names, (), coded.names, coded.numbers)
+    return Ratings(data, unit_names, (), coded.names, coded.numbers)
