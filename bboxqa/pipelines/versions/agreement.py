@@ -1,6 +1,6 @@
 """Agreement in two versions of a data set, and the difference."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
@@ -8,7 +8,6 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import (
-    alpha_per_category,
     alpha_per_group,
     image_estimators,
     images_per_value,
@@ -34,80 +33,42 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.versions.annotations import Names
 
-_Key = tuple[int, str]
-"""The index of a threshold, and "pooled", "mean", "categories" or "f1"."""
+_KINDS = ("pooled", "mean", "f1", "categories")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One version at all thresholds, numbered by the images and categories of both."""
+    """One version at one threshold, numbered by the images and categories of both."""
 
-    counted: list[Coincidences]
-    """One per threshold."""
-    alphas: list[FloatArray]
-    """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
-    objects: list[FloatArray]
-    """list of (2, I) float64. Pairs of annotations that match in each image, and that could match;
-    one per threshold."""
-    images: IndexArray
-    """(C,) int64. The images that are measured."""
+    counted: Coincidences
+    alpha: FloatArray
+    """(I,) float64. Alpha of each image that is drawn, NaN where it has none."""
+    objects: FloatArray
+    """(2, I) float64. Pairs of annotators that match in each image, and that could match."""
     with_missing: bool
     """Whether a missing annotation is a value."""
+    status: str
+    """Why the pooled alpha is undefined or has no meaning; else "ok"."""
 
-    def within(self, images: IndexArray) -> "_Side":
-        """Return the same in some of the images."""
-        inside = np.zeros(self.counted[0].n_groups, np.bool_)
-        inside[images] = True
-        return _Side(
-            [_rows(found, np.flatnonzero(inside[found.group])) for found in self.counted],
-            [np.where(inside, alpha, np.nan) for alpha in self.alphas],
-            [np.where(inside, sums, 0.0) for sums in self.objects],
-            images,
-            self.with_missing,
-        )
+    def figure(
+        self, kind: str, estimator: Estimator, values: IntArray
+    ) -> tuple[FloatArray, IndexArray]:
+        """Return a figure, (1,), or alpha of each value, (V,), and of how many images it is made.
 
-    def estimators(self, values: IntArray) -> dict[_Key, Estimator]:
-        """Return all figures as functions of sums over images."""
-        clusters = np.arange(len(self.images))
-        return image_estimators(self.counted, self.alphas, self.images, values) | {
-            (index, "f1"): Estimator(
-                nan, nan, nan, OK, SumTable(partial(sums.take, self.images, axis=1)), _f1, clusters
-            )
-            for index, sums in enumerate(self.objects)
-        }
-
-    def status(self, index: int) -> str:
-        """Return why the pooled alpha is undefined or has no meaning; else "ok"."""
-        found = pooled_alpha(self.counted[index], len(self.images))
-        drawn = value_sums(self.counted[index])[0][:-1]
-        reason = reason_without_meaning(drawn) if self.with_missing else ""
-        return found.status if np.isnan(found.value) else reason or OK
-
-    def value(self, key: _Key, estimator: Estimator, values: IntArray) -> FloatArray:
-        """Return a figure, (1,), or alpha of each value, (V,); NaN where it has no meaning."""
-        index, kind = key
-        if kind == "categories":
-            alpha, marginal = alpha_per_category(self.counted[index])
-            if self.with_missing:
-                alpha[values_without_meaning(marginal)] = np.nan
-            return alpha[values]
+        Figures are NaN where they have no meaning.
+        """
         sums = np.asarray(estimator.drawn_sums().sum(axis=1)).reshape(-1, 1)
-        is_undefined = kind == "pooled" and self.status(index) != OK
-        return np.full(1, np.nan) if is_undefined else estimator.evaluate(sums)
-
-    def n_images(self, key: _Key, values: IntArray) -> IndexArray:
-        """Return how many images a figure, or that of each value, is made of."""
-        index, kind = key
+        found = estimator.evaluate(sums).reshape(-1)
         if kind == "categories":
-            return images_per_value(self.counted[index])[values]
+            if self.with_missing:
+                marginal, _ = value_sums(self.counted)
+                found[values_without_meaning(marginal)[values]] = nan
+            return found, images_per_value(self.counted)[values]
         if kind == "pooled":
-            return np.array([len(np.unique(self.counted[index].group))])
-        adds = ~np.isnan(self.alphas[index]) if kind == "mean" else self.objects[index][1] > 0
-        return np.array([np.count_nonzero(adds)])
-
-
-def _f1(sums: FloatArray) -> FloatArray:
-    return ratio(sums[0], sums[1])
+            n_images = len(np.unique(self.counted.group))
+            return np.where(self.status == OK, found, nan), np.array([n_images])
+        adds = ~np.isnan(self.alpha) if kind == "mean" else self.objects[1] > 0
+        return found, np.array([np.count_nonzero(adds)])
 
 
 def agreement_changes(
@@ -134,59 +95,69 @@ def agreement_changes(
     .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
            Hall, ch. 8, doi:10.1201/9780429246593.
     """
+    results = before, after
+    places = [*zip(names.images.places, names.categories.places, strict=True)]
     first, last = (
-        _side_of(result, image, category, names)
-        for result, image, category in zip(
-            (before, after), names.images.places, names.categories.places, strict=True
-        )
+        _drawn_images(result, image) for result, (image, _) in zip(results, places, strict=True)
     )
-    shared = np.intersect1d(first.images, last.images)
-    if len(shared):
-        first, last = first.within(shared), last.within(shared)
-    sides = first, last
-    values = np.unique(np.concatenate([c.value for side in sides for c in side.counted]))
-    estimators = [side.estimators(values) for side in sides]
-    drawn = _draw(sides, estimators, settings, progress)
+    shared = np.intersect1d(first, last)
+    images = (shared, shared) if len(shared) else (first, last)
+    sides = [
+        _sides_of(result, *place, names, drawn)
+        for result, place, drawn in zip(results, places, images, strict=True)
+    ]
+    values = np.unique(np.concatenate([each.counted.value for side in sides for each in side]))
+    estimators = [_estimators(*each, values) for each in zip(sides, images, strict=True)]
+    drawn = _replicates(estimators, images, settings, progress)
     changes = []
-    for index, part in enumerate(after.thresholds):
+    for index, (part, pair) in enumerate(
+        zip(after.thresholds, zip(*sides, strict=True), strict=True)
+    ):
         found = {}
-        for kind in ("pooled", "mean", "categories", "f1"):
-            key = index, kind
-            old, new = (
-                side.value(key, own[key], values)
-                for side, own in zip(sides, estimators, strict=True)
+        for kind in _KINDS:
+            (old, n_old), (new, n_new) = (
+                side.figure(kind, own[index, kind], values)
+                for side, own in zip(pair, estimators, strict=True)
             )
-            replicates = [np.atleast_2d(drawn[place, key]) for place in (0, 1) if drawn]
-            made_of = [side.n_images(key, values) for side in sides]
-            found[kind] = _intervals(old, new, replicates, made_of)
-        changes.append(_change(part, sides, index, found, (values, names)))
-    return tuple(changes), len(shared) > 0, (len(first.images), len(last.images))
+            replicates = [np.atleast_2d(each[index, kind]) for each in drawn]
+            found[kind] = _intervals(old, new, replicates, (n_old, n_new))
+        changes.append(_change(part, pair, found, values, names))
+    return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
 
 
-def _draw(
-    sides: tuple[_Side, _Side],
-    estimators: list[dict[_Key, Estimator]],
+def _estimators(
+    sides: Sequence[_Side], images: IndexArray, values: IntArray
+) -> dict[tuple[int, str], Estimator]:
+    """Return the figures of a version as functions of sums over images, by threshold and kind."""
+    clusters = np.arange(len(images))
+    found = image_estimators(
+        [side.counted for side in sides], [side.alpha for side in sides], images, values
+    )
+    for index, side in enumerate(sides):
+        table = SumTable(partial(side.objects.take, images, axis=1))
+        found[index, "f1"] = Estimator(nan, nan, nan, OK, table, lambda of: ratio(*of), clusters)
+    return found
+
+
+def _replicates(
+    estimators: list[dict[tuple[int, str], Estimator]],
+    images: tuple[IndexArray, IndexArray],
     settings: AgreeSettings,
     progress: Progress | None,
-) -> dict[tuple[int, _Key], FloatArray]:
-    """Return replicates of the figures of each side, (B,) or (V, B); empty without draws."""
-    if not settings.bootstrap or min(len(side.images) for side in sides) < 2:
-        return {}
-    parts = [
-        {(place, key): each for key, each in own.items()} for place, own in enumerate(estimators)
-    ]
-    if np.array_equal(sides[0].images, sides[1].images):
-        parts = [parts[0] | parts[1]]
-    elif sides[0].images[0] > sides[1].images[0]:
-        # Independent draws have seeds that do not depend on which version comes first.
-        parts.reverse()
+) -> list[dict[tuple[int, str], FloatArray]]:
+    """Return replicates of the figures of each version, (B,) or (V, B); empty without draws."""
+    if not settings.bootstrap or min(map(len, images)) < 2:
+        return []
+    seeds = [settings.seed, settings.seed]
+    if not np.array_equal(images[0], images[1]):
+        # The seed of independent draws does not depend on which version comes first.
+        seeds[int(images[0][0] < images[1][0])] += 1
     on_progress = None if progress is None else partial(progress, "resampling")
-    drawn: dict[tuple[int, _Key], FloatArray] = {}
     with one_blas_thread():
-        for more, each in enumerate(parts):
-            seed = settings.seed + more
-            drawn |= replicates_of_all(each, settings.bootstrap, seed, on_progress)
-    return drawn
+        return [
+            replicates_of_all(own, settings.bootstrap, seed, on_progress)
+            for own, seed in zip(estimators, seeds, strict=True)
+        ]
 
 
 _Found = tuple[FloatArray, ...]
@@ -194,7 +165,10 @@ _Found = tuple[FloatArray, ...]
 
 
 def _intervals(
-    old: FloatArray, new: FloatArray, replicates: list[FloatArray], made_of: list[IndexArray]
+    old: FloatArray,
+    new: FloatArray,
+    replicates: list[FloatArray],
+    made_of: tuple[IndexArray, IndexArray],
 ) -> _Found:
     figures = old, new, new - old
     if not replicates:
@@ -211,27 +185,25 @@ def _intervals(
 
 def _change(
     part: ThresholdResult,
-    sides: tuple[_Side, _Side],
-    index: int,
-    found: Mapping[str, _Found],
-    named: tuple[IntArray, Names],
+    sides: Sequence[_Side],
+    found: dict[str, _Found],
+    values: IntArray,
+    names: Names,
 ) -> AgreementChange:
     """Return the change at one threshold."""
-    status = {
-        name: side.status(index) for name, side in zip(("before", "after"), sides, strict=True)
-    }
-    why = "; ".join(f"{name}: {each}" for name, each in status.items() if each != OK)
-    values, names = named
+    pairs = zip(("before", "after"), sides, strict=True)
+    why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
+    pooled, mean, f1 = (_figure_change(found[kind]) for kind in _KINDS[:3])
     shown = np.flatnonzero(values < len(names.categories))
     old, new, difference, _, _, between, _ = (each[shown] for each in found["categories"])
-    first, last = (side.alphas[index] for side in sides)
+    first, last = (side.alpha for side in sides)
     images = np.flatnonzero(~(np.isnan(first) & np.isnan(last)))
     return AgreementChange(
         measure=part.measure,
         iou_threshold=part.iou_threshold,
-        pooled=_figure_change(found["pooled"], why or OK),
-        mean=_figure_change(found["mean"]),
-        f1=_figure_change(found["f1"]),
+        pooled=replace(pooled, status=why or OK),
+        mean=mean,
+        f1=f1,
         categories=Table(
             {
                 "category": Categorical(values[shown], names.categories.names),
@@ -253,46 +225,18 @@ def _change(
     )
 
 
-def _figure_change(found: _Found, status: str = OK) -> Change:
+def _figure_change(found: _Found) -> Change:
     old, new, difference, before, after, between, shift = (each[0].tolist() for each in found)
-    return Change(old, new, difference, tuple(before), tuple(after), tuple(between), shift, status)
+    return Change(old, new, difference, tuple(before), tuple(after), tuple(between), shift)
 
 
-def _side_of(
-    result: MeasuredAgreement, image: IndexArray, category: IndexArray, names: Names
-) -> _Side:
-    """Return a version whose images and categories have these places among those of both."""
-    settings, n_images = result.settings, len(names.images)
-    # A missing annotation is the last value.
-    values = np.append(category, len(names.categories))
-    counted, alphas, objects = [], [], []
-    for part in result.thresholds:
-        found, measured = coincidences(part.reliability, settings.missing), _measured(part)
-        order = np.lexsort((values[found.value], image[found.group]))
-        counted.append(
-            replace(
-                _rows(found, order),
-                group=image[found.group][order].astype(np.int32),
-                value=values[found.value][order].astype(np.int32),
-                n_groups=n_images,
-                n_values=len(names.categories) + 1,
-            )
-        )
-        n_drawn, of_image = part.images["n_annotations"], np.full(n_images, np.nan)
-        if not np.isnan(part.mean_image_alpha):
-            alpha = alpha_per_group(found)[measured]
-            of_image[image[measured]] = np.where(n_drawn == 0, part.images["alpha"], alpha)
-        alphas.append(of_image)
-        possible = n_drawn * (part.images["n_annotators"] - 1) / 2
-        sums = np.zeros((2, n_images))
-        # Matched pairs are whole numbers.
-        matching = np.rint(np.nan_to_num(part.images["f1"]) * possible)
-        sums[:, image[measured]] = matching, possible
-        objects.append(sums)
-    images = image[_measured(result.thresholds[0])]
-    if settings.empty_images == "skip":
-        images = images[result.thresholds[0].images["n_annotations"] > 0]
-    return _Side(counted, alphas, objects, np.sort(images), settings.missing == "category")
+def _drawn_images(result: MeasuredAgreement, image: IndexArray) -> IndexArray:
+    """Return the images of a version that count, sorted, by their places among those of both."""
+    part = result.thresholds[0]
+    images = image[_measured(part)]
+    if result.settings.empty_images == "skip":
+        images = images[part.images["n_annotations"] > 0]
+    return np.sort(images)
 
 
 def _measured(part: ThresholdResult) -> IntArray:
@@ -300,6 +244,55 @@ def _measured(part: ThresholdResult) -> IntArray:
     return column.code if isinstance(column, Categorical) else column
 
 
-def _rows(found: Coincidences, rows: IndexArray) -> Coincidences:
-    names = ("group", "value", "marginal", "diagonal")
-    return replace(found, **{name: getattr(found, name)[rows] for name in names})
+def _sides_of(
+    result: MeasuredAgreement,
+    image: IndexArray,
+    category: IndexArray,
+    names: Names,
+    drawn: IndexArray,
+) -> list[_Side]:
+    """Return a version at each threshold, in the drawn images.
+
+    `image` and `category` are its places among those of both versions.
+    """
+    n_images, missing = len(names.images), result.settings.missing
+    inside = np.zeros(n_images, np.bool_)
+    inside[drawn] = True
+    # A missing annotation is the last value.
+    values = np.append(category, len(names.categories))
+    sides = []
+    for part in result.thresholds:
+        found, measured = coincidences(part.reliability, missing), _measured(part)
+        group, value = image[found.group], values[found.value]
+        rows = np.lexsort((value, group))
+        rows = rows[inside[group[rows]]]
+        counted = replace(
+            found,
+            group=group[rows].astype(np.int32),
+            value=value[rows].astype(np.int32),
+            marginal=found.marginal[rows],
+            diagonal=found.diagonal[rows],
+            n_groups=n_images,
+            n_values=len(values),
+        )
+        n_drawn, alpha = part.images["n_annotations"], np.full(n_images, np.nan)
+        if not np.isnan(part.mean_image_alpha):
+            own = alpha_per_group(found)[measured]
+            alpha[image[measured]] = np.where(n_drawn == 0, part.images["alpha"], own)
+        possible = n_drawn * (part.images["n_annotators"] - 1) / 2
+        objects = np.zeros((2, n_images))
+        # Matched pairs are whole numbers.
+        matching = np.rint(np.nan_to_num(part.images["f1"]) * possible)
+        objects[:, image[measured]] = matching, possible
+        pooled, with_missing = pooled_alpha(counted, len(drawn)), missing == "category"
+        reason = reason_without_meaning(value_sums(counted)[0][:-1]) if with_missing else ""
+        sides.append(
+            _Side(
+                counted,
+                np.where(inside, alpha, np.nan),
+                np.where(inside, objects, 0.0),
+                with_missing,
+                pooled.status if np.isnan(pooled.value) else reason or OK,
+            )
+        )
+    return sides
