@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,7 +16,6 @@ from bboxqa.core.arrays import (
     blocks,
     frozen_arrays,
     rows,
-    sum_by,
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.kernels.boxes import bbox_iou
@@ -162,16 +160,8 @@ def _overlaps(
     return np.bincount(left[hit], minlength=len(chosen)) > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
-    """A length in pixels, or as a share of the side along which it is measured."""
-
-    amount: float = 0.0
-    is_share: bool = False
-
-    def along(self, sides: FloatArray) -> FloatArray:
-        """Return the length in pixels for each side."""
-        return self.amount * (sides if self.is_share else 1.0 + 0.0 * sides)
+Length = tuple[float, float]
+"""A length in pixels, and one as a share of the side along which it is measured; they add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +175,9 @@ class AnnotatorErrors:
     extra: float = 0.0
     confuse: float = 0.0
     swaps: tuple[tuple[str, str, float], ...] = ()
-    jitter: Length = Length()
+    jitter: Length = (0.0, 0.0)
     scale: float = 1.0
-    offset: tuple[Length, Length] = (Length(), Length())
+    offset: tuple[Length, Length] = ((0.0, 0.0), (0.0, 0.0))
     split: float = 0.0
     merge: float = 0.0
     duplicate: float = 0.0
@@ -219,9 +209,9 @@ class Boxes:
     shape: IndexArray
     """(M,) int64. The object of the scene whose outline each has."""
     truth: IndexArray
-    """(M,) int64. The object that was drawn; -1 for extras."""
     merged: IndexArray
-    """(M,) int64. The second object in the same box; -1 where there is none."""
+    """(M,) int64. The object that was drawn, -1 for extras; the second one in the same box, or -1.
+    """
     annotator: IntArray
     seconds: IndexArray
     """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
@@ -255,10 +245,9 @@ def _boxes(
     edges: FloatArray,
     merged: IndexArray | None = None,
 ) -> Boxes:
-    image, none = scene.image[truth], np.full(len(truth), -1)
-    merged = none if merged is None else merged
-    nobody = np.zeros(len(truth), np.int32)
-    return Boxes(image, category[truth], edges, truth, truth, merged, nobody, none)
+    none, nobody = np.full(len(truth), -1), np.zeros(len(truth), np.int32)
+    second = none if merged is None else merged
+    return Boxes(scene.image[truth], category[truth], edges, truth, truth, second, nobody, none)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,15 +326,13 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
     """
     scene, errors, true = view.scene, view.errors, view.scene.edges
     sides = true[:, 2:] - true[:, :2]
-    low, high = true[:, :2], true[:, 2:]
     # Rounding would change boxes even without errors, so that only those with errors are computed.
-    if errors.scale != 1:
-        centre = low + sides / 2
-        low, high = centre - errors.scale * sides / 2, centre + errors.scale * sides / 2
-    right, down = errors.offset
-    shift = np.stack([right.along(sides[:, 0]), down.along(sides[:, 1])], axis=1)
-    noise = rng.standard_normal((len(scene), 4)) * errors.jitter.along(np.tile(sides, 2))
-    edges = np.concatenate([low + shift, high + shift], axis=1) + noise
+    grown = (errors.scale - 1) * sides / 2 if errors.scale != 1 else np.zeros_like(sides)
+    pixels, share = np.array(errors.offset).T
+    shift = pixels + share * sides
+    jitter = errors.jitter[0] + errors.jitter[1] * np.tile(sides, 2)
+    noise = rng.standard_normal((len(scene), 4)) * jitter
+    edges = true + np.hstack([shift - grown, shift + grown]) + noise
     least = np.minimum(_NARROWEST, sides)
     lowest = np.minimum(0, true[:, :2])
     highest = np.maximum(scene.image_size[scene.image], true[:, 2:])
@@ -454,8 +441,6 @@ def _records(
     for part in blocks(len(ids)):
         some, edges = boxes.take(part), boxes.edges[part]
         sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
-        outlines, areas = _outlines(scene, some.shape, edges)
-        areas = np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS)
         bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
         times = np.datetime_as_string(some.seconds.astype("datetime64[s]")).tolist()
         for place, number in enumerate(ids[part].tolist()):
@@ -464,11 +449,13 @@ def _records(
                 "image_id": int(some.image[place]) + 1,
                 "category_id": int(some.category[place]) + 1,
                 "bbox": bbox[place],
-                "area": float(areas[place]),
+                "area": 0.0,
                 "annotator": annotators[some.annotator[place]],
                 "iscrowd": 0,
             }
-            if (rings := outlines[place]) is not None:
+            rings, area = _outline(scene, int(some.shape[place]), edges[place])
+            record["area"] = float(np.round(area if rings else sides[place].prod(), DECIMALS))
+            if rings:
                 record["segmentation"] = rings
             for key, objects in (("true_id", some.truth), ("merged_id", some.merged)):
                 if objects[place] >= 0:
@@ -478,29 +465,18 @@ def _records(
             yield record
 
 
-def _outlines(
-    scene: Scene, shape: IndexArray, edges: FloatArray
-) -> tuple[list[list[list[float]] | None], FloatArray]:
-    """Return the outlines of objects, stretched to boxes, and their areas."""
-    if scene.outlines is None:
-        return [None] * len(shape), np.full(len(shape), np.nan)
-    outlines = scene.outlines.take(shape).packed()
-    is_polygon = outlines.kind == SegmentationKind.POLYGON
-    n_rings = np.where(is_polygon, outlines.part_stop - outlines.part_start, 0)
-    ring_owner, offsets = np.repeat(np.arange(len(shape)), n_rings), outlines.ring_offsets
-    owner = np.repeat(ring_owner, np.diff(offsets))
-    true = scene.edges[shape]
-    factor = (edges[:, 2:] - edges[:, :2]) / (true[:, 2:] - true[:, :2])
-    xy = edges[owner, :2] + (outlines.xy - true[owner, :2]) * factor[owner]
-    # Without errors, vertices stay as they are.
-    unmoved = (edges == true).all(axis=1)
-    xy = np.where(unmoved[owner, None], outlines.xy, xy.round(DECIMALS))
-    flat = xy.ravel().tolist()
-    rings = [flat[first:last] for first, last in pairwise((2 * offsets).tolist())]
-    begin = np.concatenate([[0], np.cumsum(n_rings)]).tolist()
-    found = [rings[first:last] or None for first, last in pairwise(begin)]
-    following = np.arange(1, len(xy) + 1)
-    following[offsets[1:] - 1] = offsets[:-1]
-    cross = xy[:, 0] * xy[following, 1] - xy[following, 0] * xy[:, 1]
-    ring_areas = np.abs(np.add.reduceat(cross, offsets[:-1])) / 2 if len(xy) else np.zeros(0)
-    return found, np.where(n_rings > 0, sum_by(ring_owner, ring_areas, len(shape)), np.nan)
+def _outline(scene: Scene, shape: int, edges: FloatArray) -> tuple[list[list[float]], float]:
+    """Return the rings of an object, stretched to a box, and their area; no rings of a box."""
+    outlines, true = scene.outlines, scene.edges[shape]
+    if outlines is None or outlines.kind[shape] != SegmentationKind.POLYGON:
+        return [], 0.0
+    rings, area = [], 0.0
+    for ring in outlines.rings(shape):
+        # Without errors, vertices stay as they are.
+        if (edges != true).any():
+            factor = (edges[2:] - edges[:2]) / (true[2:] - true[:2])
+            ring = (edges[:2] + (ring - true[:2]) * factor).round(DECIMALS)  # noqa: PLW2901
+        following = np.roll(ring, -1, axis=0)
+        area += abs((ring[:, 0] * following[:, 1] - following[:, 0] * ring[:, 1]).sum()) / 2
+        rings.append(ring.ravel().tolist())
+    return rings, area

@@ -114,6 +114,7 @@ def _errors(
     categories: Sequence[str],
 ) -> AnnotatorErrors:
     values: dict[str, Any] = {}
+    others = [other for other in annotators if other != who]
     for key, texts in items.items():
         if key not in FORMS:
             expected = nearest(key, FORMS) or f"; expected one of {', '.join(FORMS)}"
@@ -124,16 +125,12 @@ def _errors(
             try:
                 if key == "confuse" and "/" in text:
                     values["swaps"] = (*values.get("swaps", ()), _swap(who, text, categories))
-                elif key == "copy":
-                    name, _, share = text.rpartition(":")
-                    others = [other for other in annotators if other != who]
-                    if name not in others:
-                        raise ConfigError(f"{who}: copy {unknown_name(name, others)}")
-                    values[key] = name, _number(share)
                 else:
                     values[key] = _parsed(key, text)
             except ValueError:
                 raise ConfigError(f"{who}: {key} is {text!r}; expected {FORMS[key]}") from None
+    if "copy" in values and values["copy"][0] not in others:
+        raise ConfigError(f"{who}: copy {unknown_name(values['copy'][0], others)}")
     if "confuse" in values and len(categories) < 2:
         raise ConfigError(f"{who}: confuse needs two categories; there is one")
     return AnnotatorErrors(**values)
@@ -146,6 +143,9 @@ def _parsed(key: str, text: str) -> Any:
         return _length(right), _length(down)
     if key == "jitter":
         return _length(text, 0.0)
+    if key == "copy":
+        name, _, share = text.rpartition(":")
+        return name, _number(share)
     return _number(text, 0.1, 10.0) if key == "scale" else _number(text)
 
 
@@ -159,7 +159,7 @@ def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
 def _length(text: str, lowest: float = -1e6) -> Length:
     text = text.strip()
     value = _number(text.removesuffix("%"), lowest, 1e6)
-    return Length(value / 100, is_share=True) if text.endswith("%") else Length(value)
+    return (0.0, value / 100) if text.endswith("%") else (value, 0.0)
 
 
 def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, float]:
@@ -215,7 +215,7 @@ class Simulation:
 
     def truth(self) -> dict[str, Any]:
         """Return the true objects as a COCO document."""
-        return msgspec.json.decode(self._true_text(), type=dict[str, Any])
+        return msgspec.json.decode(self._text(of_truth=True), type=dict[str, Any])
 
     def write(self, path: AnyPath, *, force: bool = False) -> tuple[Path, Path]:
         """Write ``NAME.json`` and ``NAME_truth.json``, and return their paths.
@@ -232,19 +232,18 @@ class Simulation:
         try:
             with filled_folder(path.parent) as folder:
                 (folder / path.name).write_bytes(self._text())
-                (folder / target.name).write_bytes(self._true_text())
+                (folder / target.name).write_bytes(self._text(of_truth=True))
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
         return path, target
 
-    def _text(self) -> bytes:
-        info = {"description": "simulated annotators", "version": __version__}
-        ids = np.arange(1, len(self) + 1)
-        return document_text(self.scene, ids, self.boxes, self.asked, self.annotators, info)
-
-    def _true_text(self) -> bytes:
-        scene, asked = self.scene, np.ones((len(self.scene.image_names), 1), np.bool_)
-        info = {"description": "truth of simulated annotators", "version": __version__, **self.info}
+    def _text(self, *, of_truth: bool = False) -> bytes:
+        scene, info = self.scene, {"description": "simulated annotators", "version": __version__}
+        if not of_truth:
+            ids = np.arange(1, len(self) + 1)
+            return document_text(scene, ids, self.boxes, self.asked, self.annotators, info)
+        info |= {"description": "truth of simulated annotators", **self.info}
+        asked = np.ones((len(scene.image_names), 1), np.bool_)
         return document_text(scene, scene.id, true_boxes(scene), asked, ("truth",), info)
 
 
@@ -315,15 +314,19 @@ def simulate(
     >>> share[0], share[1], 0.4 < share[2] < 0.6
     (1.0, 1.0, True)
     """
-    _check(images, objects, overlap, seed)
+    for name, number, *bounds in (
+        ("images", images, 1), ("objects", objects, 0, _MOST), ("overlap", overlap, 0, 1),
+        ("seed", seed, 0),
+    ):  # fmt: skip
+        _check(name, number, *bounds)
     rng = np.random.default_rng([seed])
     if truth is None:
         scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
     else:
         scene = scene_of(read(truth, min_annotators=1))
     names = _annotator_names(annotators)
-    if per_image is not None and not 1 <= per_image <= len(names):
-        raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")
+    if per_image is not None:
+        _check("per_image", per_image, 1, len(names))
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
     rank = rng.random((len(scene.image_names), len(names))).argsort(axis=1).argsort(axis=1)
@@ -333,27 +336,29 @@ def simulate(
     return Simulation(scene, boxes, names, asked, info)
 
 
-def _check(images: int, objects: float, overlap: float, seed: int) -> None:
-    if images < 1:
-        raise ConfigError(f"is {images}; expected 1 or more", "images")
-    if not 0 <= objects <= _MOST:
-        raise ConfigError(f"is {objects:g}; expected 0 to {_MOST:,}", "objects")
-    if not 0 <= overlap <= 1:
-        raise ConfigError(f"is {overlap:g}; expected 0 to 1", "overlap")
-    if seed < 0:
-        raise ConfigError(f"is {seed}; expected 0 or more", "seed")
+def _check(setting: str, number: float, lowest: int, highest: int | None = None) -> None:
+    """Refuse a number that is out of range."""
+    if not lowest <= number <= (np.inf if highest is None else highest):
+        most = "or more" if highest is None else f"to {highest:,}"
+        raise ConfigError(f"is {number:.15g}; expected {lowest} {most}", setting)
+
+
+def _numbered(given: int | str | Sequence[str], setting: str) -> tuple[int, list[str]]:
+    """Return how many are given, or 0 and their names."""
+    if isinstance(given, int) or (isinstance(given, str) and given.isdecimal()):
+        _check(setting, int(given), 1, _MOST)
+        return int(given), []
+    listed = given.split(",") if isinstance(given, str) else given
+    return 0, [each.strip() for each in listed]
 
 
 def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
     """Return the categories, and how frequent each is."""
-    if isinstance(categories, int) or (isinstance(categories, str) and categories.isdecimal()):
-        number = _count(int(categories), "categories")
-        more = [f"category_{place:04}" for place in range(len(_NAMES) + 1, number + 1)]
-        return dict.fromkeys([*_NAMES[:number], *more], 1.0)
-    listed = categories.split(",") if isinstance(categories, str) else categories
-    shares: dict[str, float] = {}
+    number, listed = _numbered(categories, "categories")
+    more = [f"category_{place:04}" for place in range(len(_NAMES) + 1, number + 1)]
+    shares = dict.fromkeys([*_NAMES[:number], *more], 1.0)
     for text in listed:
-        name, colon, share = text.strip().partition(":")
+        name, colon, share = text.partition(":")
         try:
             shares[name] = float(share) if colon else 1.0
         except ValueError:
@@ -364,17 +369,8 @@ def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
 
 
 def _annotator_names(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(annotators, int) or (isinstance(annotators, str) and annotators.isdecimal()):
-        number = _count(int(annotators), "annotators")
-        return tuple(f"p{place:0{max(2, len(str(number)))}}" for place in range(1, number + 1))
-    listed = annotators.split(",") if isinstance(annotators, str) else annotators
-    names = tuple(name.strip() for name in listed)
+    number, names = _numbered(annotators, "annotators")
+    names += [f"p{place:0{max(2, len(str(number)))}}" for place in range(1, number + 1)]
     if not all(names) or len(set(names)) < len(names):
         raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
-    return names
-
-
-def _count(number: int, noun: str) -> int:
-    if not 1 <= number <= _MOST:
-        raise ConfigError(f"is {number}; expected 1 to {_MOST:,}", noun)
-    return number
+    return tuple(names)
