@@ -1,7 +1,6 @@
 """B: boxes in another layout than COCO's, swapped sizes of images, and copied boxes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,8 +9,8 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, record_edit, summary
-from bboxqa.rules.base.rule import LazyEdits, described_hits, rule
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary
+from bboxqa.rules.base.rule import LazyEdits, rule
 from bboxqa.rules.facts.boxes import inside, overshoot, rounded_number, rounded_values
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
@@ -100,8 +99,8 @@ def _copied(document: Document, settings: ValidateSettings) -> Checked:
         expected="boxes drawn on each image",
     )
     severity = Severity.ERROR if nearly_all or is_off else None
-    for each in described_hits([defect], severity):
-        yield replace(each, hides=hides, concerned=None if nearly_all else rows)
+    concerned = None if nearly_all else rows
+    yield Rows([0], at="", defects=[defect], severity=severity, hides=hides, concerned=concerned)
 
 
 def _box(*numbers: float) -> dict[str, object]:

@@ -15,8 +15,8 @@ from bboxqa.core.text import folded
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_edit
-from bboxqa.rules.base.rule import MANY, Defect, LazyEdits, rule
+from bboxqa.rules.base.reporting import MANY, Checked, Rows, record_edit
+from bboxqa.rules.base.rule import Defect, LazyEdits, rule
 from bboxqa.rules.facts.document import Document
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.

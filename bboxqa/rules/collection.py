@@ -12,8 +12,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_defect, record_edit, summary
-from bboxqa.rules.base.rule import Defect, hits, rule
+from bboxqa.rules.base.reporting import Checked, Rows, ids_of, record_edit, summary
+from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
@@ -156,27 +156,25 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
     found, least = document.once(_earlier, settings.duplicate_iou), settings.duplicate_iou
     earlier = found.same if same else found.other
 
-    def describe(row: int) -> Defect:
+    def says(row: int) -> str:
         first = int(earlier[row])
         pair = np.array([first]), np.array([row])
         iou, of_outline = float(box_iou(document, *pair)[0]), float(outline_iou(document, *pair)[0])
         both = "" if np.isnan(of_outline) else f", and the outline {figure(of_outline)},"
         kinds = [_category(document, int(document.category[each]), each) for each in (first, row)]
         what = f"which is {kinds[0]} and not {kinds[1]}"
-        return record_defect(
-            document,
-            ("annotations", row, "bbox"),
+        return (
             f"bbox has an IoU of {figure_unlike(iou, least, 3)}{both} with annotation "
             f"{shortened(document.ids(first).get('annotation'))}, "
-            f"{f'of the same category {kinds[0]}' if same else what}; expected less than "
-            f"{least:g} for one annotator",
-            found=document.record(row).get("bbox"),
-            expected=f"an IoU below {least:g}",
-            examples=(pointer_to("annotations", first), pointer_to("annotations", row)),
-            key=_key(document, first, row),
+            f"{f'of the same category {kinds[0]}' if same else what}"
         )
 
-    yield from hits(earlier >= 0, describe)
+    def compared(row: int) -> tuple[str, ...]:
+        return tuple(pointer_to("annotations", each) for each in (int(earlier[row]), row))
+
+    expected, at = f"less than {least:g} for one annotator", "annotations/bbox"
+    mark = lambda row: _key(document, int(earlier[row]), row)  # noqa: E731
+    yield Rows(earlier >= 0, says, at, expected, mark=mark, examples=compared)
 
 
 def _category(document: Document, place: int, row: int = -1) -> str:
@@ -215,10 +213,11 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
             f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
             f"{expected}"
         )
-        place, n = ("categories", top), int(number[top])
+        n, ids = int(number[top]), ids_of(document, "categories", top)
         expected += " of the annotations"
-        more = {"found": n, "expected": expected, "key": name, "count": n}
-        yield record_defect(document, place, message, **more)
+        yield Defect(
+            message, pointer_to("categories", top), None, n, expected, ids, key=name, count=n
+        )
 
 
 def _deviations(

@@ -13,7 +13,8 @@ from bboxqa.formats.document import Origin, OwnPlace
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding, FoundBox
-from bboxqa.rules.base.rule import Defect, Found, Hits, Rule
+from bboxqa.rules.base.reporting import Rows
+from bboxqa.rules.base.rule import Defect, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import ring_rows
 
@@ -30,18 +31,19 @@ _MOST_VERTICES = 5_000
 _FARTHEST = 1e9
 
 
-def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
+def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -> list[Finding]:
     """Return findings with their positions in the file, sorted by position.
 
     At most `limit` findings per rule are returned; 0 for all.
     """
     findings, offsets = [], []
     described: Counter[str] = Counter()
-    for rule, hits in raw:
-        wanted = len(hits) if limit == 0 else min(len(hits), limit - described[rule.code])
+    for rule, rows in raw:
+        wanted = len(rows) if limit == 0 else min(len(rows), limit - described[rule.code])
         described[rule.code] += wanted
-        for found in map(hits.describe, range(wanted)):
-            findings.append(_finding(rule, hits, found, document.name))
+        for number in rows.numbers[:wanted].tolist():
+            found = rows.describe(document, number)
+            findings.append(_finding(rule, rows, found, document.name))
             offsets.append(found.offset)
     if document.reading.origin is not None:
         return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))
@@ -57,17 +59,17 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
     ]
 
 
-def _finding(rule: Rule, hits: Hits, found: Defect, file: str) -> Finding:
+def _finding(rule: Rule, rows: Rows, found: Defect, file: str) -> Finding:
     return Finding(
         code=rule.code,
-        severity=hits.severity or rule.severity,
+        severity=rows.severity or rule.severity,
         message=found.message,
         file=file,
         pointer=found.pointer,
         ids=found.ids,
         found=found.found,
         expected=found.expected,
-        fix=(hits.fix or rule.fix) if found.edits else None,
+        fix=(rows.fix or rule.fix) if found.edits else None,
         edits=found.edits,
         count=found.count,
         examples=found.examples,

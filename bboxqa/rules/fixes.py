@@ -97,11 +97,10 @@ def _asked(
     """Yield the edits that fix the findings of the rules, each with the code of its rule."""
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     found, _ = without_consequences(document, apply(document, settings))
-    for rule, hits in found:
-        if (hits.fix or rule.fix) in wanted:
-            for place in range(len(hits)):
-                for edit in hits.edits_of(place):
-                    yield rule.code, edit
+    for rule, rows in found:
+        if (rows.fix or rule.fix) in wanted:
+            for number in rows.numbers.tolist():
+                yield from ((rule.code, edit) for edit in rows.edits_of(number))
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:

@@ -11,7 +11,6 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.formats.columns import Form
-from bboxqa.model.findings import RuleText
 from bboxqa.rules.base.rule import Rule, Scope
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import is_selected, prefixes
@@ -77,53 +76,42 @@ _ORDER = sorted(_MODULES, key=lambda code: ([*FAMILIES].index(code[0]), code))
 
 
 class Rules(Mapping[str, Rule]):
-    """Rules by code, ordered by `FAMILIES`, then by number; `more` are those of other packages.
+    """Rules by code; `more` are those of other packages.
 
     The module of a rule is imported when the rule is looked up.
     """
 
-    def __init__(self, more: Mapping[str, Rule]) -> None:
+    def __init__(self, codes: Iterable[str], more: Mapping[str, Rule]) -> None:
+        self._codes = dict.fromkeys(codes)
         self.more = dict(more)
 
     def __getitem__(self, code: str) -> Rule:
-        return _of_module(_MODULES[code])[code] if code in _MODULES else self.more[code]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*_ORDER, *self.more))
-
-    def __len__(self) -> int:
-        return len(_ORDER) + len(self.more)
-
-    def scope(self, code: str) -> Scope:
-        """Return what a rule looks at; "record" also for a whole file."""
-        return _SCOPES[code] if code in _SCOPES else self.more[code].scope
-
-
-RULES = Rules({})
-"""The rules of bboxqa."""
-
-
-@cache
-def _of_module(name: str) -> dict[str, Rule]:
-    return {rule.code: rule for rule in import_module(f"bboxqa.rules.{name}").RULES}
-
-
-class RuleTexts(Mapping[str, RuleText]):
-    """The texts of rules by code, each looked up when it is shown."""
-
-    def __init__(self, codes: Iterable[str]) -> None:
-        self._codes = dict.fromkeys(codes)
-
-    def __getitem__(self, code: str) -> RuleText:
         if code not in self._codes:
             raise KeyError(code)
-        return known_rules()[code].text()
+        return self.more[code] if code in self.more else _of_module(_MODULES[code])[code]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._codes)
 
     def __len__(self) -> int:
         return len(self._codes)
+
+    def scope(self, code: str) -> Scope:
+        """Return what a rule looks at; "record" also for a whole file."""
+        return _SCOPES[code] if code in _SCOPES else self.more[code].scope
+
+    def only(self, codes: Iterable[str]) -> "Rules":
+        """Return the rules with these codes."""
+        return Rules(codes, self.more)
+
+
+RULES = Rules(_ORDER, {})
+"""The rules of bboxqa, ordered by `FAMILIES`, then by number."""
+
+
+@cache
+def _of_module(name: str) -> dict[str, Rule]:
+    return {rule.code: rule for rule in import_module(f"bboxqa.rules.{name}").RULES}
 
 
 def looks_at(code: str, document: Document) -> bool:
@@ -167,7 +155,7 @@ def known_rules() -> Rules:
                 f"package {plugin.package}: entry point {name} of {_GROUP}: {problem}; "
                 "update or uninstall the package"
             )
-    return Rules(rules)
+    return Rules((*_ORDER, *rules), rules)
 
 
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:

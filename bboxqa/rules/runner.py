@@ -3,35 +3,33 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.json_values import pointer_to
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document import apart_note
-from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
+from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import bound
-from bboxqa.rules.base.rule import MANY, Defect, Found, Hits, LazyEdits, Rule
+from bboxqa.rules.base.reporting import MANY, Rows, rows_of
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
 from bboxqa.rules.findings import describe
-from bboxqa.rules.registry import RuleTexts, known_rules, looks_at, selected_codes
+from bboxqa.rules.registry import known_rules, looks_at, selected_codes
 
 # The number of files that a note names.
 _NAMED = 1
-_EXAMPLES = 3
 # At least this many equal messages are grouped into one finding.
 _EQUAL = 20
 _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
 
+Found = tuple[Rule, Rows]
 Hidden = dict[str, Counter[str]]
 """By code of a cause, the numbers of hidden findings by their code."""
 
@@ -52,7 +50,7 @@ def chosen_codes(settings: ValidateSettings, name: str) -> tuple[str, ...]:
 def apply(
     document: Document, settings: ValidateSettings, progress: Progress | None = None
 ) -> list[Found]:
-    """Apply the rules that check single files, and return their hits, including consequences.
+    """Apply the rules that check single files, and return what they found, including consequences.
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
@@ -62,8 +60,8 @@ def apply(
         if progress is not None:
             progress("checking", number, len(codes))
         if looks_at(code, document):
-            found = bound(document, rules[code].check(document, settings))
-            result += [(rules[code], hits) for hits in found]
+            found = rows_of(rules[code].check(document, settings))
+            result += [(rules[code], rows) for rows in found]
     return result
 
 
@@ -79,7 +77,7 @@ def _codes_of(document: Document, settings: ValidateSettings) -> list[str]:
 
 
 def apply_together(documents: Sequence[Document], settings: ValidateSettings) -> list[list[Found]]:
-    """Apply the rules that check several files together; return the hits in each file."""
+    """Apply the rules that check several files together; return what they found in each file."""
     places = {id(document): place for place, document in enumerate(documents)}
     result: list[list[Found]] = [[] for _ in documents]
     chosen = [chosen_codes(settings, document.name) for document in documents]
@@ -89,7 +87,7 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
             for document, found in rules[code].check(documents, settings):
                 place = places[id(document)]
                 if code in chosen[place]:
-                    result[place] += [(rules[code], hits) for hits in bound(document, [found])]
+                    result[place] += [(rules[code], rows) for rows in rows_of([found])]
     return result
 
 
@@ -108,101 +106,77 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
-    """Return the hits that do not follow from other hits, and the numbers that each cause hides."""
+    """Return what does not follow from other defects, and the numbers that each cause hides."""
     kept: list[Found] = []
     hidden: Hidden = {}
-    for rule, hits in found:
-        left = hits
+    for rule, rows in found:
+        left = rows
         causes = [each for each in found if each[0].code in rule.requires and each[1].hides]
         # Hidden findings are attributed to the most severe of several causes.
         for cause in sorted(causes, key=_rank, reverse=True):
             follows = _follows(document, cause, (rule, left))
             if follows.any():
                 hidden.setdefault(cause[0].code, Counter())[rule.code] += int(follows.sum())
-                left = left.where(~follows)
+                left = left.kept(~follows)
         if len(left):
             kept.append((rule, left))
     return kept, hidden
 
 
 def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
-    """Return which hits of another rule follow from a cause, (H,) bool."""
-    by, hits = cause[1], other[1]
+    """Return which records of another rule follow from a cause, (H,) bool."""
+    by, rows = cause[1], other[1]
     about_file = not by.name
-    is_same = by.name == hits.name and (by.key == hits.key or not (by.key and hits.key))
+    is_same = by.name == rows.name and (by.key == rows.key or not (by.key and rows.key))
     # A more severe finding is never hidden, since a run might then pass.
     is_possible = _rank(other) <= _rank(cause) and (about_file or is_same)
     if not is_possible or (about_file and by.concerned is None):
-        return np.full(len(hits), is_possible)
-    if about_file and hits.name != "annotations":
-        return np.zeros(len(hits), np.bool_)
-    concerned = np.zeros(n_records(document, hits.name), np.bool_)
+        return np.full(len(rows), is_possible)
+    if about_file and rows.name != "annotations":
+        return np.zeros(len(rows), np.bool_)
+    concerned = np.zeros(n_records(document, rows.name), np.bool_)
     concerned[by.rows if by.concerned is None else by.concerned] = True
-    follows: BoolArray = concerned[hits.rows]
+    follows: BoolArray = concerned[rows.rows]
     return follows
 
 
 def _rank(found: Found) -> int:
-    rule, hits = found
-    return (hits.severity or rule.severity).rank
+    rule, rows = found
+    return (rows.severity or rule.severity).rank
 
 
-def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
-    """Group hits into a single hit if many records share the defect.
+def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
+    """Join records into a single defect if many share the defect.
 
-    If less than a fifth of the records do, only 20 or more equal messages are grouped.
+    If less than a fifth of the records do, only 20 or more equal messages are joined.
     """
-    if hits.apart or not hits.name:
-        return [hits]
+    if rows.apart or not rows.name:
+        return [rows]
+    total, are_files = rows.total or n_records(document, rows.name), rule.scope == "images"
     # A record with several wrong rings counts once.
-    n_rows = len(np.unique(hits.rows))
-    total = hits.total or n_records(document, hits.name)
-    is_most = n_rows > hits.few and 2 * n_rows > total
-    if is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total):
-        return [_single(rule, hits, f"{n_rows:,} of {total:,} {hits.name}")]
-    if len(hits) < _EQUAL:
-        return [hits]
-    # All hits are described only if a sample shows that it is worth the time.
-    sample = np.linspace(0, len(hits) - 1, _EQUAL).astype(int).tolist()
-    message, n_equal = Counter(hits.describe(at).message for at in sample).most_common(1)[0]
+    n_rows = len(np.unique(rows.rows))
+    is_most = n_rows > rows.few and 2 * n_rows > total
+    if is_most or (n_rows > MANY and n_rows >= _SHARE[rows.name] * total):
+        share = f"{n_rows:,} of {total:,} {rows.name}"
+        return [rows.joined(document, share, are_files=are_files)]
+    if len(rows) < _EQUAL:
+        return [rows]
+
+    def message(place: int) -> str:
+        return rows.describe(document, int(rows.numbers[place])).message
+
+    # All are described only if a sample shows that it is worth the time.
+    sample = np.linspace(0, len(rows) - 1, _EQUAL).astype(int).tolist()
+    most, n_equal = Counter(map(message, sample)).most_common(1)[0]
     if 2 * n_equal <= _EQUAL:
-        return [hits]
-    equal = np.array([hits.describe(at).message == message for at in range(len(hits))])
+        return [rows]
+    equal = np.array([message(place) == most for place in range(len(rows))])
     if equal.sum() < _EQUAL:
-        return [hits]
-    some = hits.where(equal)
-    share = f"{len(np.unique(some.rows)):,} of {total:,} {hits.name}"
-    alike = replace(some, summary=lambda _places, share: f"{share}: {message}")
-    single = _single(rule, alike, share)
-    return [single] if equal.all() else [single, hits.where(~equal)]
-
-
-def _single(rule: Rule, hits: Hits, share: str) -> Hits:
-    """Group hits into a single hit."""
-
-    def describe(_place: int) -> Defect:
-        # Image files are fixed one by one, so all are listed; for other records, a few examples do.
-        are_files = rule.scope == "images"
-        n_shown = len(hits) if are_files else min(_EXAMPLES, len(hits))
-        shown = [hits.describe(place) for place in range(n_shown)]
-        message = f"{share}; the first: {shown[0].message}"
-        if hits.summary is not None:
-            message = hits.summary(np.arange(len(hits)), share)
-
-        def edits() -> Iterator[Edit]:
-            return (edit for place in range(len(hits)) for edit in hits.edits_of(place))
-
-        return Defect(
-            message,
-            pointer=pointer_to(hits.name),
-            found=[each.found for each in shown] if are_files else None,
-            expected=shown[0].expected,
-            edits=LazyEdits(edits) if rule.fix else (),
-            count=len(np.unique(hits.rows)),
-            examples=tuple(each.pointer for each in shown),
-        )
-
-    return Hits(hits.rows[:1], describe, hits.severity, hits.name, fix=hits.fix)
+        return [rows]
+    alike = rows.kept(equal)
+    share = f"{len(np.unique(alike.rows)):,} of {total:,} {rows.name}"
+    single = alike.joined(document, share, most, are_files=are_files)
+    return [single] if equal.all() else [single, rows.kept(~equal)]
 
 
 def file_report(document: Document) -> FileReport:
@@ -244,15 +218,15 @@ def validate_documents(
     least = Severity(settings.min_severity)
 
     def listed(document: Document, found: list[Found]) -> list[Finding]:
-        """Count hits, and return the findings to list."""
+        """Count what was found, and return the findings to list."""
         if not settings.show_consequences:
             found, follows = without_consequences(document, found)
             for code, numbers in follows.items():
                 hidden.setdefault(code, Counter()).update(numbers)
         shown = []
-        for rule, hits in found:
-            parts = grouped(document, rule, hits)
-            severity, number = hits.severity or rule.severity, sum(map(len, parts))
+        for rule, rows in found:
+            parts = grouped(document, rule, rows)
+            severity, number = rows.severity or rule.severity, sum(map(len, parts))
             severities[severity] += number
             if severity.rank >= least.rank:
                 counts[rule.code] += number
@@ -274,7 +248,7 @@ def validate_documents(
         findings=tuple(finding for part in findings for finding in sorted(part, key=_order)),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
-        rules=RuleTexts(codes),
+        rules=known_rules().only(codes),
         version=__version__,
         fail_on=Severity(settings.fail_on),
         hidden={code: dict(sorted(hidden[code].items())) for code in sorted(hidden)},

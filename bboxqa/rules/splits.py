@@ -11,8 +11,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, summary
-from bboxqa.rules.base.rule import Defect, Hits, rule
+from bboxqa.rules.base.reporting import Checked, Found, Rows, summary
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.pictures import split_of
@@ -24,7 +24,7 @@ _MANY = 10
 _SAME_SET, _MOST = 0.9, 0.5
 _ROBOFLOW = ".rf."
 _Key = tuple[str, object]
-_FileHits = Iterator[tuple[Document, Rows | Hits | Defect]]
+_OfFiles = Iterator[tuple[Document, Found]]
 
 
 class _Twin(NamedTuple):
@@ -94,7 +94,7 @@ def _by_original(document: Document) -> Iterator[list[_Key]]:
         yield [("has the original name of", stem)] if stem else []
 
 
-def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _FileHits:
+def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
     """M008: images that are also in an earlier file."""
     for each in _overlaps(documents, _by_content):
         files = each.earlier, each.document
@@ -111,18 +111,18 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
         hint = ""
         if is_same_set and not are_others:
             hint = "; check whether they are by several annotators, or copies"
-        for hits in _of_twins(each, "also in", hint, is_same_set=is_same_set):
-            yield each.document, hits
+        for found in _of_twins(each, "also in", hint, is_same_set=is_same_set):
+            yield each.document, found
 
 
-def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _FileHits:
+def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
     """M010: augmented copies of an image of which an earlier file has a copy."""
     for each in _overlaps(documents, _by_original):
         names, others = (file.images.texts("file_name") for file in (each.document, each.earlier))
         # M008 reports images that are in both files.
         twins = [twin for twin in each.twins if names[twin.row] != others[twin.other]]
-        for hits in _of_twins(each._replace(twins=twins), "copies of images of", ""):
-            yield each.document, hits
+        for found in _of_twins(each._replace(twins=twins), "copies of images of", ""):
+            yield each.document, found
 
 
 def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = False) -> Checked:

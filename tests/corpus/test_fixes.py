@@ -142,11 +142,11 @@ def test_unsafe_fixes_change_only_records_with_findings(export):
 def rows_of_fixable_findings(document):
     """Return the annotations that rules with a fix find something in."""
     result = set()
-    for rule, hits in apply(document, ValidateSettings()):
-        if rule.fix and hits.name == "annotations":
-            result.update(hits.rows.tolist())
-        for place in range(len(hits) if rule.fix else 0):
-            edited = [edit.pointer.split("/") for edit in hits.describe(place).edits]
+    for rule, rows in apply(document, ValidateSettings()):
+        if rule.fix and rows.name == "annotations":
+            result.update(rows.rows.tolist())
+        for number in rows.numbers.tolist() if rule.fix else ():
+            edited = [edit.pointer.split("/") for edit in rows.edits_of(number)]
             result.update(int(parts[2]) for parts in edited if parts[1] == "annotations")
     return result
 

@@ -113,10 +113,13 @@ OF_ONE_FILE = [code for code, rule in RULES.items() if rule.scope != "files"]
 def test_hits_name_the_records_that_they_are_about(code):
     """Otherwise a wrong record could be hidden, or counted in a summary."""
     texts = [RULES[code].bad, *([mutant(code, seed=0)] if code in MUTATIONS else [])]
-    for rule, hits in (each for text in texts for each in apply(document_of(text), SETTINGS)):
-        for place in range(len(hits) if hits.name else 0):
-            pointer = hits.describe(place).pointer
-            assert f"{pointer}/".startswith(f"/{hits.name}/{hits.rows[place]}/"), rule.code
+    for document in map(document_of, texts):
+        for rule, rows in apply(document, SETTINGS):
+            for number, row in zip(
+                rows.numbers.tolist() if rows.name else (), rows.rows, strict=False
+            ):
+                pointer = rows.describe(document, number).pointer
+                assert f"{pointer}/".startswith(f"/{rows.name}/{row}/"), rule.code
 
 
 def boxes(n_wrong, n_sound):

@@ -1,7 +1,7 @@
 """What rules report: records with a defect, or one defect of many records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,12 +11,11 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document import ToolDefect
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT, MANY, Defect, Hits, LazyEdits, described_hits, numbers_of
+from bboxqa.rules.base.rule import ABSENT, Defect, LazyEdits
 from bboxqa.rules.facts.document import Document
 
-Place = tuple[str, int, *tuple[str | int, ...]]
-"""The list, the row, and the keys inside the record."""
-
+MANY = 3
+"""More records than this with the same defect are one finding, if they are a fifth of all."""
 _EXAMPLES = 3
 # At least this many defects outside annotations are grouped into one finding per rule.
 _MANY_PLACES = 20
@@ -46,16 +45,6 @@ def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
     return {} if own is ABSENT else {"image" if name == "images" else "category": own}
 
 
-def record_defect(document: Document, place: Place, message: str, **more: Any) -> Defect:
-    """Return a defect of one record, with the pointer to the value and the ids of the record.
-
-    `place` is the location of the value, such as ``("annotations", 7, "bbox")``; `more` are
-    further fields of `Defect`.
-    """
-    ids = ids_of(document, place[0], place[1])
-    return Defect(message, pointer_to(*place), **{"ids": ids, **more})
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Records of a list, or parts of annotations, that have a defect.
@@ -69,7 +58,8 @@ class Rows:
     """What is wrong, without what was expected; a text may hold "{value}". By default, the key is
     named with its value, as missing or wrong."""
     at: str = "annotations"
-    """The list and the keys that lead to the value, such as "annotations/bbox"."""
+    """The list and the keys that lead to the value, such as "annotations/bbox"; "" for defects
+    that do not belong to single records."""
     expected: str = ""
     found: Callable[[int], Any] | None = None
     """The value; by default the one at the pointer."""
@@ -77,6 +67,7 @@ class Rows:
     summary: str = ""
     """The message on many records, with "{share}" and without what was expected."""
     severity: Severity | None = None
+    """Replaces the rule's severity, for example for a known peculiarity of an exporter."""
     owner: IndexArray | None = None
     """The annotation of each part, such as a ring."""
     inner: Callable[[int], tuple[str | int, ...]] | None = None
@@ -84,83 +75,134 @@ class Rows:
     mark: Callable[[int], str] | None = None
     """What identifies the finding where there are several of one record."""
     key: str = ""
+    """The key of the records that is wrong; "" for the record as a whole."""
     total: int = 0
+    """Number of records that were compared; 0 for the whole list."""
     few: int = MANY
+    """Up to this many records are reported one by one, even if they are most of the list."""
     apart: bool = False
+    """Whether each record is reported separately, however many there are, as each has its own
+    cause."""
     fix: Literal["safe", "unsafe"] | None = None
-    """As in `Hits`."""
+    """Replaces that of the rule."""
+    examples: Callable[[int], tuple[str, ...]] | None = None
+    """Pointers to the records that were compared."""
+    defects: Sequence[Defect] = ()
+    """The defects that do not belong to single records."""
+    hides: bool = True
+    """Whether these records hide the consequences of the rule."""
+    concerned: IndexArray | None = None
+    """(C,) int64. The annotations whose consequences are hidden, if a defect that does not belong
+    to single records is about some of them."""
+    numbers: IndexArray = field(init=False)
+    """(H,) int64. The numbers of `where`."""
 
-    def bound(self, document: Document) -> Iterator[Hits]:
-        """Yield these records of a document as `Hits`, if there are any."""
-        owner, edits = self.owner, self.edits
-        which = numbers_of(self.where)
-        if not len(which):
-            return
-        name, *keys = self.at.split("/")
-        yield Hits(
-            which if owner is None else owner[which],
-            lambda place: self._describe(document, int(which[place])),
-            self.severity,
-            name,
-            self.key or ("" if self.says else keys[-1]),
-            lambda places, share: self._summary(document, which[places], share),
-            self.total,
-            self.few if self.says else 1,
-            edits and (lambda place: edits(int(which[place]))),
-            apart=self.apart,
-            fix=self.fix,
-        )
+    def __post_init__(self) -> None:
+        where = np.asarray(self.where)
+        numbers = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
+        object.__setattr__(self, "numbers", numbers)
+        if not self.says and self.at:
+            object.__setattr__(self, "key", self.key or self.at.rpartition("/")[2])
+            object.__setattr__(self, "few", 1)
 
-    def _describe(self, document: Document, at: int) -> Defect:
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def name(self) -> str:
+        """The list of the records; "" for none."""
+        return self.at.partition("/")[0]
+
+    @property
+    def rows(self) -> IndexArray:
+        """(H,) int64. The rows of the records; a record may occur more than once."""
+        return self.numbers if self.owner is None else self.owner[self.numbers]
+
+    def describe(self, document: Document, number: int) -> Defect:
+        """Return one of the `numbers` as a defect, with its pointer and the ids of the record."""
+        if self.defects:
+            return self.defects[number]
         name, *keys = self.at.split("/")
-        row = at if self.owner is None else int(self.owner[at])
-        path: tuple[str | int, ...] = (*keys, *(self.inner(at) if self.inner else ()))
+        row = number if self.owner is None else int(self.owner[number])
+        path: tuple[str | int, ...] = (*keys, *(self.inner(number) if self.inner else ()))
         found = value_at(document, name, row, *path) if path else ABSENT
         if self.found is not None:
-            found = self.found(at)
-        says = self.says(at) if callable(self.says) else self.says or f"{keys[-1]} is {{value}}"
-        if "{value}" in says and not callable(self.says):
-            says = says.replace("{value}", "missing" if found is ABSENT else shortened(found))
-        return record_defect(
-            document,
-            (name, row, *path),
+            found = self.found(number)
+        if callable(self.says):
+            says = self.says(number)
+        else:
+            value = "missing" if found is ABSENT else shortened(found)
+            says = (self.says or f"{self.key} is {{value}}").replace("{value}", value)
+        return Defect(
             says + (f"; expected {self.expected}" if self.expected else ""),
+            pointer_to(name, row, *path),
             found=None if found is ABSENT else found,
             expected=self.expected,
-            edits=tuple(self.edits(at)) if self.edits else (),
-            key=self.mark(at) if self.mark else "",
+            ids=ids_of(document, name, row),
+            edits=tuple(self.edits(number)) if self.edits else (),
+            examples=self.examples(number) if self.examples else (),
+            key=self.mark(number) if self.mark else "",
         )
 
-    def _summary(self, document: Document, numbers: IndexArray, share: str) -> str:
-        first = self._describe(document, int(numbers[0])).message
+    def edits_of(self, number: int) -> Iterable[Edit]:
+        """Return the edits that fix one of the `numbers`."""
+        if self.defects:
+            return self.defects[number].edits
+        return self.edits(number) if self.edits else ()
+
+    def joined(self, document: Document, share: str, equal: str = "", *, are_files: bool) -> "Rows":
+        """Return a single defect of these records, of which `share` says how many they are.
+
+        `equal` is the message that all of them have. Image files are fixed one by one, so all are
+        listed; of other records, a few examples are.
+        """
+        numbers = self.numbers.tolist()
+        shown = [
+            self.describe(document, number)
+            for number in (numbers if are_files else numbers[:_EXAMPLES])
+        ]
+        edits = LazyEdits(lambda: (edit for number in numbers for edit in self.edits_of(number)))
+        defect = Defect(
+            f"{share}: {equal}" if equal else self._summary(shown[0].message, share),
+            pointer_to(self.name),
+            found=[each.found for each in shown] if are_files else None,
+            expected=self.expected,
+            edits=edits if self.edits else (),
+            count=len(np.unique(self.rows)),
+            examples=tuple(each.pointer for each in shown),
+        )
+        return Rows([0], at="", defects=[defect], severity=self.severity, fix=self.fix)
+
+    def _summary(self, first: str, share: str) -> str:
+        expected = f"; expected {self.expected}" if self.expected else ""
         if self.summary:
-            expected = f"; expected {self.expected}" if self.expected else ""
             return self.summary.replace("{share}", share) + expected
         if self.says:
             return f"{share}; the first: {first}"
-        key = self.at.rpartition("/")[2]
-        what = first.partition(" is ")[2].removesuffix(f"; expected {self.expected}")
-        return (
-            f"{key} is missing or wrong in {share} (the first is {what}); expected {self.expected}"
-        )
+        what = first.partition(" is ")[2].removesuffix(expected)
+        return f"{self.key} is missing or wrong in {share} (the first is {what}){expected}"
+
+    def kept(self, which: BoolArray) -> "Rows":
+        """Return the records where `which`, (H,) bool, is True."""
+        return replace(self, where=self.numbers[which])
 
 
-Checked = Iterator[Rows | Hits | Defect]
+Found = Rows | Defect
+Checked = Iterator[Found]
 """What the check of a rule yields."""
 
 
-def bound(document: Document, found: Iterable[Rows | Hits | Defect]) -> Iterator[Hits]:
-    """Yield what a rule found in a document as `Hits`, defects of one severity together."""
+def rows_of(found: Iterable[Found]) -> Iterator[Rows]:
+    """Yield what a rule found, if it is anything, as `Rows`; defects of one severity together."""
     defects: dict[Severity | None, list[Defect]] = {}
     for each in found:
-        if isinstance(each, Rows):
-            yield from each.bound(document)
-        elif isinstance(each, Hits):
+        if isinstance(each, Defect):
+            if each.count:
+                defects.setdefault(each.severity, []).append(each)
+        elif len(each):
             yield each
-        elif each.count:
-            defects.setdefault(each.severity, []).append(each)
     for severity, of in defects.items():
-        yield from described_hits(of, severity)
+        yield Rows(range(len(of)), at="", defects=of, severity=severity)
 
 
 def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
@@ -195,15 +237,10 @@ def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyE
 def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """Yield the defects with a code that a format found, of annotations and of other records."""
     defects = document.reading.origin.defects if document.reading.origin else ()
-    of_rows = [(each.row, each.message) for each in defects if each.code == code and each.row >= 0]
-    others = [at for at, each in enumerate(defects) if each.code == code and each.row < 0]
-
-    def describe(place: int) -> Defect:
-        row, message = of_rows[place]
-        return record_defect(document, ("annotations", row), message)
-
-    if of_rows:
-        yield Hits(np.array([row for row, _ in of_rows], np.int64), describe)
+    owner = np.array([each.row for each in defects], np.int64)
+    is_own = np.array([each.code == code for each in defects], np.bool_)
+    yield Rows(is_own & (owner >= 0), lambda at: defects[at].message, owner=owner)
+    others = np.flatnonzero(is_own & (owner < 0)).tolist()
     groups: dict[tuple[str, str], list[int]] = {}
     is_grouped = len(others) >= _MANY_PLACES or code in _BY_FILE
     for at in others:

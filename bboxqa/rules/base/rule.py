@@ -1,13 +1,10 @@
-"""The interface of rules: the check, its hits, and the texts that explain it."""
+"""The interface of rules: the check, the defects that it finds, and the texts that explain it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
-import numpy as np
-
-from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.findings import Edit, RuleText, Severity
 
 Scope = Literal["record", "files", "images"]
@@ -85,110 +82,19 @@ class Defect:
     severity: Severity | None = None
 
 
-MANY = 3
-"""More records than this with the same defect are one finding, if they are a fifth of all."""
-
-Summary = Callable[[IndexArray, str], str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """Records that a rule found, described on demand."""
-
-    rows: IndexArray
-    """(H,) int64. The rows of the records; a record may occur more than once."""
-    describe: Callable[[int], Defect]
-    """Called with an index into `rows`; returns the `Defect`."""
-    severity: Severity | None = None
-    """Replaces the rule's severity, for example for a known peculiarity of an exporter."""
-    name: str = "annotations"
-    """The list of the records; "" if a defect does not belong to one record."""
-    key: str = ""
-    """The key of the records that is wrong; "" for the record as a whole."""
-    summary: Summary | None = None
-    """Called with indices into `rows` and a text such as "7 of 9 images"; returns the message of a
-    single finding about all these records."""
-    total: int = 0
-    """Number of records that were compared; 0 for the whole list."""
-    few: int = MANY
-    """Up to this many records are reported one by one, even if they are most of the list."""
-    edits: Callable[[int], Iterable[Edit]] | None = None
-    """Called with an index into `rows`; returns the edits, if they do not need a description."""
-    hides: bool = True
-    """Whether these hits hide the consequences of the rule."""
-    concerned: IndexArray | None = None
-    """(C,) int64. The annotations whose consequences are hidden, if a hit without rows is about
-    some of them."""
-    apart: bool = False
-    """Whether each record is reported separately, however many there are, as each has its own
-    cause."""
-    fix: Fix | None = None
-    """Replaces that of the rule."""
-
-    def edits_of(self, place: int) -> Iterable[Edit]:
-        """Return the edits that fix the record at an index into `rows`."""
-        return self.describe(place).edits if self.edits is None else self.edits(place)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def where(self, kept: BoolArray) -> "Hits":
-        """Return the hits where `kept`, (H,) bool, is True."""
-        places, summary, edits = np.flatnonzero(kept), self.summary, self.edits
-        return replace(
-            self,
-            rows=self.rows[places],
-            describe=lambda place: self.describe(int(places[place])),
-            summary=summary and (lambda some, share: summary(places[some], share)),
-            edits=edits and (lambda place: edits(int(places[place]))),
-        )
+Check = Callable[..., Iterable[Any]]
+"""Called with a `Document` and the settings; yields `Rows` and `Defect`s. With scope "files", it is
+called with all documents, and yields pairs of a document and one of these."""
 
 
-def numbers_of(where: BoolArray | IndexArray | Sequence[int]) -> IndexArray:
-    """Return the numbers in a mask, (N,) bool, or in an index, as (H,) int64."""
-    if isinstance(where, np.ndarray) and where.dtype == bool:
-        return np.flatnonzero(where)
-    return np.asarray(where, np.int64)
-
-
-def hits(
-    where: BoolArray | IndexArray, describe: Callable[[int], Defect], **fields: Any
-) -> Iterator[Hits]:
-    """Yield the records in a mask, (N,) bool, or an index, (H,) int64, as `Hits`, if any.
-
-    `describe` is called with numbers of records; `fields` are further fields of `Hits`.
-    """
-    which = numbers_of(where)
-    if len(which):
-        yield Hits(which, lambda place: describe(int(which[place])), **fields)
-
-
-def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
-    """Yield defects that do not belong to single records, if there are any."""
-    if founds:
-        none = np.full(len(founds), -1)
-        yield Hits(none, lambda place: founds[place], severity, name="")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rule(RuleText):
     """One rule: its check, and the texts and examples that explain it."""
 
-    code: str
-    """Letter of the family and digits; its meaning never changes."""
-    title: str
-    """The defect in a few words."""
-    severity: Severity
-    breaks: str
-    """What goes wrong because of the defect."""
-    explanation: str
-    """What is found, why it happens, and how to fix it."""
     bad: Example
     good: Example
     """A file with the defect, and a similar file without it."""
-    check: Callable[..., Iterable[Any]]
-    """Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
-    with all documents, and yields pairs of a document and its `Hits`."""
+    check: Check
     fix: Fix | None = None
     """Is "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, else None."""
     scope: Scope = "record"
@@ -203,18 +109,20 @@ class Rule:
         for name in ("breaks", "explanation"):
             object.__setattr__(self, name, " ".join(getattr(self, name).split()))
 
-    def text(self) -> RuleText:
-        """Return the parts of the rule that a report shows."""
-        return RuleText(
-            self.code, self.title, self.severity, self.breaks, self.fix, self.explanation
-        )
 
+@overload
+def rule(head: str, *, check: Check, **fields: Any) -> Rule: ...
+@overload
+def rule(head: str, **fields: Any) -> Callable[[Check], Rule]: ...
+def rule(head: str, check: Check | None = None, **fields: Any) -> Rule | Callable[[Check], Rule]:
+    """Return a rule with code, severity and title as in "S001 error: list is missing".
 
-def rule(head: str, **fields: Any) -> Rule:
-    """Return a rule with code, severity and title as in "S001 error: list is missing"."""
+    Without `check`, a decorator that makes a rule of its check is returned.
+    """
     start, _, title = head.partition(": ")
     code, severity = start.split()
-    return Rule(code=code, title=title, severity=Severity(severity), **fields)
 
+    def of_check(check: Check) -> Rule:
+        return Rule(code=code, title=title, severity=Severity(severity), check=check, **fields)
 
-Found = tuple[Rule, Hits]
+    return of_check if check is None else of_check(check)
