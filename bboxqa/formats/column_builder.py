@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -82,18 +83,22 @@ _UNTYPED = msgspec.json.Decoder(list[Any])
 class RecordDecoder:
     """Decodes the text of records: to objects of the keys that are read, or with all their keys.
 
-    Values of any type are kept as they are, so that one odd value spoils nothing.
+    Values of any type are kept as they are. One box that is no list of numbers leaves the records
+    beside it as they are in the file.
     """
 
     def __init__(self, settings: ReadSettings) -> None:
         # Without need, outlines and key points are not decoded, as they are most of the text.
+        has_outlines = settings.outlines or settings.rotated
+        self._nests = has_outlines or settings.keypoints or settings.records
         kinds: dict[str, Any] = {
-            "segmentation": Any if settings.outlines or settings.rotated else msgspec.Raw,
+            "bbox": list[float],
+            "segmentation": Any if has_outlines else msgspec.Raw,
             "keypoints": Any if settings.keypoints else msgspec.Raw,
         }
         firsts = (key.partition(".")[0] for key in settings.keys)
         more = ["area"] if settings.keypoints else []
-        keys = dict.fromkeys((*ID_KEYS, "bbox", "iscrowd", "ignore", "attributes", "score",
+        keys = dict.fromkeys((*ID_KEYS, "iscrowd", "ignore", "attributes", "score",
                               "segments_info", *MARKS, *firsts, *kinds, *more))  # fmt: skip
         fields = [
             (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
@@ -105,20 +110,29 @@ class RecordDecoder:
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
-        if nests_deep(text):
+        if self._nests and nests_deep(text):
             return None
         try:
-            try:
-                return TypedRecords(self._decoder.decode(text), self._keys)
-            except msgspec.ValidationError:
-                # A number or null is in place of a record, or a number is out of range.
-                return _UNTYPED.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            records = TypedRecords(self._decoder.decode(text), self._keys)
+        except msgspec.ValidationError:
+            # A record, a box or a number is another value than usual.
+            return _decoded(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
+        # What is not decoded may be nested as deep as it likes.
+        return None if records.are_nested and not self._nests and nests_deep(text) else records
+
+
+def _decoded(text: bytes) -> list[Any] | None:
+    """Return records with all their keys; None if the text is not plain JSON."""
+    try:
+        return None if nests_deep(text) else _UNTYPED.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 class TypedRecords(list[Any]):
-    """Decoded records, and the values of the keys that some of them have."""
+    """Decoded records, the values of the keys that some of them have, and the types of these."""
 
     def __init__(self, records: list[Any], keys: Sequence[str]) -> None:
         super().__init__(records)
@@ -129,6 +143,9 @@ class TypedRecords(list[Any]):
             for key, column in zip(keys, columns, strict=False)
             if column[0] is not MISSING or column.count(MISSING) < n
         }
+        self.types = {key: set(map(type, column)) for key, column in self.columns.items()}
+        nested = (types for key, types in self.types.items() if key != "bbox")
+        self.are_nested = any(dict in types or list in types for types in nested)
 
 
 class _Window:
@@ -138,11 +155,15 @@ class _Window:
         self.n = len(values)
         self._columns: dict[str, list[Any]] = {}
         self._objects: list[Any] = []
+        self.are_typed = isinstance(values, TypedRecords)
+        self._types: dict[str, set[type]] = {}
         if isinstance(values, TypedRecords):
-            self.kinds: Any = np.full(self.n, Kind.DICT)
+            self._types = values.types
+            self.kinds: Any = np.full(self.n, Kind.DICT, np.uint8)
             self._columns, self.keys = values.columns, {*values.columns}
         else:
-            self.kinds, types = kinds_of(values)
+            types = set(map(type, values))
+            self.kinds = kinds_of(values, types)
             self._objects = [*values]
             if not types <= {dict}:
                 self._objects = [value if type(value) is dict else {} for value in values]
@@ -159,6 +180,12 @@ class _Window:
             except KeyError:
                 self._columns[key] = [record.get(key, MISSING) for record in self._objects]
         return self._columns[key]
+
+    def types(self, key: str) -> set[type]:
+        """Return the types of the values of a key."""
+        if key not in self._types:
+            self._types[key] = set(map(type, self[key]))
+        return self._types[key]
 
 
 class ColumnsBuilder:
@@ -190,11 +217,12 @@ class ColumnsBuilder:
             records = self._segments_of(records)
         types: dict[str, set[type]] = {key: {Missing} for key in _FIELDS}
         self._grow("record", records.kinds)
-        none = np.full(records.n, Kind.MISSING)
+        none = np.full(records.n, Kind.MISSING, np.uint8)
         for key in _FIELDS:
             kinds: Any = none
             if key in records.keys:
-                kinds, types[key] = kinds_of(records[key])
+                types[key] = records.types(key)
+                kinds = kinds_of(records[key], types[key])
             self._grow(f"kind.{key}", kinds)
         for key in ID_KEYS:
             self._add_ids(key, records[key], types[key])
@@ -308,9 +336,13 @@ class ColumnsBuilder:
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
         n = len(column)
-        if types <= {int} and min(column, default=0) >= -(2**63) and max(column, default=0) < 2**63:
+        numbers = None
+        if types <= {int}:
+            with suppress(OverflowError):
+                numbers = np.fromiter(column, np.int64, n)
+        if numbers is not None:
             whole = valid = np.ones(n, np.bool_)
-            self._grow(key, np.fromiter(column, np.int64, n))
+            self._grow(key, numbers)
         else:
             whole = np.array([whole_number(value) is not None for value in column], np.bool_)
             valid = whole | np.array([is_id(value) for value in column], np.bool_)
@@ -322,7 +354,7 @@ class ColumnsBuilder:
 
     def _add_boxes(self, records: _Window, types: set[type]) -> None:
         boxes = records["bbox"]
-        found = boxes_of(boxes, types)
+        found = boxes_of(boxes, types, are_floats=records.are_typed)
         self._grow("bbox", found)
         angles: dict[int, float] = {}
         if "attributes" in records.keys:
@@ -421,23 +453,24 @@ class ColumnsBuilder:
     def _add_annotators(self, key: str, records: _Window) -> None:
         first, *rest = key.split(".")
         if first not in records.keys:
-            self._grow(f"annotator.{key}", np.full(records.n, -1))
+            self._grow(f"annotator.{key}", np.full(records.n, -1, np.int32))
             return
         values = records[first]
         for part in rest:
             values = [_inside(value, part) for value in values]
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
-        types = set(map(type, values)) - {Missing, type(None)}
+        types = set(map(type, values)) if rest else records.types(first)
+        types = types - {Missing, type(None)}
         if types <= {str} or types <= {int}:
             codes = {value: self._number(value) for value in dict.fromkeys(values)}
-            found = list(map(codes.__getitem__, values))
+            found: Any = np.fromiter(map(codes.__getitem__, values), np.int32, records.n)
             self._texts[key].update(value for value in codes if isinstance(value, str))
         else:
             found = list(map(self._number, values))
             self._texts[key].update(value for value in values if isinstance(value, str))
             composed = (value for value in values if isinstance(value, list | dict))
             self._composed.update(map(annotator_name, composed))
-        self._grow(f"annotator.{key}", found)
+        self._grow(f"annotator.{key}", np.array(found, np.int32))
 
     def _number(self, value: object) -> int:
         if value is None or value == "" or value is MISSING:

@@ -37,12 +37,11 @@ _KINDS: dict[type, int] = {
 }  # fmt: skip
 
 
-def kinds_of(values: Sequence[Any]) -> tuple[ByteArray, set[type]]:
-    """Return the kind of each value, and the set of their types."""
-    types = set(map(type, values))
+def kinds_of(values: Sequence[Any], types: set[type]) -> ByteArray:
+    """Return the kind of each of the values, whose `types` are given."""
     if len(types) == 1:
-        return np.full(len(values), _KINDS[next(iter(types))], np.uint8), types
-    return np.fromiter(map(_KINDS.__getitem__, map(type, values)), np.uint8, len(values)), types
+        return np.full(len(values), _KINDS[next(iter(types))], np.uint8)
+    return np.fromiter(map(_KINDS.__getitem__, map(type, values)), np.uint8, len(values))
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
@@ -65,13 +64,18 @@ def _float(number: float) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
-    """Return boxes, (N, 4); NaN where a value is not four finite numbers."""
+def boxes_of(column: list[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
+    """Return boxes, (N, 4); NaN where a value is not four finite numbers.
+
+    `are_floats` says that lists have floats only.
+    """
     if types == {list} and set(map(len, column)) <= {4}:
         flat = list(chain.from_iterable(column))
-        if are_numbers(flat):
-            boxes = floats(flat).reshape(-1, 4)
-            boxes[~np.isfinite(boxes).all(1)] = np.nan
+        if are_floats or are_numbers(flat):
+            numbers = floats(flat)
+            boxes = numbers.reshape(-1, 4)
+            if not np.isfinite(numbers).all():
+                boxes[~np.isfinite(boxes).all(1)] = np.nan
             return boxes
     boxes = np.full((len(column), 4), np.nan)
     for place, value in enumerate(column):
