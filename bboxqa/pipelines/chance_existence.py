@@ -28,9 +28,9 @@ from bboxqa.pipelines.counting import ImagePart
 
 # Images are exchanged if their ratios of width to height differ by less than this factor.
 _RATIO = 1.2
-# Work, in annotations plus (image, annotator) cells: small data sets are repeated up to the first,
-# large ones are sampled down to the second.
-_ENOUGH, _MOST = 50_000, 100_000
+# Work, in annotations plus (image, annotator) cells: small data sets are repeated up to it, and
+# large ones are sampled down to it.
+_ENOUGH = 50_000
 # An outline takes as long as 10 boxes, and 100 pairs in crowded images as long as one box.
 _OUTLINE, _PAIRS = 10, 100
 # More passes hardly make the F1 more precise: its variance is mostly that between images.
@@ -97,10 +97,10 @@ def chance_existence(
     ranks = _ranks(data)
     work = _work(data, settings) * exchanged
     n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
-    if work.sum() > _MOST:
+    if work.sum() > _ENOUGH:
         order = np.argsort(generator.random(len(kind))[ranks[0]])
         order = order[exchanged[order]]
-        taken = np.cumsum(work[order]) <= _MOST
+        taken = np.cumsum(work[order]) <= _ENOUGH
         exchanged[order[~taken][max(0, 2 - taken.sum()) :]] = False
     image, annotator = np.nonzero(data.assigned & exchanged[:, None])
     n_passes = min(max(n_passes, 1), _MOST_PASSES)

@@ -142,7 +142,7 @@ class _Evidence:
         """Return which of the boxes are right in a layout, (K,) bool."""
         boxes, size = self._boxes, self._boxes.size[rows]
         bbox = boxes.bbox[rows]
-        read = layout.read(bbox, size)
+        read = bbox if layout == COCO else layout.read(bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
         is_pixels = ~_are_shares(read if layout.unit else bbox, size)
@@ -184,7 +184,7 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
     of those of some annotators, or of those images of five or more boxes where it is proved.
     """
     with np.errstate(all="ignore"):
-        for with_areas in (boxes.area is not None, False):
+        for with_areas in (False,) if boxes.area is None else (True, False):
             evidence = _Evidence(boxes, with_areas=with_areas)
             rows = np.flatnonzero(evidence.judged)
             fails = rows[~evidence.holds(COCO, rows)]
