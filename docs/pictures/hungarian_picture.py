@@ -15,8 +15,7 @@ from PIL import Image
 from sheet import DASHES, Rectangle, Sheet
 
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.drawing import Scale, draw_outlines
-from bboxqa.report.drawing.scene import Look, Outline
+from bboxqa.report.drawing.drawing import Look, Scale, Shape, draw_shapes
 
 __all__ = ["draw_hungarian"]
 
@@ -64,7 +63,7 @@ def _image(sheet: Sheet, place: Rectangle) -> None:
     """Draw the boxes as `bboxqa draw` does."""
     left, top, right, bottom = place
     outlines = [
-        Outline(box, Look(COLOURS[annotator], DASHES[STROKES[annotator]]), str(number))
+        Shape(box, look=Look(COLOURS[annotator], DASHES[STROKES[annotator]]), label=str(number))
         for annotator, own in _BOXES.items()
         for number, box in own.items()
     ]
@@ -72,7 +71,7 @@ def _image(sheet: Sheet, place: Rectangle) -> None:
     part = (-_RIM, -_RIM, size[0] - _RIM, size[1] - _RIM)
     with page_style():
         ax = sheet.axes(place)
-        n_hidden = draw_outlines(ax, size, outlines, None, part, Scale(_SCALE, 3, 14))
+        n_hidden = draw_shapes(ax, size, outlines, None, part, Scale(_SCALE, 3, 14))
         # The boxes alone: there is no image.
         ax.patches[0].set_visible(False)
     if n_hidden:

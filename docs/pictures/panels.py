@@ -13,8 +13,7 @@ from sheet import DASHES, GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.drawing import Scale, draw_outlines
-from bboxqa.report.drawing.scene import Look, Outline
+from bboxqa.report.drawing.drawing import Look, Scale, Shape, draw_shapes
 
 __all__ = ["annotated_scene", "overlay_scene", "scene_axes"]
 
@@ -91,7 +90,8 @@ def scene_axes(
 ) -> Axes:
     """Return axes with a scene in its own size times `scale`, and boxes with their ids as tags."""
     outlines = [
-        Outline(box.bbox_xywh, look, str(box.id)) for box, look in zip(boxes, looks, strict=True)
+        Shape(box.bbox_xywh, look=look, label=str(box.id))
+        for box, look in zip(boxes, looks, strict=True)
     ]
     picture = draw_scene(record.name, scale)
     # One point is one pixel.
@@ -101,7 +101,7 @@ def scene_axes(
     rim = _LINE / 2 / scale
     part = (-rim, -rim, record.width + rim, record.height + rim)
     fits = picture.width / (record.width + 2 * rim)
-    n_hidden = draw_outlines(
+    n_hidden = draw_shapes(
         ax, (record.width, record.height), outlines, np.asarray(picture), part,
         Scale(fits, _LINE, _TAG_SIZE),
     )  # fmt: skip

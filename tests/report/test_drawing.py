@@ -12,8 +12,15 @@ from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
-from bboxqa.report.drawing.drawing import Drawing, draw_outlines, scene_figure
-from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by
+from bboxqa.report.drawing.drawing import (
+    Drawing,
+    Look,
+    Scene,
+    Shape,
+    draw_shapes,
+    scene_figure,
+    shapes_by,
+)
 from bboxqa.report.pages.pictures import line_style
 
 
@@ -42,7 +49,7 @@ def scene(**changes):
 
 
 def looks(by, of=None):
-    outlines, keys = outlines_by(of or scene(), by)
+    outlines, keys = shapes_by(of or scene(), by)
     return [(each.look.color, each.label) for each in outlines], [name for name, _ in keys]
 
 
@@ -101,8 +108,8 @@ def drawn_paths(ax):
 
 def test_outlines_are_drawn_where_the_data_say(ax):
     blue, red = Look("#0072b2"), Look("#d55e00")
-    outlines = [Outline((10, 20, 30, 40), blue), Outline((0, 0, 9, 9), red, rings=(TRIANGLE,))]
-    draw_outlines(ax, (100, 80), outlines)
+    outlines = [Shape((10, 20, 30, 40), look=blue), Shape((0, 0, 9, 9), (TRIANGLE,), look=red)]
+    draw_shapes(ax, (100, 80), outlines)
     assert drawn_paths(ax) == [
         ("#0072b2", [[10, 20], [40, 20], [40, 60], [10, 60], [10, 20]]),
         ("#d55e00", [*TRIANGLE.tolist(), TRIANGLE[0].tolist()]),
@@ -113,9 +120,9 @@ def test_outlines_are_drawn_where_the_data_say(ax):
 def test_labels_cover_no_other_and_stay_inside(ax):
     random = np.random.default_rng(0)
     boxes = np.hstack([random.uniform(0, 80, (40, 2)), random.uniform(5, 20, (40, 2))])
-    outlines = [Outline(tuple(box), Look("#0072b2"), "cat") for box in boxes.tolist()]
+    outlines = [Shape(tuple(box), look=Look("#0072b2"), label="cat") for box in boxes.tolist()]
     part = (0, 0, 100, 100)
-    n_hidden = draw_outlines(ax, (100, 100), outlines, part=part)
+    n_hidden = draw_shapes(ax, (100, 100), outlines, part=part)
     labels = [each for each in ax.patches if isinstance(each, FancyBboxPatch)]
     assert len(labels) + n_hidden == 40
     assert len(labels) > 30
@@ -130,7 +137,7 @@ def test_labels_cover_no_other_and_stay_inside(ax):
 def test_each_annotator_who_was_asked_has_a_panel():
     with page_style():
         figure, _ = scene_figure(scene(), "annotator", side_by_side=True)
-    assert [text.get_text() for text in figure.texts] == [
+    assert [ax.get_title("left") for ax in figure.axes] == [
         "ann: 1 annotation", "bob: 2 annotations", "cid: 0 annotations",
     ]  # fmt: skip
     assert [len(drawn_paths(ax)) for ax in figure.axes] == [1, 2, 0]

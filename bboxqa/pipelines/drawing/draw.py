@@ -36,8 +36,15 @@ from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
 from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
-from bboxqa.report.drawing.drawing import Drawing, bounds, draw_scene, drawn_texts, scene_figure
-from bboxqa.report.drawing.scene import By, Scene, Shape
+from bboxqa.report.drawing.drawing import (
+    By,
+    Drawing,
+    Scene,
+    Shape,
+    bounds,
+    draw_scene,
+    scene_figure,
+)
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.findings import annotation_row, written_rings
@@ -107,17 +114,10 @@ def draw(
     >>> len(drawing.axes), drawing.notes
     (1, ())
     """
-    checked = settings_of_keywords(settings)
     return draw_with(
-        source,
-        image,
-        checked,
-        images=images,
-        by=by,
-        side_by_side=side_by_side,
-        ax=ax,
-        choices=given(),
-    )
+        source, image, settings_of_keywords(settings), images=images, by=by,
+        side_by_side=side_by_side, ax=ax, choices=given(),
+    )  # fmt: skip
 
 
 def draw_with(
@@ -154,7 +154,8 @@ def draw_with(
             notes += [] if scene.shapes else [_EMPTY]
     scene, of_pixels, file = _with_pixels(scene, images, sources)
     scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
-    texts = drawn_texts(scene, by, side_by_side=side_by_side)
+    texts = {name for each in scene.shapes for name in (each.annotator, each.category)}
+    texts |= {*scene.asked, *(title for _, _, title in scene.rules)}
     with page_style(), fonts_for(texts) as missing:
         if ax is None:
             drawn, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
@@ -237,7 +238,7 @@ def _with_size(scene: Scene, drawn: str) -> tuple[Scene, list[str]]:
             [f"image {scene.name!r}: has neither a width and height nor {drawn} to draw"],
             "With --images DIR its file is drawn.",
         )
-    corners = bounds([(shape.bbox, shape.rings) for shape in scene.shapes])
+    corners = bounds(scene.shapes)
     right, bottom = corners[:, 2:].max(0).tolist()
     note = "width and height of the image are not known: the canvas ends at the annotations"
     return replace(scene, width=max(right, 1), height=max(bottom, 1)), [note]
@@ -378,7 +379,7 @@ def _found_shapes(
         rings = tuple(written_rings(document, row))
         left, top, width, height = document.annotations.bbox[row].tolist()
         if rings and isnan(left + top + width + height):
-            left, top, right, bottom = bounds([((0, 0, 0, 0), rings)])[0].tolist()
+            left, top, right, bottom = bounds([Shape((0, 0, 0, 0), rings)])[0].tolist()
             width, height = right - left, bottom - top
         if isfinite(left + top + width + height):
             who = names[whose.author[row]]

@@ -1,14 +1,14 @@
-"""Drawings of an image: one panel, or one for each annotator, with a legend below."""
+"""Drawings of an image with its annotations: one panel, or one for each annotator."""
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import compress
 from math import ceil
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,9 +17,18 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.charts.chart import BACK, DIM, LINE, readable_on
-from bboxqa.report.drawing.scene import NO_LOOK, Box, By, Key, Look, Outline, Scene, outlines_by
+from bboxqa.report.charts.chart import (
+    BACK,
+    DASHES,
+    DIM,
+    LINE,
+    N_TOLD_APART,
+    SERIES,
+    readable_on,
+    series_style,
+)
 from bboxqa.report.numbers import set_apart, short_name
 
 if TYPE_CHECKING:
@@ -40,10 +49,9 @@ _METADATA: dict[str, dict[str, Any]] = {
 SUFFIXES = tuple(_METADATA)
 """Suffixes of the file formats of drawings."""
 
-# Inches.
+# Inches: the width of a panel by the number of columns, its greatest height, and spaces.
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.4}
-_TALLEST = 8.0
-_MARGIN, _BETWEEN, _TITLE, _ROW = 0.06, 0.12, 0.24, 0.17
+_TALLEST, _MARGIN, _BETWEEN, _TITLE, _ROW = 8.0, 0.06, 0.12, 0.24, 0.17
 _LETTER, _TITLE_LETTER = 8.0, 9.0
 # The line of a legend entry, and the space around it, in font sizes.
 _SAMPLE, _AROUND = 2.4, 2.6
@@ -52,10 +60,6 @@ _LEGEND: dict[str, Any] = {
     "fontsize": _LETTER, "handlelength": _SAMPLE, "borderaxespad": 0.3, "borderpad": 0,
     "labelcolor": DIM, "labelspacing": 0.42, "columnspacing": 1.4,
 }  # fmt: skip
-
-Rectangle = tuple[float, float, float, float]
-"""Left, top, right and bottom."""
-
 _BLANK = "#f3f4f6"
 # The opacity of areas, of which very many would cover the drawing.
 _FILLED, _MOST_FILLED = 0.1, 1000
@@ -73,6 +77,146 @@ _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
 # In line widths.
 _DOT = 2.5
+# The box of an outline is thinner than the outline, so that the two can be told apart.
+_BOX_WEIGHT = 0.5
+_SEVERITY_COLORS = {
+    Severity.ERROR: SERIES[1],
+    Severity.WARNING: SERIES[4],
+    Severity.INFO: SERIES[0],
+}
+
+By = Literal["annotator", "category", "unit", "finding"]
+"""What colours and labels of a drawing stand for."""
+Box = tuple[float, float, float, float]
+"""Left, top, width and height in pixels."""
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A colour and the dashes of a line, empty for a solid line."""
+
+    color: str
+    dashes: tuple[float, ...] = ()
+
+
+NO_LOOK = Look("none")
+Key = tuple[str, Look]
+"""An entry of a legend: a name and what it looks like; `NO_LOOK` stands for no line."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """An annotation of an image, and how it is drawn."""
+
+    bbox: Box
+    rings: tuple[FloatArray, ...] = ()
+    """Each (V, 2) in pixels; without them the box is drawn."""
+    annotator: str = ""
+    category: str = ""
+    unit: int = 0
+    """Number of the unit in this image, from 1; 0 for none."""
+    codes: tuple[str, ...] = ()
+    """Codes of the rules that found something, the most severe first."""
+    points: FloatArray | None = None
+    """(K, 3) x, y and visibility of its key points; None where they were not read."""
+    limbs: tuple[tuple[int, int], ...] = ()
+    """The key points that lines join."""
+    look: Look = NO_LOOK
+    label: str = ""
+    weight: float = 1
+    """The width of its line, as a multiple of that of the picture."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """An image with its annotations."""
+
+    name: str
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    pixels: ByteArray | None = None
+    """(H, W, 3) uint8. The whole image, perhaps reduced; None for a blank canvas."""
+    annotators: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    """All names of the data set; their order determines the colours."""
+    asked: tuple[str, ...] = ()
+    """The annotators who were asked about this image."""
+    rules: tuple[tuple[str, Severity, str], ...] = ()
+    """Code, severity and title of each rule that found something, the most severe first."""
+
+
+def shapes_by(scene: Scene, by: By) -> tuple[list[Shape], list[Key]]:
+    """Return the annotations of a scene as they are drawn, and the entries of the legend."""
+    if by == "unit":
+        return _by_unit(scene)
+    return _by_finding(scene) if by == "finding" else _by_name(scene, by)
+
+
+def _drawn(shape: Shape, look: Look, label: str) -> Shape:
+    return replace(shape, look=look, label=short_name(label))
+
+
+def _by_name(scene: Scene, by: Literal["annotator", "category"]) -> tuple[list[Shape], list[Key]]:
+    """Return shapes in the looks of annotators, labelled by category, or the reverse."""
+    names = [shape.annotator if by == "annotator" else shape.category for shape in scene.shapes]
+    number = Counter(names)
+    every, asked = (scene.categories, ()) if by == "category" else (scene.annotators, scene.asked)
+    present = [name for name in every if number[name] or name in asked]
+    # With more names than looks, names of the image get the looks in their order.
+    distinguished = every if len(every) <= N_TOLD_APART else present
+    styles = {name: series_style(place) for place, name in enumerate(distinguished)}
+    look = {name: Look(SERIES[styles[name][0]], DASHES[styles[name][1]]) for name in present}
+    keys = [(_counted(name, number[name]), look[name]) for name in present]
+    # The only category would repeat all over the image.
+    labels = [shape.category if scene.categories[1:] else "" for shape in scene.shapes]
+    if by == "category":
+        one = len({shape.annotator for shape in scene.shapes}) < 2
+        labels = names if one else [shape.annotator for shape in scene.shapes]
+    drawn = zip(scene.shapes, names, labels, strict=True)
+    return [_drawn(shape, look[name], label) for shape, name, label in drawn], keys
+
+
+def _counted(name: str, number: int | str) -> str:
+    return f"{set_apart(short_name(name))} ({number})"
+
+
+def _by_unit(scene: Scene) -> tuple[list[Shape], list[Key]]:
+    drawn: dict[int, list[Shape]] = {}
+    for shape in scene.shapes:
+        drawn.setdefault(shape.unit, []).append(shape)
+    # Units of the same colour are distinguished by their numbers.
+    look = {unit: Look(SERIES[(unit - 1) % len(SERIES)]) for unit in drawn}
+    keys = []
+    for unit, shapes in sorted(drawn.items()):
+        named = " / ".join(dict.fromkeys(shape.category for shape in shapes))
+        whose = f"{len(shapes)} of {len(scene.asked)}" if unit else str(len(shapes))
+        keys.append((f"{unit or 'crowd'}  {_counted(named, whose)}", look[unit]))
+    # One label is enough for annotations of one object.
+    first = {id(shapes[0]): str(unit or "") for unit, shapes in drawn.items()}
+    return [
+        _drawn(shape, look[shape.unit], first.get(id(shape), "")) for shape in scene.shapes
+    ], keys
+
+
+def _by_finding(scene: Scene) -> tuple[list[Shape], list[Key]]:
+    look = {code: Look(_SEVERITY_COLORS[severity]) for code, severity, _ in scene.rules}
+    number = Counter(code for shape in scene.shapes for code in shape.codes)
+    keys = [
+        (f"{code} {severity}: {title} ({number[code]})", look[code])
+        for code, severity, title in scene.rules
+        if number[code]
+    ]
+    drawn = []
+    for shape in scene.shapes:
+        own = _drawn(shape, look[shape.codes[0]], ", ".join(shape.codes))
+        # Outline and box are both drawn, as either may be wrong.
+        if shape.rings:
+            drawn.append(replace(own, label=""))
+        drawn.append(replace(own, rings=(), weight=_BOX_WEIGHT if shape.rings else 1))
+    return drawn, keys
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -143,23 +287,13 @@ def check_target(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: already exists; move it away, or give --force")
 
 
-_Panel = tuple[str, Sequence[Outline]]
-"""A title, and what is drawn."""
-
-
-def drawn_texts(scene: Scene, by: By, *, side_by_side: bool = False) -> list[str]:
-    """Return the texts of a drawing: labels, the legend, and the titles of panels."""
-    outlines, keys = outlines_by(scene, by)
-    titles = [title for title, _ in _side_by_side(scene, by)] if side_by_side else []
-    return [*(outline.label for outline in outlines), *(name for name, _ in keys), *titles]
-
-
 def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
     """Draw a scene with its legend on given axes; return the number of labels without room."""
-    outlines, keys = outlines_by(scene, by)
-    n_hidden = draw_outlines(ax, (scene.width, scene.height), outlines, scene.pixels)
+    shapes, keys = shapes_by(scene, by)
+    n_hidden = draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels)
     figure: Any = ax.figure
-    _legend(keys, ax.get_window_extent().width / figure.dpi).draw(ax, "upper left", 0)
+    _, _, legend = _legend(keys, ax.get_window_extent().width / figure.dpi)
+    ax.legend(loc="upper left", bbox_to_anchor=(0, 0), **legend)
     return n_hidden
 
 
@@ -170,96 +304,72 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     """
     from matplotlib.figure import Figure
 
-    every, keys = outlines_by(scene, by)
-    panels = _side_by_side(scene, by) if side_by_side else [("", every)]
-    if side_by_side and by == "annotator":
-        # The titles say who drew what.
-        keys = [key for key in keys if key[1] == NO_LOOK]
+    every, keys = shapes_by(scene, by)
+    panels = _side_by_side(scene, by, every) if side_by_side else [("", every)]
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
-    n_rows = ceil(len(panels) / n_columns)
     ratio = (part[3] - part[1]) / (part[2] - part[0])
     across = min(_WIDTHS[n_columns], _TALLEST / ratio)
-    cell = max(across, *(text_width(title, _TITLE_LETTER) / 72 for title, _ in panels))
-    inside = n_columns * (cell + _BETWEEN) - _BETWEEN
-    legend = _legend(keys, inside)
-    width = 2 * _MARGIN + max(inside, legend.widest)
-    head = _TITLE if side_by_side else 0
-    step = across * ratio + head + _BETWEEN
-    height = 2 * _MARGIN + n_rows * step - _BETWEEN
-    height += legend.n_rows * _ROW + (_BETWEEN if keys else 0)
+    cell = max(across, *(text_width(title, _TITLE_LETTER) / 72 for title, _ in panels)) + _BETWEEN
+    # The titles say who drew what.
+    keys = [] if side_by_side and by == "annotator" else keys
+    n_rows, entry, legend = _legend(keys, n_columns * cell)
+    step = across * ratio + _BETWEEN + _TITLE * side_by_side
+    width = max(n_columns * cell, entry) + 2 * _MARGIN - _BETWEEN
+    height = ceil(len(panels) / n_columns) * step + 2 * _MARGIN - _BETWEEN
+    height += n_rows * _ROW + _BETWEEN * bool(keys)
     figure = Figure(figsize=(width, height), facecolor=BACK)
     n_hidden = 0
-    for place, (title, outlines) in enumerate(panels):
+    for place, (title, shapes) in enumerate(panels):
         row, column = divmod(place, n_columns)
-        left = (_MARGIN + column * (cell + _BETWEEN)) / width
-        top = height - _MARGIN - row * step - head
-        low = (top - across * ratio) / height
+        left = (_MARGIN + column * cell) / width
+        low = (height - _MARGIN - (row + 1) * step + _BETWEEN) / height
         ax = figure.add_axes((left, low, across / width, across * ratio / height))
-        if title:
-            y = (top + 0.07) / height
-            figure.text(left, y, title, fontsize=_TITLE_LETTER, va="baseline")
-        size = (scene.width, scene.height)
-        n_hidden += draw_outlines(ax, size, outlines, scene.pixels, part)
-    legend.draw(figure, "lower left", _MARGIN / width)
+        ax.set_title(title, loc="left", pad=5, fontsize=_TITLE_LETTER, fontweight="normal")
+        n_hidden += draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels, part)
+    if keys:
+        figure.legend(loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), **legend)
     return figure, n_hidden
 
 
-def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
-    """Return a panel for each annotator who was asked, or drew something."""
-    drew = {shape.annotator for shape in scene.shapes}
-    names = [name for name in scene.annotators if name in drew or name in scene.asked]
-    together, _ = outlines_by(scene, by)
-    panels: list[_Panel] = []
-    for name in names:
-        is_own = [shape.annotator == name for shape in scene.shapes]
-        own = tuple(compress(scene.shapes, is_own))
-        if by == "annotator":
-            # What has no label in one panel has none in the others.
-            outlines = [*compress(together, is_own)]
-        else:
-            outlines, _ = outlines_by(replace(scene, shapes=own), by)
+def _side_by_side(
+    scene: Scene, by: By, together: Sequence[Shape]
+) -> list[tuple[str, Sequence[Shape]]]:
+    """Return title and shapes of each annotator who was asked, or drew something."""
+    panels: list[tuple[str, Sequence[Shape]]] = []
+    for name in scene.annotators:
+        own = tuple(shape for shape in scene.shapes if shape.annotator == name)
+        if not own and name not in scene.asked:
+            continue
+        # What has no label in one panel has none in the others.
+        shapes = [shape for shape in together if shape.annotator == name]
+        if by != "annotator":
+            shapes, _ = shapes_by(replace(scene, shapes=own), by)
         number = count(len(own), "annotation") + " with findings" * (by == "finding")
-        panels.append((f"{set_apart(short_name(name))}: {number}", outlines))
+        panels.append((f"{set_apart(short_name(name))}: {number}", shapes))
     return panels
 
 
-@dataclass(frozen=True, slots=True)
-class _Legend:
-    """The entries of a legend that are shown, and its rows and columns."""
+def _legend(keys: Sequence[Key], width: float) -> tuple[int, float, dict[str, Any]]:
+    """Return the rows of a legend in a width, the width of an entry, and arguments that draw it.
 
-    keys: Sequence[Key]
-    n_rows: int
-    n_columns: int
-    widest: float
-    """The width of an entry in inches."""
+    Widths are in inches; a legend has at least one column.
+    """
+    from matplotlib.lines import Line2D
 
-    def draw(self, parent: Any, loc: str, left: float) -> None:
-        """Draw the entries at the lower left corner of a figure, or below axes."""
-        from matplotlib.lines import Line2D
-
-        handles = [
-            Line2D([], [], color=look.color, linewidth=1.6,
-                   linestyle=(0, look.dashes) if look.dashes else "-")
-            for _, look in self.keys
-        ]  # fmt: skip
-        if handles:
-            names = [name for name, _ in self.keys]
-            anchor: Any = {"bbox_to_anchor": (left, 0), "ncols": self.n_columns}
-            parent.legend(handles, names, loc=loc, **anchor, **_LEGEND)
-
-
-def _legend(keys: Sequence[Key], width: float) -> _Legend:
-    """Return a legend of at least one column that fits a width in inches."""
     if len(keys) > _MOST_KEYS:
         more = f"and {len(keys) - _MOST_KEYS + 1:,} more"
         keys = [*keys[: _MOST_KEYS - 1], (more, NO_LOOK)]
-    if not keys:
-        return _Legend((), 0, 1, 0.0)
-    letters = max(text_width(name, _LETTER) for name, _ in keys)
-    widest = (letters + (_SAMPLE + _AROUND) * _LETTER) / 72
-    n_rows = ceil(len(keys) / max(int(width / widest), 1))
-    return _Legend(keys, n_rows, ceil(len(keys) / n_rows), widest)
+    names = [name for name, _ in keys]
+    longest = max((text_width(name, _LETTER) for name in names), default=0.0)
+    entry = (longest + (_SAMPLE + _AROUND) * _LETTER) / 72
+    n_rows = ceil(len(keys) / max(int(width / entry), 1))
+    handles = [
+        Line2D([], [], color=look.color, linewidth=1.6, dashes=look.dashes or (None, None))
+        for _, look in keys
+    ]
+    n_columns = ceil(len(keys) / max(n_rows, 1))
+    return n_rows, entry, {"handles": handles, "labels": names, "ncols": n_columns, **_LEGEND}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +381,7 @@ class Scale:
     letter: float
 
 
-def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectangle:
+def visible(width: float, height: float, shapes: Sequence[Shape]) -> Rectangle:
     """Return the part of the plane that is drawn: the image and annotations beyond it.
 
     At most half of the width and height of the image are added on each side, and a margin for the
@@ -279,11 +389,10 @@ def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectang
 
     Examples
     --------
-    >>> from bboxqa.report.drawing.scene import Look
-    >>> visible(100, 80, [Outline((90, 10, 20, 20), Look("#000000"))])
+    >>> visible(100, 80, [Shape((90, 10, 20, 20))])
     (-0.44, -0.44, 110.44, 80.44)
     """
-    corners = _corners(outlines)
+    corners = bounds(shapes)
     size = np.array([width, height])
     left, top = np.clip(corners[:, :2].min(0, initial=0), -_SURROUNDING * size, 0).tolist()
     most = (1 + _SURROUNDING) * size
@@ -292,25 +401,22 @@ def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectang
     return left - margin, top - margin, right + margin, bottom + margin
 
 
-def bounds(shapes: Iterable[tuple[Box, Sequence[FloatArray]]]) -> FloatArray:
+def bounds(shapes: Iterable[Shape]) -> FloatArray:
     """Return (N, 4) left, top, right and bottom of boxes, or of their outlines if there are any."""
     found = []
-    for (left, top, width, height), rings in shapes:
+    for shape in shapes:
+        left, top, width, height = shape.bbox
         ends = np.array([(left, top), (left + width, top + height)])
         # Sides can be negative: rules report such boxes, and a drawing shows them.
-        xy = np.concatenate(rings) if rings else ends
+        xy = np.concatenate(shape.rings) if shape.rings else ends
         found.append(np.concatenate([xy.min(0), xy.max(0)]))
     return np.array(found, np.float64).reshape(-1, 4)
 
 
-def _corners(outlines: Sequence[Outline]) -> FloatArray:
-    return bounds((outline.bbox, outline.rings) for outline in outlines)
-
-
-def draw_outlines(
+def draw_shapes(
     ax: "Axes",
     size: tuple[float, float],
-    outlines: Sequence[Outline],
+    shapes: Sequence[Shape],
     pixels: ByteArray | None = None,
     part: Rectangle | None = None,
     scale: Scale | None = None,
@@ -323,21 +429,21 @@ def draw_outlines(
     """
     from matplotlib.patches import Rectangle as Patch
 
-    left, top, right, bottom = part = visible(*size, outlines) if part is None else part
+    left, top, right, bottom = part = visible(*size, shapes) if part is None else part
     color = _BLANK if pixels is None else "none"
     ax.set_axis_off()
     ax.add_patch(Patch((0, 0), *size, facecolor=color, edgecolor=LINE, linewidth=0.8))
     if pixels is not None:
         ax.imshow(pixels, extent=(0, size[0], size[1], 0), zorder=0)
     ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
-    scale = _scale(ax, part, outlines) if scale is None else scale
-    _draw_lines(ax, outlines, scale)
-    for outline in outlines:
-        _draw_points(ax, outline, scale)
-    return _draw_labels(ax, outlines, scale, part)
+    scale = _scale(ax, part, shapes) if scale is None else scale
+    _draw_lines(ax, shapes, scale)
+    for shape in shapes:
+        _draw_points(ax, shape, scale)
+    return _draw_labels(ax, shapes, scale, part)
 
 
-def _scale(ax: "Axes", part: Rectangle, outlines: Sequence[Outline]) -> Scale:
+def _scale(ax: "Axes", part: Rectangle, shapes: Sequence[Shape]) -> Scale:
     """Return the scale of axes, with thinner lines and smaller letters for small boxes."""
     figure: Any = ax.figure
     extent = ax.get_window_extent()
@@ -345,7 +451,7 @@ def _scale(ax: "Axes", part: Rectangle, outlines: Sequence[Outline]) -> Scale:
     shown = np.array([part[2] - part[0], part[3] - part[1]])
     pixel = float(min(sides / shown))
     across = float(max(shown)) * pixel
-    corners = _corners(outlines)
+    corners = bounds(shapes)
     shorter = (corners[:, 2:] - corners[:, :2]).min(1) * pixel
     typical = float(np.median(shorter)) if len(shorter) else across
     line = min(across * _LINE_SHARE, typical * _LINE_OF_BOX, _THICKEST)
@@ -353,98 +459,91 @@ def _scale(ax: "Axes", part: Rectangle, outlines: Sequence[Outline]) -> Scale:
     return Scale(pixel, max(line, _THINNEST), max(letter, _SMALLEST))
 
 
-def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
+def _draw_lines(ax: "Axes", shapes: Sequence[Shape], scale: Scale) -> None:
     """Draw outlines in their colours, cased so that they show on any ground."""
     from matplotlib.collections import PathCollection
     from matplotlib.colors import to_rgba
 
     # Where outlines coincide, the gaps of a broken line show the fuller line below it.
-    drawn = sorted(outlines, key=lambda outline: bool(outline.look.dashes))
-    paths: Any = [_path(outline) for outline in drawn]
+    drawn = sorted(shapes, key=lambda shape: bool(shape.look.dashes))
+    paths: Any = [_path(shape) for shape in drawn]
     widths = scale.line * np.array([each.weight for each in drawn])
     casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
     filled = _FILLED if len(drawn) <= _MOST_FILLED else 0
     fill = [to_rgba(each.look.color, filled if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
-    styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
+    styles: Any = [(0, each.look.dashes or None) for each in drawn]
     lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
 
 
-def _path(outline: Outline) -> Any:
+def _path(shape: Shape) -> Any:
     from matplotlib.path import Path
 
-    left, top, width, height = outline.bbox
+    left, top, width, height = shape.bbox
     right, bottom = left + width, top + height
     box = np.array([(left, top), (right, top), (right, bottom), (left, bottom)], np.float64)
-    rings = outline.rings or (box,)
+    rings = shape.rings or (box,)
     paths = (Path(np.vstack([ring, ring[:1]]), closed=True) for ring in rings)
     return Path.make_compound_path(*paths)
 
 
-def _draw_points(ax: "Axes", outline: Outline, scale: Scale) -> None:
+def _draw_points(ax: "Axes", shape: Shape, scale: Scale) -> None:
     """Draw key points as dots, hidden ones hollow, and the lines that join them."""
     from matplotlib.collections import LineCollection
 
-    if outline.points is None:
+    if shape.points is None:
         return
-    labelled = outline.points[:, 2] > 0
+    labelled = shape.points[:, 2] > 0
     limbs: Any = [
-        outline.points[[*ends], :2]
-        for ends in outline.limbs
+        shape.points[[*ends], :2]
+        for ends in shape.limbs
         if max(ends) < len(labelled) and labelled[[*ends]].all()
     ]
-    color, dashes = outline.look.color, outline.look.dashes
-    styles: Any = [(0, dashes)] if dashes else "-"
-    ax.add_collection(
-        LineCollection(limbs, colors=color, linewidths=scale.line, linestyles=styles, zorder=3.5)
-    )
+    color, style = shape.look.color, [(0, shape.look.dashes or None)]
+    lines: Any = {"colors": color, "linewidths": scale.line, "linestyles": style}
+    ax.add_collection(LineCollection(limbs, zorder=3.5, **lines))
     for value, inside in ((1, BACK), (2, color)):
-        x, y, _ = outline.points[outline.points[:, 2] == value].T
+        x, y, _ = shape.points[shape.points[:, 2] == value].T
         ax.scatter(
             x, y, s=(_DOT * scale.line) ** 2, facecolors=inside, edgecolors=color, zorder=3.6,
             linewidths=scale.line / 2,
         )  # fmt: skip
 
 
-def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Rectangle) -> int:
-    """Write the labels where there is room, and return the number of labels without room."""
-    labelled = [outline for outline in outlines if outline.label]
+def _draw_labels(ax: "Axes", shapes: Sequence[Shape], scale: Scale, part: Rectangle) -> int:
+    """Write labels on their colours where there is room; return the number of those without."""
+    from matplotlib.patches import FancyBboxPatch
+
+    labelled = [shape for shape in shapes if shape.label]
     if len(labelled) > _MOST_LABELS:
         return len(labelled)
     # In pixels of the image.
     letter = scale.letter / scale.pixel
-    texts = [short_name(each.label) for each in labelled]
     wide = {
         text: text_width(text, scale.letter) / scale.pixel + 2 * _PADDING * letter
-        for text in {*texts}
+        for text in {each.label for each in labelled}
     }
-    sizes = [(wide[text], _HEIGHT * letter) for text in texts]
-    corners = np.clip(_corners(labelled), (part[:2] * 2), (part[2:] * 2))
+    sizes = [(wide[each.label], _HEIGHT * letter) for each in labelled]
+    corners = np.clip(bounds(labelled), (part[:2] * 2), (part[2:] * 2))
     boxes = [(left, top, right, bottom) for left, top, right, bottom in corners.tolist()]
     places = place_labels(boxes, sizes, part, _GAP * letter)
-    for outline, text, place in zip(labelled, texts, places, strict=True):
-        if place is not None:
-            _draw_label(ax, text, outline.look, place, scale)
+    style = f"round,pad=0,rounding_size={0.25 * letter}"
+    for shape, place in zip(labelled, places, strict=True):
+        if place is None:
+            continue
+        left, top, right, bottom = place
+        ground = FancyBboxPatch(
+            (left, top), right - left, bottom - top, boxstyle=style, facecolor=shape.look.color,
+            edgecolor=BACK, linewidth=0.6, zorder=4,
+        )  # fmt: skip
+        ax.add_patch(ground)
+        ax.text(
+            (left + right) / 2, (top + bottom) / 2, shape.label, fontsize=scale.letter, ha="center",
+            va="center_baseline", color=readable_on(shape.look.color), zorder=5, clip_on=True,
+        )  # fmt: skip
     return sum(place is None for place in places)
-
-
-def _draw_label(ax: "Axes", text: str, look: Look, place: Rectangle, scale: Scale) -> None:
-    """Write a label on a background of its colour; `place` is in pixels of the image."""
-    from matplotlib.patches import FancyBboxPatch
-
-    left, top, right, bottom = place
-    style = f"round,pad=0,rounding_size={0.25 * scale.letter / scale.pixel}"
-    ground = FancyBboxPatch(
-        (left, top), right - left, bottom - top, boxstyle=style, facecolor=look.color,
-        edgecolor=BACK, linewidth=0.6, zorder=4,
-    )  # fmt: skip
-    ax.add_patch(ground)
-    ax.text(
-        (left + right) / 2, (top + bottom) / 2, text, fontsize=scale.letter, ha="center",
-        va="center_baseline", color=readable_on(look.color), zorder=5, clip_on=True,
-    )  # fmt: skip
 
 
 def text_width(text: str, size: float) -> float:
