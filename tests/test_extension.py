@@ -30,8 +30,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table
 from bboxqa.report.registry import AGREEMENT_VIEWS, FINDING_VIEWS, view
 from bboxqa.rules import registry as rules
-from bboxqa.rules.base.reporting import Rows
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import Defect, Rule, hits
 
 # Two annotators drew the same widths, at heights that hardly overlap.
 DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])
@@ -124,7 +123,7 @@ def test_rule(monkeypatch):
     def check(document, settings):
         names = document.images.texts("file_name")
         wrong = np.array([name.endswith(".bmp") for name in names], np.bool_)
-        yield Rows(wrong, lambda row: f"image is {names[row]}", "images", "a JPEG")
+        yield from hits(wrong, lambda row: Defect(f"image is {names[row]}; expected a JPEG"))
 
     bitmap = Rule(
         code="X001", title="image is a bitmap", severity=Severity.WARNING, scope="record",

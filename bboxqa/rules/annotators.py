@@ -50,8 +50,30 @@ def _of(
     return summary(message, "/".join([name, *keys]), rows, pointer=pointer, **more)
 
 
+def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
+    return [{"bbox": [5 + 30 * place, 10 + shift, 20, 30], "rater": rater} for place in range(3)]
+
+
+def _on_images(*pairs: tuple[int, str]) -> list[dict[str, object]]:
+    return [{"image_id": image, "rater": rater} for image, rater in pairs]
+
+
+_TWO = {"rater_list": ["ann", "bob"]}
+_OF_TWO = ((1, "ann"), (1, "bob"), (2, "ann"), (2, "bob"))
+_ELSEWHERE = {"bbox": [50, 10, 20, 30]}
+
+
+@rule(
+    "A001 error: annotators are named inconsistently",
+    breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
+    explanation="""It is an error if keys of an annotation name different annotators, only some
+        records name one, or a list stands in place of a name. It is a warning if names differ only
+        in case, blanks or invisible characters, or only images list them. Write one spelling, under
+        one key, on every annotation.""",
+    bad={"annotations": [{"rater": "ann"}, _ELSEWHERE]},
+    good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
+)
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    """A001: contradictions in the naming of annotators, one finding per kind."""
     authors = document.once(authorship)
     of_creator = Severity.WARNING if document.annotator_key == _CREATOR else None
     for defects, severity in (
@@ -190,8 +212,18 @@ def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
         yield _of(document, "images", rows, key, what, expected)
 
 
+@rule(
+    "A002 error: annotator is not in the list of the image",
+    breaks="Tools that use the list drop the annotation; others count one annotator too many.",
+    explanation="""The rater_list or annotators of an image lacks somebody whom an annotation on it
+        names. Complete the list, or correct the annotation.""",
+    bad={
+        "images": [_TWO],
+        "annotations": [{"rater": "ann"}, {"rater": "eve", **_ELSEWHERE}, {"rater": "bob"}],
+    },
+    good={"images": [_TWO], "annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
+)
 def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
-    """A002: annotations by annotators whom their image does not list."""
     authors, key = document.once(authorship), document.annotator_key
     if key is None or not len(authors.asked) or not document.complete("images"):
         return
@@ -228,8 +260,19 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "A003 warning: image or annotator without expected annotations",
+    breaks="Missing work looks like an annotator who saw nothing, and so like disagreement.",
+    explanation="""Where most images have two annotators or more, it is a warning if an image has
+        one, or a listed annotator has no annotation. It is an info finding if an annotator drew
+        nothing on an image that others annotated; list in rater_list who has looked at it.""",
+    bad={
+        "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
+        "annotations": _on_images(*_OF_TWO, (3, "ann")),
+    },
+    good={"images": [_TWO, _TWO], "annotations": _on_images(*_OF_TWO)},
+)
 def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
-    """A003: images with fewer annotators than expected, and annotators without annotations."""
     authors, is_complete = document.once(authorship), document.complete("annotations")
     if not ((authors.author >= 0).any() and document.complete("images")):
         return
@@ -293,8 +336,18 @@ def _by_nobody(document: Document, asked: IndexArray, names: list[str], message:
     return replace(defect, ids={**defect.ids, "annotator": names[0]})
 
 
+@rule(
+    "A004 warning: two annotators with identical boxes",
+    breaks="Agreement is measured on copies, so it is 1 there.",
+    explanation="""Two annotators have boxes that are equal to the last digit on an image where each
+        has at least 3 annotations, on 3 such images or more than half of those that both annotated,
+        with equal outlines if they have any. Leave copied images out of the measurement of
+        agreement, or annotate them again.""",
+    bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
+    good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
+    requires=("B014",),
+)
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
-    """A004: pairs of annotators with identical boxes on several images."""
     authors, boxes = document.once(authorship), document.once(written_boxes)
     if len(authors.names) < 2:
         return
@@ -353,68 +406,3 @@ def _copied(names: list[str], images: list[int], shared: int) -> Defect:
         key=" ".join(sorted(map(shortened, names))),
         ids={"annotator": names},
     )
-
-
-def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
-    return [{"bbox": [5 + 30 * place, 10 + shift, 20, 30], "rater": rater} for place in range(3)]
-
-
-def _on_images(*pairs: tuple[int, str]) -> list[dict[str, object]]:
-    return [{"image_id": image, "rater": rater} for image, rater in pairs]
-
-
-_TWO = {"rater_list": ["ann", "bob"]}
-_OF_TWO = ((1, "ann"), (1, "bob"), (2, "ann"), (2, "bob"))
-_ELSEWHERE = {"bbox": [50, 10, 20, 30]}
-
-RULES = (
-    rule(
-        "A001 error: annotators are named inconsistently",
-        breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
-        explanation="""It is an error if keys of an annotation name different annotators, only some
-            records name one, or a list stands in place of a name. It is a warning if names differ
-            only in case, blanks or invisible characters, or only images list them. Write one
-            spelling, under one key, on every annotation.""",
-        bad={"annotations": [{"rater": "ann"}, _ELSEWHERE]},
-        good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
-        check=_inconsistent,
-    ),
-    rule(
-        "A002 error: annotator is not in the list of the image",
-        breaks="Tools that use the list drop the annotation; others count one annotator too many.",
-        explanation="""The rater_list or annotators of an image lacks somebody whom an annotation on
-            it names. Complete the list, or correct the annotation.""",
-        bad={
-            "images": [_TWO],
-            "annotations": [{"rater": "ann"}, {"rater": "eve", **_ELSEWHERE}, {"rater": "bob"}],
-        },
-        good={"images": [_TWO], "annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
-        check=_uninvited,
-    ),
-    rule(
-        "A003 warning: image or annotator without expected annotations",
-        breaks="Missing work looks like an annotator who saw nothing, and so like disagreement.",
-        explanation="""Where most images have two annotators or more, it is a warning if an
-            image has one, or a listed annotator has no annotation. It is an info finding if an
-            annotator drew nothing on an image that others annotated; list in rater_list who has
-            looked at it.""",
-        bad={
-            "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
-            "annotations": _on_images(*_OF_TWO, (3, "ann")),
-        },
-        good={"images": [_TWO, _TWO], "annotations": _on_images(*_OF_TWO)},
-        check=_incomplete,
-    ),
-    rule(
-        "A004 warning: two annotators with identical boxes",
-        breaks="Agreement is measured on copies, so it is 1 there.",
-        explanation="""Two annotators have boxes that are equal to the last digit on an image where
-            each has at least 3 annotations, on 3 such images or more than half of those that both
-            annotated, with equal outlines if they have any. Leave copied images out of the
-            measurement of agreement, or annotate them again.""",
-        bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
-        good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
-        check=_copies,
-        requires=("B014",),
-    ),
-)

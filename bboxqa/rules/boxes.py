@@ -44,8 +44,19 @@ _INSIDE = "a box inside the image"
 _ENOUGH, _NEAR = 5, 0.04
 
 
+@rule(
+    "B001 error: box without area",
+    breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels of
+        YOLO, Ultralytics ignores the whole image if a side is negative.""",
+    explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
+        bounds of the outline, or makes negative sides positive; an annotation with a side of 0 and
+        no outline is removed.""",
+    bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
+    good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
+    fix="unsafe",
+    requires=("R008",),
+)
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
-    """B001: boxes, also those of five numbers, with a side of 0 or less."""
     rotations, box = document.annotations.rotations, document.once(written_boxes)
     wrong: BoolArray = np.any(box[:, 2:] <= 0, axis=1)
     wrong[rotations.row[rotations.n_numbers == 8]] = False
@@ -93,8 +104,16 @@ def _is_off(document: Document) -> BoolArray:
     return off
 
 
+@rule(
+    "B002 error: box outside its image",
+    breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
+    explanation="""No part of the box lies inside its image: it belongs to another image, or the
+        size of the image is wrong. Look at the image, then move the box or delete it.""",
+    bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
+    good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
+    requires=("F004", "S015", "B014", "T003"),
+)
 def _outside(document: Document, _settings: ValidateSettings) -> Checked:
-    """B002: boxes of which no part lies inside their image."""
     off = document.once(_is_off)
 
     def says(row: int) -> str:
@@ -143,8 +162,16 @@ def _plain(document: Document) -> BoolArray:
     return document.has_box & ~document.once(in_other_layout)
 
 
+@rule(
+    "B008 warning: box of less than two pixels",
+    breaks="The box vanishes when the image is scaled down, and detectors miss it.",
+    explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead of a
+        drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
+    bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
+    good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
+    requires=("B014",),
+)
 def _small(document: Document, settings: ValidateSettings) -> Checked:
-    """B008: boxes of less than `min_side_px`."""
     sides, least = document.annotations.bbox[:, 2:], settings.min_side_px
     is_translated = document.reading.origin is not None
     rounding = _OF_SIDE * np.nan_to_num(document.size) if is_translated else 0.0
@@ -157,8 +184,16 @@ def _small(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(small, says, "annotations/bbox", f"at least {least:g} px")
 
 
+@rule(
+    "B009 warning: box is very long and thin",
+    breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
+    explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often a
+        corner was misplaced, but poles and lines do have this shape.""",
+    bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
+    good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
+    requires=("F004", "S015", "B008", "B014"),
+)
 def _long(document: Document, settings: ValidateSettings) -> Checked:
-    """B009: boxes that are more than `max_aspect_ratio` times as long as wide."""
     sides, most = document.annotations.bbox[:, 2:], settings.max_aspect_ratio
 
     def says(row: int) -> str:
@@ -170,8 +205,16 @@ def _long(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(long, says, "annotations/bbox", f"at most {most:g} : 1")
 
 
+@rule(
+    "B010 info: box covers the whole image",
+    breaks="The detector learns to predict whole images.",
+    explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and in
+        image labels that were converted to boxes.""",
+    bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
+    good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
+    requires=("F004", "S015", "B014"),
+)
 def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
-    """B010: boxes that cover at least `max_image_share` of their image."""
     share, most = document.annotations.bbox[:, 2:] / document.size, settings.max_image_share
     share = share[:, 0] * share[:, 1]
 
@@ -182,8 +225,21 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, "annotations/bbox", f"less than {most:.1%}")
 
 
+@rule(
+    "B011 warning: area differs from the area of the outline",
+    breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
+    explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
+        of the outline inside its image, or of the box without an outline. The fix recomputes it,
+        unless areas differ by one factor or the boxes or sizes are in doubt (B003 to B007,
+        B012).""",
+    bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
+    good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
+    fix="safe",
+    requires=(
+        "F004", "S006", "S010", "S012", "S015", "B001", "B014", "R001", "R002", "R008", "O004",
+    ),
+)  # fmt: skip
 def _areas(document: Document, settings: ValidateSettings) -> Checked:
-    """B011: areas that differ from that of the outline inside its image, or of a bare box."""
     columns, outline = document.annotations, document.outline_area
     given, of_box, outlined = columns.area, columns.bbox[:, 2:].prod(axis=1), outline > 0
     bare = _plain(document) & np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
@@ -281,29 +337,6 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
 
 RULES = (
     rule(
-        "B001 error: box without area",
-        breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels
-            of YOLO, Ultralytics ignores the whole image if a side is negative.""",
-        explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
-            bounds of the outline, or makes negative sides positive; an annotation with a side of 0
-            and no outline is removed.""",
-        bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
-        good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
-        check=_no_area,
-        fix="unsafe",
-        requires=("R008",),
-    ),
-    rule(
-        "B002 error: box outside its image",
-        breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
-        explanation="""No part of the box lies inside its image: it belongs to another image, or the
-            size of the image is wrong. Look at the image, then move the box or delete it.""",
-        bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
-        good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
-        check=_outside,
-        requires=("F004", "S015", "B014", "T003"),
-    ),
-    rule(
         "B003 warning: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
@@ -327,50 +360,5 @@ RULES = (
         check=partial(_crossing, is_far=False),
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
-    ),
-    rule(
-        "B008 warning: box of less than two pixels",
-        breaks="The box vanishes when the image is scaled down, and detectors miss it.",
-        explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead
-            of a drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
-        bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
-        good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
-        check=_small,
-        requires=("B014",),
-    ),
-    rule(
-        "B009 warning: box is very long and thin",
-        breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
-        explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
-            a corner was misplaced, but poles and lines do have this shape.""",
-        bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
-        good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
-        check=_long,
-        requires=("F004", "S015", "B008", "B014"),
-    ),
-    rule(
-        "B010 info: box covers the whole image",
-        breaks="The detector learns to predict whole images.",
-        explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and
-            in image labels that were converted to boxes.""",
-        bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
-        good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
-        check=_whole_image,
-        requires=("F004", "S015", "B014"),
-    ),
-    rule(
-        "B011 warning: area differs from the area of the outline",
-        breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
-        explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the
-            area of the outline inside its image, or of the box without an outline. The fix
-            recomputes it, unless areas differ by one factor or the boxes or sizes are in doubt
-            (B003 to B007, B012).""",
-        bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
-        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
-        check=_areas,
-        fix="safe",
-        requires=(
-            "F004", "S006", "S010", "S012", "S015", "B001", "B014", "R001", "R002", "R008", "O004",
-        ),
     ),
 )  # fmt: skip

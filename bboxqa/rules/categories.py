@@ -74,8 +74,32 @@ def _root_category(document: Document) -> int:
     return root if isinstance(name, str) and is_above and not is_used else -1
 
 
+def _example(*categories: dict[str, Any]) -> dict[str, Any]:
+    """Return an example of categories, each with an annotation."""
+    numbers = [each.get("id", place) for place, each in enumerate(categories, 1)]
+    return {
+        "categories": list(categories),
+        "annotations": [
+            {"category_id": number, "bbox": [10 + 40 * place, 10, 20, 30]}
+            for place, number in enumerate(numbers)
+        ],
+    }
+
+
+_CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
+
+
+@rule(
+    "C001 error: category id used twice",
+    breaks="pycocotools keeps the last category with the id, so the first class is lost.",
+    explanation="""Two categories have the same id, usually because lists were joined. Give the
+        later one, and its annotations, a new id. It is a warning if the two are equal in all keys;
+        the fix removes the copy.""",
+    bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
+    good=_example({"id": 1}, {"id": 2}),
+    fix="safe",
+)
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
-    """C001: categories with the id of an earlier category."""
     categories = document.categories
     ids = [categories.get(row, "id") for row in range(len(categories))]
     keys = [
@@ -106,8 +130,17 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     )  # fmt: skip
 
 
+@rule(
+    "C002 warning: category name used twice",
+    breaks="A model learns to distinguish two classes that are the same.",
+    explanation="""Two categories have the same name and different ids. Give their annotations one
+        id, or rename the later category. It is an info finding for the root category of
+        Roboflow.""",
+    bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
+    good=_example({"name": "cat"}, {"name": "cats"}),
+    requires=("C001",),
+)
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    """C002: names that an earlier category already has."""
     names, root = document.once(_names), document.once(_root_category)
     repeated, first = _repeats([name or None for name in names])
     with_root = (root >= 0) & ((first == root) | (np.arange(len(names)) == root))
@@ -124,8 +157,17 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
         )  # fmt: skip
 
 
+@rule(
+    "C003 warning: category names that differ only in case, blanks or invisible characters",
+    breaks="A model learns to distinguish two classes that are the same.",
+    explanation="""Two names differ only in case, blanks, Unicode form or invisible characters. The
+        unsafe fix moves the annotations of the later category to the first and removes it, in all
+        files of a data set; first correct ids that are shared or no whole numbers.""",
+    bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
+    good=_example({"name": "cat"}, {"name": "cart"}),
+    fix="unsafe",
+)
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.once(_names), document.once(_root_category)
     looks = [folded(name) if name and row != root else None for row, name in enumerate(names)]
     # The first is kept rather than the most used, as all files of a data set must keep the same.
@@ -163,8 +205,16 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     return LazyEdits(edits)
 
 
+@rule(
+    "C004 info: category without annotations",
+    breaks="Trainers add an output that the model never learns.",
+    explanation="""A category is listed, but no annotation has it, which is right in one of several
+        files. Remove a category from all files or from none; otherwise class numbers differ between
+        files.""",
+    bad={"categories": [{}, {}]},
+    good=_example({}, {}),
+)
 def _unused(document: Document, _settings: ValidateSettings) -> Checked:
-    """C004: categories without annotations."""
     if not (document.complete("annotations") and document.complete("categories")):
         return
     categories, rows = document.categories, np.arange(len(document.categories))
@@ -180,8 +230,17 @@ def _unused(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(unused, says, "categories", found=name)
 
 
+@rule(
+    "C005 info: root category of a Roboflow export",
+    breaks="Tools that count categories shift the labels of all others by one.",
+    explanation="""The category with id 0 is the supercategory of all others, and no annotation has
+        it, as in exports of Roboflow. The unsafe fix removes it; first look at the other files of
+        the data set, where annotations may have it.""",
+    bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
+    good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
+    fix="unsafe",
+)
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
-    """C005: the category that Roboflow adds."""
     if (root := document.once(_root_category)) >= 0:
         yield Rows(
             [root],
@@ -194,8 +253,15 @@ def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "C006 info: category ids that do not count from 1",
+    breaks="CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other tools.",
+    explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number the
+        categories from 1, or check that your tools map ids to classes.""",
+    bad=_example({"id": 0}, {"id": 1}),
+    good=_example({"id": 2}, {"id": 1}),
+)
 def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
-    """C006: ids that do not count from 1."""
     categories = document.categories
     if not document.complete("categories"):
         return
@@ -218,16 +284,33 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "C008 error: category name is empty or not text",
+    breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
+    explanation="""The name of a category is empty, only blanks, null, or not text. Write the name
+        that annotators use for the class.""",
+    bad={"categories": [{"name": ""}]},
+    good={"categories": [{"name": "0"}]},
+    requires=("S012",),
+)
 def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
-    """C008: names that are not text, or empty."""
     records = zip(document.categories.values, document.once(_names), strict=True)
     wrong = [not name and isinstance(raw, dict) and "name" in raw for raw, name in records]
     says = "category name is {value}"
     yield Rows(np.array(wrong, np.bool_), says, "categories/name", "non-empty text")
 
 
+@rule(
+    "C009 warning: category name with invisible characters",
+    breaks="Code that looks the class up by name does not find it.",
+    explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe fix
+        removes them; the other files of the data set need the same name. In the example, the name
+        has U+200B between its letters.""",
+    bad={"categories": [{"name": "c\u200bat"}]},
+    good={"categories": [{"name": "cat"}]},
+    fix="unsafe",
+)
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
-    """C009: names with invisible characters, if no other name looks the same."""
     names = document.once(_names)
     odd = [row for row, name in enumerate(names) if _invisible(name)]
     looks = Counter(map(folded, names)) if odd else Counter[str]()
@@ -249,10 +332,19 @@ _Known = dict[tuple[str, int | str], tuple[int, str, str]]
 """The id, the name and the file of earlier categories, by id, name and appearance."""
 
 
+@rule(
+    "C007 error: category maps of files contradict each other",
+    scope="files",
+    breaks="A model trained on one file is evaluated on the other with the wrong classes.",
+    explanation="""In an earlier file the same id has another name, or the same name has another id.
+        Give all files the same list of categories. It is an info finding if the files have no name
+        in common. In the example, the earlier file has id 1 for cat.""",
+    bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
+    good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
+)
 def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Rows]]:
-    """C007: ids and names that an earlier file pairs differently."""
     known: _Known = {}
     for document in documents:
         # For files of annotation tools, the reader has assigned the category ids.
@@ -297,117 +389,3 @@ def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
             what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
             return f"{what} in {file}"
     return ""
-
-
-def _example(*categories: dict[str, Any]) -> dict[str, Any]:
-    """Return an example of categories, each with an annotation."""
-    numbers = [each.get("id", place) for place, each in enumerate(categories, 1)]
-    return {
-        "categories": list(categories),
-        "annotations": [
-            {"category_id": number, "bbox": [10 + 40 * place, 10, 20, 30]}
-            for place, number in enumerate(numbers)
-        ],
-    }
-
-
-_CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
-
-RULES = (
-    rule(
-        "C001 error: category id used twice",
-        breaks="pycocotools keeps the last category with the id, so the first class is lost.",
-        explanation="""Two categories have the same id, usually because lists were joined. Give the
-            later one, and its annotations, a new id. It is a warning if the two are equal in all
-            keys; the fix removes the copy.""",
-        bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
-        good=_example({"id": 1}, {"id": 2}),
-        check=_repeated_id,
-        fix="safe",
-    ),
-    rule(
-        "C002 warning: category name used twice",
-        breaks="A model learns to distinguish two classes that are the same.",
-        explanation="""Two categories have the same name and different ids. Give their annotations
-            one id, or rename the later category. It is an info finding for the root category of
-            Roboflow.""",
-        bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
-        good=_example({"name": "cat"}, {"name": "cats"}),
-        check=_repeated_name,
-        requires=("C001",),
-    ),
-    rule(
-        "C003 warning: category names that differ only in case, blanks or invisible characters",
-        breaks="A model learns to distinguish two classes that are the same.",
-        explanation="""Two names differ only in case, blanks, Unicode form or invisible characters.
-            The unsafe fix moves the annotations of the later category to the first and removes it,
-            in all files of a data set; first correct ids that are shared or no whole numbers.""",
-        bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
-        good=_example({"name": "cat"}, {"name": "cart"}),
-        check=_nearly_repeated_name,
-        fix="unsafe",
-    ),
-    rule(
-        "C004 info: category without annotations",
-        breaks="Trainers add an output that the model never learns.",
-        explanation="""A category is listed, but no annotation has it, which is right in one of
-            several files. Remove a category from all files or from none; otherwise class numbers
-            differ between files.""",
-        bad={"categories": [{}, {}]},
-        good=_example({}, {}),
-        check=_unused,
-    ),
-    rule(
-        "C005 info: root category of a Roboflow export",
-        breaks="Tools that count categories shift the labels of all others by one.",
-        explanation="""The category with id 0 is the supercategory of all others, and no annotation
-            has it, as in exports of Roboflow. The unsafe fix removes it; first look at the other
-            files of the data set, where annotations may have it.""",
-        bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
-        good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
-        check=_synthetic_root,
-        fix="unsafe",
-    ),
-    rule(
-        "C006 info: category ids that do not count from 1",
-        breaks="""CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other
-            tools.""",
-        explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number
-            the categories from 1, or check that your tools map ids to classes.""",
-        bad=_example({"id": 0}, {"id": 1}),
-        good=_example({"id": 2}, {"id": 1}),
-        check=_gaps,
-    ),
-    rule(
-        "C007 error: category maps of files contradict each other",
-        scope="files",
-        breaks="A model trained on one file is evaluated on the other with the wrong classes.",
-        explanation="""In an earlier file the same id has another name, or the same name has another
-            id. Give all files the same list of categories. It is an info finding if the files have
-            no name in common. In the example, the earlier file has id 1 for cat.""",
-        bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
-        good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
-        check=_contradictions,
-    ),
-    rule(
-        "C008 error: category name is empty or not text",
-        breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
-        explanation="""The name of a category is empty, only blanks, null, or not text. Write the
-            name that annotators use for the class.""",
-        bad={"categories": [{"name": ""}]},
-        good={"categories": [{"name": "0"}]},
-        check=_empty_name,
-        requires=("S012",),
-    ),
-    rule(
-        "C009 warning: category name with invisible characters",
-        breaks="Code that looks the class up by name does not find it.",
-        explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe
-            fix removes them; the other files of the data set need the same name. In the example,
-            the name has U+200B between its letters.""",
-        bad={"categories": [{"name": "c\u200bat"}]},
-        good={"categories": [{"name": "cat"}]},
-        check=_unseen_sign,
-        fix="unsafe",
-    ),
-)

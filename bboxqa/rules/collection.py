@@ -105,8 +105,50 @@ def _drawer(document: Document) -> IndexArray:
     return np.where(left_out | (document.image < 0), -1, group)
 
 
+def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
+    """Return an example of annotations of (image, track, category)."""
+    return {
+        "images": [{}, {}, {}],
+        "categories": [{}, {}],
+        "annotations": [
+            {"image_id": image, "track_id": track, "category_id": category,
+             "bbox": [10 + 9 * number, 10 + 5 * number, 20, 30]}
+            for number, (image, track, category) in enumerate(places)
+        ],
+    }  # fmt: skip
+
+
+def _sized(width: int, height: int) -> dict[str, Any]:
+    """Return an example of 20 boxes of about one size, and one of these sides."""
+    boxes = [[place, place, 20 + place % 3, 30] for place in range(20)]
+    return {"annotations": [{"bbox": box} for box in (*boxes, [50, 50, width, height])]}
+
+
+def _numbered(n: int) -> dict[str, Any]:
+    """Return an example of eight images with one annotation each, and so many more on the first."""
+    more = [{"bbox": [5 * place, 40, 4, 30]} for place in range(n)]
+    return {
+        "images": [{}] * 8,
+        "annotations": [*({"image_id": place + 1} for place in range(8)), *more],
+    }
+
+
+_DOG = {"categories": [{}, {"name": "dog"}]}
+_NEARLY = {"bbox": [10, 10, 20, 31]}
+
+
+@rule(
+    "D001 warning: annotation is in the file twice",
+    breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines of
+        YOLO, Ultralytics keeps one.""",
+    explanation="""Two annotations of one image are equal in all keys except the id. It is an error
+        if they are a twentieth of the annotations. The fix removes all but the first, unless images
+        or categories share the id.""",
+    bad={"annotations": [{}, {}]},
+    good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
+    fix="safe",
+)
 def _exact(document: Document, _settings: ValidateSettings) -> Checked:
-    """D001: annotations that equal an earlier one in all but the id."""
     earlier, columns = document.once(_repeats), document.annotations
     repeats = earlier >= 0
     if not repeats.any():
@@ -185,8 +227,15 @@ def _category(document: Document, place: int, row: int = -1) -> str:
     return shortened(name)
 
 
+@rule(
+    "Q001 info: category with few annotations, or with nearly all",
+    breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
+    explanation="""Categories with 1 to 9 annotations are counted, and one of several with more than
+        90 % of all. Collect more images, merge categories, or weight them in training.""",
+    bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
+    good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
+)
 def _balance(document: Document, _settings: ValidateSettings) -> Checked:
-    """Q001: rare categories, and one with nearly all annotations."""
     categories = document.categories
     if not (document.complete("categories") and document.complete("annotations")):
         return
@@ -236,8 +285,17 @@ def _deviations(
     return (values - middle) / np.maximum(spread, floor), middle
 
 
+@rule(
+    "Q002 info: size is unusual for the category",
+    breaks="It is often a slip of the mouse or a wrong category.",
+    explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826 times
+        the median absolute deviation, at least 0.25) from the median of its category of 20 boxes or
+        more. Check the box; keep it if the object has this size.""",
+    bad=_sized(2, 3),
+    good=_sized(14, 20),
+    requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
+)
 def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
-    """Q002: boxes of an unusual size for their category."""
     known = document.has_box & (document.category >= 0) & ~document.once(in_other_layout)
     rows, bbox = np.flatnonzero(known), document.annotations.bbox
     category = document.category[rows]
@@ -258,8 +316,16 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
 
 
+@rule(
+    "Q003 info: image with an unusual number of annotations",
+    breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
+    explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations (1.4826
+        times the median absolute deviation, at least 0.2) from the median of at least 8 annotated
+        images. If more than a tenth deviate, none is unusual.""",
+    bad=_numbered(15),
+    good=_numbered(3),
+)
 def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
-    """Q003: images with an unusual number of annotations."""
     number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))
     rows = np.flatnonzero(number)
     if len(rows) < _ENOUGH_IMAGES:
@@ -324,37 +390,6 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
         yield Rows(where, says, expected="one in each image", owner=rows)
 
 
-def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
-    """Return an example of annotations of (image, track, category)."""
-    return {
-        "images": [{}, {}, {}],
-        "categories": [{}, {}],
-        "annotations": [
-            {"image_id": image, "track_id": track, "category_id": category,
-             "bbox": [10 + 9 * number, 10 + 5 * number, 20, 30]}
-            for number, (image, track, category) in enumerate(places)
-        ],
-    }  # fmt: skip
-
-
-def _sized(width: int, height: int) -> dict[str, Any]:
-    """Return an example of 20 boxes of about one size, and one of these sides."""
-    boxes = [[place, place, 20 + place % 3, 30] for place in range(20)]
-    return {"annotations": [{"bbox": box} for box in (*boxes, [50, 50, width, height])]}
-
-
-def _numbered(n: int) -> dict[str, Any]:
-    """Return an example of eight images with one annotation each, and so many more on the first."""
-    more = [{"bbox": [5 * place, 40, 4, 30]} for place in range(n)]
-    return {
-        "images": [{}] * 8,
-        "annotations": [*({"image_id": place + 1} for place in range(8)), *more],
-    }
-
-
-_DOG = {"categories": [{}, {"name": "dog"}]}
-_NEARLY = {"bbox": [10, 10, 20, 31]}
-
 RULES = (
     rule(
         "C010 warning: track with several categories",
@@ -364,18 +399,6 @@ RULES = (
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=partial(_in_tracks, is_category=True),
-    ),
-    rule(
-        "D001 warning: annotation is in the file twice",
-        breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines
-            of YOLO, Ultralytics keeps one.""",
-        explanation="""Two annotations of one image are equal in all keys except the id. It is an
-            error if they are a twentieth of the annotations. The fix removes all but the first,
-            unless images or categories share the id.""",
-        bad={"annotations": [{}, {}]},
-        good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
-        check=_exact,
-        fix="safe",
     ),
     rule(
         "D002 warning: object annotated twice by one annotator",
@@ -409,35 +432,5 @@ RULES = (
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
         check=partial(_in_tracks, is_category=False),
-    ),
-    rule(
-        "Q001 info: category with few annotations, or with nearly all",
-        breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
-        explanation="""Categories with 1 to 9 annotations are counted, and one of several with more
-            than 90 % of all. Collect more images, merge categories, or weight them in training.""",
-        bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
-        good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
-        check=_balance,
-    ),
-    rule(
-        "Q002 info: size is unusual for the category",
-        breaks="It is often a slip of the mouse or a wrong category.",
-        explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826
-            times the median absolute deviation, at least 0.25) from the median of its category of
-            20 boxes or more. Check the box; keep it if the object has this size.""",
-        bad=_sized(2, 3),
-        good=_sized(14, 20),
-        check=_sizes,
-        requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
-    ),
-    rule(
-        "Q003 info: image with an unusual number of annotations",
-        breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
-        explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations
-            (1.4826 times the median absolute deviation, at least 0.2) from the median of at least 8
-            annotated images. If more than a tenth deviate, none is unusual.""",
-        bad=_numbered(15),
-        good=_numbered(3),
-        check=_numbers,
     ),
 )

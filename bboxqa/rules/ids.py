@@ -97,8 +97,20 @@ def _is_same(value: Any) -> bool:
     return isinstance(value, float) and abs(value) <= _EXACT
 
 
+_TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
+
+
+@rule(
+    "S003 error: id is not a valid whole number",
+    breaks='pycocotools finds nothing for text or 12.0: "0", 0.0 and 0 are different ids.',
+    explanation="""An id is text, a fraction, negative, too large, or no number. The fix writes "7"
+        and 7.0 as 7, with the references to it, if no other record has that id. Other ids, such as
+        "im_1" or "007", have no fix; `bboxqa convert` writes a copy with whole numbers.""",
+    bad={"annotations": [{"id": "7"}]},
+    good={"annotations": [{"id": 7}]},
+    fix="safe",
+)
 def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
-    """S003: ids and references that are not whole numbers."""
     columns = document.annotations
     kind, whole = columns.kind["id"], columns.whole["id"]
     odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
@@ -170,8 +182,16 @@ def _new_id(name: str, new: IndexArray) -> Callable[[int], tuple[Edit, ...]]:
     return lambda row: record_edit(name, row, "id", value=int(new[row])) if new[row] else ()
 
 
+@rule(
+    "I003 warning: annotation id is 0",
+    breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
+    explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id above
+        all others.""",
+    bad={"annotations": [{"id": 0}]},
+    good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
+    fix="safe",
+)
 def _zero(document: Document, _settings: ValidateSettings) -> Checked:
-    """I003: annotations with the id 0."""
     columns = document.annotations
     where = columns.whole["id"] & (columns.id == 0)
     new = _new_ids(document) if where.any() else columns.id
@@ -182,8 +202,18 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
     )  # fmt: skip
 
 
+@rule(
+    "I004 error: annotation refers to a missing record",
+    breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
+    explanation="""No image has the image_id of the annotation, or no category its category_id.
+        Where the image_id is the name of an image, the fix writes its id. The unsafe fix removes
+        other annotations, unless more than half of all refer to missing records, or ids that count
+        from 0 and from 1 explain all of them.""",
+    bad={"annotations": [{}, {}, {"image_id": 9}]},
+    good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
+    fix="unsafe",
+)
 def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
-    """I004: annotations that refer to an image or a category that is not listed."""
     for key in _references(document):
         (records, ids, target), name = _referred(document, key), _LISTS[key]
         missing = document.annotations.named(key) & (target < 0)
@@ -247,8 +277,18 @@ def _first_number(ids: IndexArray, used: IndexArray, whole: BoolArray) -> tuple[
     return first if fits and (first[0] or used.min() == 0) else None
 
 
+@rule(
+    "I006 warning: file_name used by several images",
+    breaks="The image counts several times, and can be in training and test data.",
+    explanation="""Several image records have the same file_name. It is an info finding if they are
+        of several annotators. Otherwise files were joined without merging common images.""",
+    bad={
+        "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+        "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
+    },
+    good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
+)
 def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
-    """I006: files that several images name."""
     images, names = document.images, dict[str, list[int]]()
     for row, name in enumerate(images.texts("file_name")):
         if name:
@@ -276,8 +316,15 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "I007 info: image without annotations",
+    breaks="Objects in an unfinished image are learned as background.",
+    explanation="""No annotation refers to the image: it shows no objects, or is not annotated yet.
+        It is a warning if no image has annotations.""",
+    bad={"images": [{}, {}]},
+    good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
+)
 def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
-    """I007: images without annotations."""
     images = document.images
     if not document.complete("annotations") or not document.complete("images"):
         return
@@ -299,21 +346,7 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
         yield summary(message, "images", rows, severity=severity)
 
 
-_TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
-
 RULES: tuple[Rule, ...] = (
-    rule(
-        "S003 error: id is not a valid whole number",
-        breaks='pycocotools finds nothing for text or 12.0: "0", 0.0 and 0 are different ids.',
-        explanation="""An id is text, a fraction, negative, too large, or no number. The fix
-            writes "7" and 7.0 as 7, with the references to it, if no other record has that id.
-            Other ids, such as "im_1" or "007", have no fix; `bboxqa convert` writes a copy with
-            whole numbers.""",
-        bad={"annotations": [{"id": "7"}]},
-        good={"annotations": [{"id": 7}]},
-        check=_id_types,
-        fix="safe",
-    ),
     rule(
         "I001 error: annotation id used twice",
         breaks="pycocotools returns the last annotation with the id instead of the others.",
@@ -333,49 +366,5 @@ RULES: tuple[Rule, ...] = (
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
         check=partial(_repeated, "images"),
-    ),
-    rule(
-        "I003 warning: annotation id is 0",
-        breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
-        explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id
-            above all others.""",
-        bad={"annotations": [{"id": 0}]},
-        good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
-        check=_zero,
-        fix="safe",
-    ),
-    rule(
-        "I004 error: annotation refers to a missing record",
-        breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
-        explanation="""No image has the image_id of the annotation, or no category its category_id.
-            Where the image_id is the name of an image, the fix writes its id. The unsafe fix
-            removes other annotations, unless more than half of all refer to missing records, or ids
-            that count from 0 and from 1 explain all of them.""",
-        bad={"annotations": [{}, {}, {"image_id": 9}]},
-        good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
-        check=_orphans,
-        fix="unsafe",
-    ),
-    rule(
-        "I006 warning: file_name used by several images",
-        breaks="The image counts several times, and can be in training and test data.",
-        explanation="""Several image records have the same file_name. It is an info finding if
-            they are of several annotators. Otherwise files were joined without merging common
-            images.""",
-        bad={
-            "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
-            "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
-        },
-        good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
-        check=_shared_files,
-    ),
-    rule(
-        "I007 info: image without annotations",
-        breaks="Objects in an unfinished image are learned as background.",
-        explanation="""No annotation refers to the image: it shows no objects, or is not annotated
-            yet. It is a warning if no image has annotations.""",
-        bad={"images": [{}, {}]},
-        good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
-        check=_unannotated,
     ),
 )

@@ -54,9 +54,24 @@ def _rename(row: int, name: str) -> tuple[Edit, ...]:
     return record_edit("images", row, "file_name", value=name) if name else ()
 
 
+def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
+    return {"images": [{"file_name": name, "width": size[0], "height": size[1]}]}
+
+
+@rule(
+    "M001 error: image file missing",
+    scope="images",
+    breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
+    explanation="""No file in the image folders, or next to the COCO file in one of them, has that
+        name. Nothing outside of the folders is opened. The unsafe fix writes the name that differs
+        only in folder, case, slashes or Unicode form, if there is one and no other record may mean
+        it.""",
+    bad=_one("C:\\photos\\A.JPG"),
+    good=_one("photos/a.jpg"),
+    fix="unsafe",
+)
 @_on_disk
 def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    """M001: records whose file is not in the image folder."""
     from bboxqa.rules.facts.pictures import ImageState
 
     targets = _targets(names, disk)
@@ -88,9 +103,18 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
     return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
 
 
+@rule(
+    "M002 error: image file that cannot be decoded",
+    scope="images",
+    breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
+    explanation="""The file is empty, truncated, not an image, or has more than a gigapixel. Copy or
+        download it again. Of images above 89 megapixels, only JPEG and PNG are read beyond the
+        header.""",
+    bad=_one("half-downloaded.jpg"),
+    good=_one("whole.jpg"),
+)
 @_on_disk
 def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    """M002: files that cannot be decoded."""
     from bboxqa.rules.facts.pictures import ImageState
 
     def says(row: int) -> str:
@@ -102,9 +126,20 @@ def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> 
     yield Rows(disk.state == ImageState.UNREADABLE, says, "images/file_name", apart=True)
 
 
+@rule(
+    "M007 info: image file without a record",
+    scope="images",
+    breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
+    explanation="""No image record names these files of the image folder. That is right for other
+        splits in the same folder; otherwise check that the export is complete.""",
+    bad=_one("a.jpg"),
+    good={
+        "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+        "annotations": [{}, {"image_id": 2}],
+    },
+)
 @_on_disk
 def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Checked:
-    """M007: image files that no record names."""
     if disk.unnamed and document.complete("images"):
         n_files = len(disk.unnamed)
         message = (
@@ -178,8 +213,16 @@ def _oddity(name: str) -> str:
     return _BACKSLASHES if "\\" in name else ""
 
 
+@rule(
+    "M005 warning: file name is not a plain path",
+    breaks="The images are found on one computer only.",
+    explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes. Write
+        paths relative to the image folder. The unsafe fix replaces backslashes by slashes.""",
+    bad=_one("photos\\a.jpg"),
+    good=_one("photos/a..b.jpg"),
+    fix="unsafe",
+)
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
-    """M005: names that are not relative paths with forward slashes."""
     names = document.once(_names)
     odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
     meant = Counter(name.replace("\\", "/") for name in set(names)) if odd else Counter()
@@ -197,8 +240,16 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
     yield Rows([*odd], says, "images/file_name", expected, edits=edits)
 
 
+@rule(
+    "M012 warning: file name with escapes of a URL",
+    breaks="No loader finds the image: the file has a blank in its name, not %20.",
+    explanation="""The file name has escapes such as %20 for a blank, like the path of a URL. The
+        unsafe fix writes the characters, unless another image has that name.""",
+    bad=_one("my%20cat.jpg"),
+    good=_one("my cat 100%.jpg"),
+    fix="unsafe",
+)
 def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
-    """M012: names with URL escapes; if files are searched, M001 reports missing files."""
     names = document.once(_names) if document.disk is None else []
     plain = [unquote(name) if "%" in name and not is_foreign(name) else name for name in names]
     taken = Counter(plain)
@@ -219,8 +270,20 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(escaped, says, "images/file_name", edits=edits, key="file_name")
 
 
+@rule(
+    "M006 warning: file names that differ only in case or Unicode form",
+    breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
+    explanation="""Two file names differ only in case, slashes, or the Unicode form of their
+        letters. Rename one of the files, and its record; if they are the same path, remove one
+        record and move its annotations.""",
+    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+    good={
+        "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+        "annotations": [{}, {"image_id": 2}],
+    },
+    requires=("M009",),
+)
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
-    """M006: names that differ from another name only in case, slashes or Unicode form."""
     names, first = document.once(_names), dict[str, int]()
     other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
 
@@ -241,9 +304,18 @@ def _plain(name: str) -> str:
     return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
 
 
+@rule(
+    "M009 warning: image twice in one file",
+    scope="images",
+    breaks="The image weighs twice, and a random split puts one into each part.",
+    explanation="""Two records with different names have image files with equal bytes, or refer to
+        the same file. Remove one record and move its annotations. In the example, both files hold
+        the same image.""",
+    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
+    good=_one("a.jpg"),
+)
 @_on_disk
 def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    """M009: images with the same bytes as an earlier image with another name."""
     from bboxqa.rules.facts.pictures import ImageState
 
     digests = [content.digest for content in disk.contents]
@@ -267,9 +339,17 @@ def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checke
     yield Rows(repeated, says, "images", "each image once", names.__getitem__, mark=mark)
 
 
+@rule(
+    "M011 warning: image file has another format than its name says",
+    scope="images",
+    breaks="Decoders that are chosen by the name stop at the file.",
+    explanation="""The first bytes of an image file belong to another format than its name says.
+        Convert it, or rename the file and its record. In the example, a.jpg is a PNG file.""",
+    bad=_one("a.jpg"),
+    good=_one("a.png"),
+)
 @_on_disk
 def _other_format(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    """M011: files whose first bytes show a different format than their name."""
     said = [_FORMATS.get(PurePosixPath(p.path).suffix.lower(), "") for p in disk.places]
     formats = [content.format for content in disk.contents]
     wrong = [
@@ -283,35 +363,7 @@ def _other_format(_document: Document, names: list[str], disk: "ImageFolder") ->
     yield Rows(wrong, says, "images/file_name", found=formats.__getitem__, key="file_name")
 
 
-def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
-    return {"images": [{"file_name": name, "width": size[0], "height": size[1]}]}
-
-
 RULES = (
-    rule(
-        "M001 error: image file missing",
-        scope="images",
-        breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
-        explanation="""No file in the image folders, or next to the COCO file in one of them, has
-            that name. Nothing outside of the folders is opened. The unsafe fix writes the name that
-            differs only in folder, case, slashes or Unicode form, if there is one and no other
-            record may mean it.""",
-        bad=_one("C:\\photos\\A.JPG"),
-        good=_one("photos/a.jpg"),
-        check=_missing,
-        fix="unsafe",
-    ),
-    rule(
-        "M002 error: image file that cannot be decoded",
-        scope="images",
-        breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
-        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
-            Copy or download it again. Of images above 89 megapixels, only JPEG and PNG are read
-            beyond the header.""",
-        bad=_one("half-downloaded.jpg"),
-        good=_one("whole.jpg"),
-        check=_undecodable,
-    ),
     rule(
         "M003 error: size differs from the size of the image file",
         scope="images",
@@ -336,75 +388,6 @@ RULES = (
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
         check=partial(_other_size, are_swapped=True),
-        fix="unsafe",
-    ),
-    rule(
-        "M005 warning: file name is not a plain path",
-        breaks="The images are found on one computer only.",
-        explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
-            Write paths relative to the image folder. The unsafe fix replaces backslashes by
-            slashes.""",
-        bad=_one("photos\\a.jpg"),
-        good=_one("photos/a..b.jpg"),
-        check=_bound_to_one_place,
-        fix="unsafe",
-    ),
-    rule(
-        "M006 warning: file names that differ only in case or Unicode form",
-        breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
-        explanation="""Two file names differ only in case, slashes, or the Unicode form of their
-            letters. Rename one of the files, and its record; if they are the same path, remove one
-            record and move its annotations.""",
-        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
-        good={
-            "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
-            "annotations": [{}, {"image_id": 2}],
-        },
-        check=_nearly_same,
-        requires=("M009",),
-    ),
-    rule(
-        "M007 info: image file without a record",
-        scope="images",
-        breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
-        explanation="""No image record names these files of the image folder. That is right for
-            other splits in the same folder; otherwise check that the export is complete.""",
-        bad=_one("a.jpg"),
-        good={
-            "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
-            "annotations": [{}, {"image_id": 2}],
-        },
-        check=_unnamed,
-    ),
-    rule(
-        "M009 warning: image twice in one file",
-        scope="images",
-        breaks="The image weighs twice, and a random split puts one into each part.",
-        explanation="""Two records with different names have image files with equal bytes, or refer
-            to the same file. Remove one record and move its annotations. In the example, both files
-            hold the same image.""",
-        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
-        good=_one("a.jpg"),
-        check=_twice,
-    ),
-    rule(
-        "M011 warning: image file has another format than its name says",
-        scope="images",
-        breaks="Decoders that are chosen by the name stop at the file.",
-        explanation="""The first bytes of an image file belong to another format than its name says.
-            Convert it, or rename the file and its record. In the example, a.jpg is a PNG file.""",
-        bad=_one("a.jpg"),
-        good=_one("a.png"),
-        check=_other_format,
-    ),
-    rule(
-        "M012 warning: file name with escapes of a URL",
-        breaks="No loader finds the image: the file has a blank in its name, not %20.",
-        explanation="""The file name has escapes such as %20 for a blank, like the path of a URL.
-            The unsafe fix writes the characters, unless another image has that name.""",
-        bad=_one("my%20cat.jpg"),
-        good=_one("my cat 100%.jpg"),
-        check=_escaped,
         fix="unsafe",
     ),
 )

@@ -19,8 +19,16 @@ _PLAIN = '{"images": [], "annotations": [], "categories": []}'
 _FINITE = "a finite number"
 
 
+@rule(
+    "F001 error: file is not valid JSON",
+    breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
+    explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left before
+        a bracket. The records before the break are checked. Export the file again, or correct it in
+        an editor.""",
+    bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
+    good=_PLAIN,
+)
 def _broken(document: Document, _settings: ValidateSettings) -> Checked:
-    """F001: positions where the text is not JSON."""
     reading = document.reading
     last = len(reading.broken) - 1
     for number, (offset, why) in enumerate(reading.broken):
@@ -54,8 +62,17 @@ def _head(reading: RawDocument) -> bytes:
     return bytes(reading.text[:_HEAD]).lstrip()
 
 
+@rule(
+    "F002 error: text follows the document",
+    breaks="Python's decoder stops with 'Extra data'.",
+    explanation="""The file continues after the end of the document, as when a shorter file is
+        written over a longer one. The unsafe fix removes that text; first check that it is not
+        needed.""",
+    bad=_PLAIN + '{"annotations": []}',
+    good=_PLAIN + "\n\n",
+    fix="unsafe",
+)
 def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
-    """F002: text after the document."""
     reading, start = document.reading, document.reading.trailing
     if start is None:
         return
@@ -71,8 +88,16 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "F003 warning: encoding is not plain UTF-8",
+    breaks="Python's decoder, and so pycocotools, refuses a byte order mark and other encodings.",
+    explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as UTF-8,
+        but not from another 8-bit encoding, since a file does not show which it has.""",
+    bad="\ufeff" + _PLAIN,
+    good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
+    fix="safe",
+)
 def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
-    """F003: encodings other than UTF-8; binary content has none, and F001 reports it."""
     reading = document.reading
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
@@ -89,8 +114,16 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "F004 error: number is NaN or infinite",
+    breaks="Strict readers refuse the whole file; in Python, IoU and losses become NaN.",
+    explanation="""A number is NaN, Infinity, or too large for a float, from a division by 0 or the
+        bounds of an empty outline. Redraw the annotation or remove it.""",
+    bad='{"images": [], "categories": [], '
+    '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}',
+    good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
+)
 def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
-    """F004: numbers that are NaN or infinite, each value with such numbers once."""
     in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
     sizes = {name: n_records(document, name) for name in LISTS}
     for pointer, found in document.reading.not_finite:
@@ -127,8 +160,15 @@ def _in_records(name: str, key: str, numbers: dict[int, list[tuple[str, str]]]) 
     )
 
 
+@rule(
+    "F005 error: key appears twice",
+    breaks="Readers keep the last value and drop the others silently.",
+    explanation="""An object has the same key more than once, often because files were joined by
+        hand. Decide which value is right and delete the others.""",
+    bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
+    good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
+)
 def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
-    """F005: keys that are twice in an object."""
     for pointer, key in document.reading.repeated:
         yield Defect(
             f"key {shortened(key)} appears more than once in its object; only the last one counts",
@@ -138,8 +178,15 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "F006 error: top level is neither an object nor a list of results",
+    breaks="pycocotools stops: 'annotation file format … not supported'.",
+    explanation="""A COCO file is an object with the lists images, annotations and categories, or a
+        list of results of a detector (image_id, category_id, bbox, score).""",
+    bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
+    good=_PLAIN,
+)
 def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
-    """F006: top levels that are neither an object nor results."""
     reading = document.reading
     is_list = isinstance(reading.top, list)
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
@@ -156,8 +203,15 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
     yield Defect(message, expected=expected)
 
 
+@rule(
+    "F007 info: file is large",
+    breaks="Loaders that hold the file as Python objects can run out of memory.",
+    explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with fewer
+        digits, or store masks as compressed run lengths.""",
+    bad={"info": {"description": "what is large, the settings say"}},
+    good=_PLAIN,
+)
 def _large(document: Document, settings: ValidateSettings) -> Checked:
-    """F007: files of more than `large_file_mb`."""
     megabytes = document.reading.size / 1e6
     if megabytes > settings.large_file_mb:
         message = (
@@ -165,76 +219,3 @@ def _large(document: Document, settings: ValidateSettings) -> Checked:
             "most loaders need several times as much memory"
         )
         yield Defect(message, found=document.reading.size)
-
-
-RULES = (
-    rule(
-        "F001 error: file is not valid JSON",
-        breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-        explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left
-            before a bracket. The records before the break are checked. Export the file again, or
-            correct it in an editor.""",
-        bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
-        good=_PLAIN,
-        check=_broken,
-    ),
-    rule(
-        "F002 error: text follows the document",
-        breaks="Python's decoder stops with 'Extra data'.",
-        explanation="""The file continues after the end of the document, as when a shorter file is
-            written over a longer one. The unsafe fix removes that text; first check that it is not
-            needed.""",
-        bad=_PLAIN + '{"annotations": []}',
-        good=_PLAIN + "\n\n",
-        check=_trailing,
-        fix="unsafe",
-    ),
-    rule(
-        "F003 warning: encoding is not plain UTF-8",
-        breaks="""Python's decoder, and so pycocotools, refuses a byte order mark and other
-            encodings.""",
-        explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
-            UTF-8, but not from another 8-bit encoding, since a file does not show which it has.""",
-        bad="\ufeff" + _PLAIN,
-        good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
-        check=_encoding,
-        fix="safe",
-    ),
-    rule(
-        "F004 error: number is NaN or infinite",
-        breaks="Strict readers refuse the whole file; in Python, IoU and losses become NaN.",
-        explanation="""A number is NaN, Infinity, or too large for a float, from a division by 0 or
-            the bounds of an empty outline. Redraw the annotation or remove it.""",
-        bad='{"images": [], "categories": [], '
-        '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}',
-        good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
-        check=_not_finite,
-    ),
-    rule(
-        "F005 error: key appears twice",
-        breaks="Readers keep the last value and drop the others silently.",
-        explanation="""An object has the same key more than once, often because files were joined by
-            hand. Decide which value is right and delete the others.""",
-        bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
-        good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
-        check=_repeated,
-    ),
-    rule(
-        "F006 error: top level is neither an object nor a list of results",
-        breaks="pycocotools stops: 'annotation file format … not supported'.",
-        explanation="""A COCO file is an object with the lists images, annotations and categories,
-            or a list of results of a detector (image_id, category_id, bbox, score).""",
-        bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
-        good=_PLAIN,
-        check=_not_object,
-    ),
-    rule(
-        "F007 info: file is large",
-        breaks="Loaders that hold the file as Python objects can run out of memory.",
-        explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with
-            fewer digits, or store masks as compressed run lengths.""",
-        bad={"info": {"description": "what is large, the settings say"}},
-        good=_PLAIN,
-        check=_large,
-    ),
-)

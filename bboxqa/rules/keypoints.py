@@ -30,8 +30,26 @@ def _n_expected(document: Document) -> IndexArray:
     return expected[document.category[document.annotations.keypoints.row]]
 
 
+_CATEGORY: dict[str, Any] = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
+
+
+def _pose(*keypoints: int, number: int = 2, **category: Any) -> dict[str, Any]:
+    """Return an example of one annotation with keypoints."""
+    annotation = {"keypoints": list(keypoints), "num_keypoints": number, "bbox": [50, 0, 20, 30]}
+    return {"categories": [{**_CATEGORY, **category}], "annotations": [annotation]}
+
+
+@rule(
+    "K001 error: keypoints do not fit their category or their number",
+    breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
+    explanation="""Keypoints are x, y and visibility of each point that the category names, and
+        num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
+        lists of a wrong length again.""",
+    bad=_pose(52, 12, 2, 0, 0, 0),
+    good=_pose(52, 12, 2, 0, 0, 0, number=1),
+    fix="safe",
+)
 def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
-    """K001: lists of a wrong length, and wrong counts."""
     columns = document.annotations
     points = columns.keypoints
     n, expected, seen = points.n_numbers, _n_expected(document), points.n_visible
@@ -100,8 +118,15 @@ def _of_points(
     return Rows(rows, describe, at, expected, found, inner=inner, key="keypoints")
 
 
+@rule(
+    "K002 warning: visibility of a keypoint is not 0, 1 or 2",
+    breaks="Programs differ in which of the points they take as labelled.",
+    explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or 2
+        (visible). Map other numbers to the three.""",
+    bad=_pose(52, 12, 2, 60, 20, 3),
+    good=_pose(52, 12, 2, 60, 20, 1),
+)
 def _odd_visibility(document: Document, _settings: ValidateSettings) -> Checked:
-    """K002: points whose visibility is not 0, 1 or 2."""
     points = document.annotations.keypoints
     yield _of_points(
         document,
@@ -113,8 +138,15 @@ def _odd_visibility(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "K003 warning: labelled keypoint at (0, 0)",
+    breaks="A model learns to place the point in the corner of the image.",
+    explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points that
+        are not labelled. Write 0 as the visibility, or the position of the point.""",
+    bad=_pose(52, 12, 2, 0, 0, 2),
+    good=_pose(52, 12, 2, 0, 1, 2),
+)
 def _at_origin(document: Document, _settings: ValidateSettings) -> Checked:
-    """K003: labelled points at (0, 0)."""
     points = document.annotations.keypoints
     yield _of_points(
         document,
@@ -126,8 +158,16 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "K004 warning: keypoint outside its image, or far from its box",
+    breaks="Crops of the object do not contain the point, and OKS uses another scale.",
+    explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
+        further from its box than the length of the box. The points or the box belong to another
+        object or size, or x and y are swapped.""",
+    bad=_pose(52, 12, 2, 160, 20, 2),
+    good=_pose(52, 12, 2, 80, 20, 2),
+)
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
-    """K004: points outside their image, or far from their box."""
     points = document.annotations.keypoints
     rows, bounds = points.row, points.bounds
     beyond = overshoot(from_corners(bounds), document.size[rows])
@@ -157,8 +197,15 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, at, owner=rows, found=found, key="keypoints")
 
 
+@rule(
+    "K006 warning: skeleton joins keypoints that its category does not have",
+    breaks="Drawing stops with an IndexError or joins the wrong points.",
+    explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of the
+        category. Here a number is 0 or above the number of keypoints. Number them again.""",
+    bad=_pose(52, 12, 2, 60, 20, 2, skeleton=[[0, 1]]),
+    good=_pose(52, 12, 2, 60, 20, 2, skeleton=[[2, 1]]),
+)
 def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
-    """K006: skeletons that join keypoints that their category does not have."""
     yield from found_defects("K006", document, settings)
     wrong: dict[int, tuple[list[int], int]] = {}
     for row in range(len(document.categories)):
@@ -180,65 +227,3 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
         return f"skeleton {what}; expected numbers from 1 to {n}, the number of keypoints"
 
     yield Rows([*wrong], says, "categories/skeleton", found=outside, key="skeleton")
-
-
-_CATEGORY: dict[str, Any] = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
-
-
-def _pose(*keypoints: int, number: int = 2, **category: Any) -> dict[str, Any]:
-    """Return an example of one annotation with keypoints."""
-    annotation = {"keypoints": list(keypoints), "num_keypoints": number, "bbox": [50, 0, 20, 30]}
-    return {"categories": [{**_CATEGORY, **category}], "annotations": [annotation]}
-
-
-RULES = (
-    rule(
-        "K001 error: keypoints do not fit their category or their number",
-        breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
-        explanation="""Keypoints are x, y and visibility of each point that the category names, and
-            num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
-            lists of a wrong length again.""",
-        bad=_pose(52, 12, 2, 0, 0, 0),
-        good=_pose(52, 12, 2, 0, 0, 0, number=1),
-        check=_keypoints,
-        fix="safe",
-    ),
-    rule(
-        "K002 warning: visibility of a keypoint is not 0, 1 or 2",
-        breaks="Programs differ in which of the points they take as labelled.",
-        explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
-            2 (visible). Map other numbers to the three.""",
-        bad=_pose(52, 12, 2, 60, 20, 3),
-        good=_pose(52, 12, 2, 60, 20, 1),
-        check=_odd_visibility,
-    ),
-    rule(
-        "K003 warning: labelled keypoint at (0, 0)",
-        breaks="A model learns to place the point in the corner of the image.",
-        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
-            that are not labelled. Write 0 as the visibility, or the position of the point.""",
-        bad=_pose(52, 12, 2, 0, 0, 2),
-        good=_pose(52, 12, 2, 0, 1, 2),
-        check=_at_origin,
-    ),
-    rule(
-        "K004 warning: keypoint outside its image, or far from its box",
-        breaks="Crops of the object do not contain the point, and OKS uses another scale.",
-        explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
-            further from its box than the length of the box. The points or the box belong to another
-            object or size, or x and y are swapped.""",
-        bad=_pose(52, 12, 2, 160, 20, 2),
-        good=_pose(52, 12, 2, 80, 20, 2),
-        check=_outside,
-    ),
-    rule(
-        "K006 warning: skeleton joins keypoints that its category does not have",
-        breaks="Drawing stops with an IndexError or joins the wrong points.",
-        explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order
-            of the category. Here a number is 0 or above the number of keypoints. Number them
-            again.""",
-        bad=_pose(52, 12, 2, 60, 20, 2, skeleton=[[0, 1]]),
-        good=_pose(52, 12, 2, 60, 20, 2, skeleton=[[2, 1]]),
-        check=_skeletons,
-    ),
-)

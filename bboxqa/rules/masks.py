@@ -26,8 +26,26 @@ def _not_crowd(row: int) -> tuple[Edit, ...]:
     return record_edit("annotations", row, "iscrowd", value=0)
 
 
+def _mask(*runs: int, height: int = 80, width: int = 100, **more: Any) -> dict[str, Any]:
+    return {"segmentation": {"size": [height, width], "counts": list(runs)}, **more}
+
+
+_SOUND = _mask(810, 600, 6590)
+_CROWD = _mask(810, 100, 7090, iscrowd=1, area=100)
+_FIELDS: dict[str, Any] = {"bbox": [10, 10, 20, 30], "area": 600}
+_COLUMNWISE = _mask(810, *[30, 50] * 19, 30, 5660, **_FIELDS)
+
+
+@rule(
+    "R001 error: size of a mask differs from its image",
+    breaks="pycocotools gives masks of different sizes an IoU of -1: the object is never found.",
+    explanation="""The size of run lengths is [height, width] of the image. Here they are swapped,
+        or the mask is of a resized image. Create the mask again at the size of the image.""",
+    bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
+    good={"annotations": [_SOUND]},
+    requires=("B014",),
+)
 def _size(document: Document, _settings: ValidateSettings) -> Checked:
-    """R001: masks of another size than their image."""
     rles = document.annotations.rles
     image = document.size[rles.row][:, ::-1]
     known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
@@ -42,8 +60,16 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, "annotations/segmentation/size", owner=rles.row)
 
 
+@rule(
+    "R002 error: run lengths do not fill the mask",
+    breaks="pycocotools may silently compute area, box and IoU of a wrong mask.",
+    explanation="""Run lengths do not add up to height times width, or are not in COCO's notation:
+        they were cut off, changed, for example backslashes into slashes, or belong to a crop.
+        Export the mask again.""",
+    bad={"annotations": [_mask(810, 600, 6500)]},
+    good={"annotations": [_SOUND]},
+)
 def _counts(document: Document, _settings: ValidateSettings) -> Checked:
-    """R002: run lengths that cannot be read, or do not add up to the size of the mask."""
     rles = document.annotations.rles
 
     def says(mask: int) -> str:
@@ -63,8 +89,17 @@ def _counts(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "R003 warning: all masks are marked as crowds",
+    breaks="COCOeval ignores crowds: without other objects, AP is -1.",
+    explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it means
+        a region of many objects. `bboxqa agree` takes masks of CVAT as single objects. The unsafe
+        fix writes 0.""",
+    bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
+    good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
+    fix="unsafe",
+)
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
-    """R003: files in which all masks are crowds."""
     columns = document.annotations
     rows = columns.rles.row
     if not (columns.iscrowd[rows] == 1).all():
@@ -84,8 +119,18 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "R004 warning: polygon is marked as a crowd",
+    breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
+    explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
+        unsafe fix writes 0.""",
+    bad={"annotations": [
+        {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
+    ]},
+    good={"annotations": [{**_SOUND, "iscrowd": 1}]},
+    fix="unsafe",
+)  # fmt: skip
 def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked:
-    """R004: polygons that are crowds."""
     columns = document.annotations
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
     wrong, expected = (columns.iscrowd == 1) & polygon, "0, or run lengths of a crowd"
@@ -93,8 +138,17 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
     yield Rows(wrong, says, "annotations/iscrowd", expected, edits=_not_crowd)
 
 
+@rule(
+    "R007 error: masks are written row by row",
+    breaks="Every program reads a wrong mask, with stripes across the image.",
+    explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
+        they go along the rows. The fix writes them column by column, but not in square images, nor
+        where a few runs would become millions.""",
+    bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
+    good={"annotations": [_COLUMNWISE]},
+    fix="safe",
+)
 def _row_major(document: Document, settings: ValidateSettings) -> Checked:
-    """R007: masks that are written row by row."""
     rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
 
     def edits(row: int) -> tuple[Edit, ...]:
@@ -119,8 +173,15 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "R008 error: mask is empty",
+    breaks="The object always counts as missed, and losses divided by the area become NaN.",
+    explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask again,
+        or remove the annotation.""",
+    bad={"annotations": [_mask(8000, **_FIELDS)]},
+    good={"annotations": [_COLUMNWISE]},
+)
 def _empty(document: Document, _settings: ValidateSettings) -> Checked:
-    """R008: masks without pixels."""
     rles = document.annotations.rles
     whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
 
@@ -131,81 +192,3 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
 
     rows, expected = rles.row[whole & (rles.area == 0)], "the pixels of the object"
     yield Rows(rows, says, "annotations/segmentation", expected, lambda _row: 0)
-
-
-def _mask(*runs: int, height: int = 80, width: int = 100, **more: Any) -> dict[str, Any]:
-    return {"segmentation": {"size": [height, width], "counts": list(runs)}, **more}
-
-
-_SOUND = _mask(810, 600, 6590)
-_CROWD = _mask(810, 100, 7090, iscrowd=1, area=100)
-_FIELDS: dict[str, Any] = {"bbox": [10, 10, 20, 30], "area": 600}
-_COLUMNWISE = _mask(810, *[30, 50] * 19, 30, 5660, **_FIELDS)
-
-RULES = (
-    rule(
-        "R001 error: size of a mask differs from its image",
-        breaks="""pycocotools gives masks of different sizes an IoU of -1: the object is never
-            found.""",
-        explanation="""The size of run lengths is [height, width] of the image. Here they are
-            swapped, or the mask is of a resized image. Create the mask again at the size of the
-            image.""",
-        bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
-        good={"annotations": [_SOUND]},
-        check=_size,
-        requires=("B014",),
-    ),
-    rule(
-        "R002 error: run lengths do not fill the mask",
-        breaks="pycocotools may silently compute area, box and IoU of a wrong mask.",
-        explanation="""Run lengths do not add up to height times width, or are not in COCO's
-            notation: they were cut off, changed, for example backslashes into slashes, or belong to
-            a crop. Export the mask again.""",
-        bad={"annotations": [_mask(810, 600, 6500)]},
-        good={"annotations": [_SOUND]},
-        check=_counts,
-    ),
-    rule(
-        "R003 warning: all masks are marked as crowds",
-        breaks="COCOeval ignores crowds: without other objects, AP is -1.",
-        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it
-            means a region of many objects. `bboxqa agree` takes masks of CVAT as single objects.
-            The unsafe fix writes 0.""",
-        bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
-        good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
-        check=_all_crowds,
-        fix="unsafe",
-    ),
-    rule(
-        "R004 warning: polygon is marked as a crowd",
-        breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
-        explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
-            unsafe fix writes 0.""",
-        bad={"annotations": [
-            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
-        ]},
-        good={"annotations": [{**_SOUND, "iscrowd": 1}]},
-        check=_crowded_polygon,
-        fix="unsafe",
-    ),
-    rule(
-        "R007 error: masks are written row by row",
-        breaks="Every program reads a wrong mask, with stripes across the image.",
-        explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
-            they go along the rows. The fix writes them column by column, but not in square images,
-            nor where a few runs would become millions.""",
-        bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
-        good={"annotations": [_COLUMNWISE]},
-        check=_row_major,
-        fix="safe",
-    ),
-    rule(
-        "R008 error: mask is empty",
-        breaks="The object always counts as missed, and losses divided by the area become NaN.",
-        explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask
-            again, or remove the annotation.""",
-        bad={"annotations": [_mask(8000, **_FIELDS)]},
-        good={"annotations": [_COLUMNWISE]},
-        check=_empty,
-    ),
-)  # fmt: skip

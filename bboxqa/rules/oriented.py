@@ -16,8 +16,35 @@ from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, orie
 _CIRCLE = 360.0
 
 
+def _turned(angle: float) -> dict[str, Any]:
+    """Return an example of two boxes, of which the second has an angle."""
+    boxes = ([10, 10, 30, 20], 30), ([11, 10, 30, 20], angle)
+    return {"annotations": [{"bbox": b, "attributes": {"rotation": a}} for b, a in boxes]}
+
+
+def _cornered(*rings: list[int]) -> dict[str, Any]:
+    """Return an example of boxes that are outlines of four corners."""
+    return {
+        "annotations": [
+            {"segmentation": [ring], "bbox": [min(ring[::2]), min(ring[1::2]), 18, 17], "area": 150}
+            for ring in rings
+        ]
+    }
+
+
+_TWO = [12, 20, 24, 29, 18, 37, 6, 28], [16, 20, 28, 29, 22, 37, 10, 28]
+
+
+@rule(
+    "O001 warning: angle of a rotated box out of its range",
+    breaks="Programs that expect at most one turn refuse the box or turn it wrongly.",
+    explanation="""The angle is more than a whole turn: a script added angles, or wrote degrees for
+        radians. Write the remainder in the message, which is the same direction.""",
+    bad=_turned(765),
+    good=_turned(45),
+    requires=("F004", "S015"),
+)
 def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
-    """O001: angles of more than a whole turn."""
     boxes, origin = document.once(oriented_boxes), document.reading.origin
     # VOC has radians; in the document they are in degrees.
     is_radians = origin is not None and origin.title == "Pascal VOC XML"
@@ -39,8 +66,15 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "O004 error: corners of a rotated box are crossed",
+    breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
+    explanation="""The corners are in an order in which two sides cross. Write them one after the
+        other around the box.""",
+    bad=_cornered(*_TWO, [40, 50, 52, 59, 34, 58, 46, 67]),
+    good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
+)
 def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
-    """O004: corners in an order that makes the sides cross."""
     boxes = document.once(oriented_boxes)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
     yield Rows(
@@ -53,8 +87,17 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "O006 info: rotated box extends beyond its image",
+    breaks="YOLO's trainers skip images with such labels; others clip the corners.",
+    explanation="""A corner lies beyond its image by more than `overshoot_px`. It is only a warning
+        if the centre lies beyond as well: the box belongs to another image, or the size is
+        wrong.""",
+    bad=_cornered([85, 30, 105, 40, 100, 50, 80, 40]),
+    good=_cornered([75, 30, 95, 40, 90, 50, 70, 40]),
+    requires=("F004", "S015", "B002", "B014", "T003"),
+)
 def _beyond(document: Document, settings: ValidateSettings) -> Checked:
-    """O006: rotated boxes whose corners lie beyond their images."""
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
@@ -86,8 +129,16 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "O009 info: bbox of five or eight numbers",
+    breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
+    explanation="""At least half of the boxes have five numbers, the last of which is an angle, or
+        eight, which are four corners. COCO does not define them, and programs differ. Write corners
+        as `segmentation` and their bounds as `bbox`.""",
+    bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
+    good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
+)
 def _longer(document: Document, _settings: ValidateSettings) -> Checked:
-    """O009: boxes of five or eight numbers."""
     if document.reading.origin is not None or not is_rotated_file(document):
         return
     rotations = document.annotations.rotations
@@ -100,65 +151,3 @@ def _longer(document: Document, _settings: ValidateSettings) -> Checked:
             rows,
             expected="x, y, width, height",
         )
-
-
-def _turned(angle: float) -> dict[str, Any]:
-    """Return an example of two boxes, of which the second has an angle."""
-    boxes = ([10, 10, 30, 20], 30), ([11, 10, 30, 20], angle)
-    return {"annotations": [{"bbox": b, "attributes": {"rotation": a}} for b, a in boxes]}
-
-
-def _cornered(*rings: list[int]) -> dict[str, Any]:
-    """Return an example of boxes that are outlines of four corners."""
-    return {
-        "annotations": [
-            {"segmentation": [ring], "bbox": [min(ring[::2]), min(ring[1::2]), 18, 17], "area": 150}
-            for ring in rings
-        ]
-    }
-
-
-_TWO = [12, 20, 24, 29, 18, 37, 6, 28], [16, 20, 28, 29, 22, 37, 10, 28]
-
-RULES = (
-    rule(
-        "O001 warning: angle of a rotated box out of its range",
-        breaks="Programs that expect at most one turn refuse the box or turn it wrongly.",
-        explanation="""The angle is more than a whole turn: a script added angles, or wrote degrees
-            for radians. Write the remainder in the message, which is the same direction.""",
-        bad=_turned(765),
-        good=_turned(45),
-        check=_out_of_range,
-        requires=("F004", "S015"),
-    ),
-    rule(
-        "O004 error: corners of a rotated box are crossed",
-        breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
-        explanation="""The corners are in an order in which two sides cross. Write them one after
-            the other around the box.""",
-        bad=_cornered(*_TWO, [40, 50, 52, 59, 34, 58, 46, 67]),
-        good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
-        check=_crossed,
-    ),
-    rule(
-        "O006 info: rotated box extends beyond its image",
-        breaks="YOLO's trainers skip images with such labels; others clip the corners.",
-        explanation="""A corner lies beyond its image by more than `overshoot_px`. It is only a
-            warning if the centre lies beyond as well: the box belongs to another image, or the size
-            is wrong.""",
-        bad=_cornered([85, 30, 105, 40, 100, 50, 80, 40]),
-        good=_cornered([75, 30, 95, 40, 90, 50, 70, 40]),
-        check=_beyond,
-        requires=("F004", "S015", "B002", "B014", "T003"),
-    ),
-    rule(
-        "O009 info: bbox of five or eight numbers",
-        breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
-        explanation="""At least half of the boxes have five numbers, the last of which is an angle,
-            or eight, which are four corners. COCO does not define them, and programs differ. Write
-            corners as `segmentation` and their bounds as `bbox`.""",
-        bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
-        good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
-        check=_longer,
-    ),
-)

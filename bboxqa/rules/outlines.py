@@ -111,8 +111,27 @@ def _wrong_length(code: str, document: Document, _settings: ValidateSettings) ->
     )
 
 
+def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
+    """Return an example of one annotation with an outline."""
+    return {"annotations": [{"segmentation": list(rings), **more}]}
+
+
+_RING = [10, 10, 30, 10, 30, 40, 10, 40]
+_OTHER = [40, 10, 60, 10, 60, 40, 40, 40]
+_BOTH = {"bbox": [10, 10, 50, 30], "area": 1200}
+_AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
+
+
+@rule(
+    "P003 error: outline is not written as a list of rings",
+    breaks="pycocotools stops with a TypeError, or with 'input type is not supported'.",
+    explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of numbers.
+        The fix writes the same points in this form, where there are at least 3.""",
+    bad={"annotations": [{"segmentation": _RING}]},
+    good=_outline(_RING),
+    fix="safe",
+)
 def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
-    """P003: outlines in another form than a list of rings."""
     form = document.annotations.form
 
     def edits(row: int) -> tuple[Edit, ...]:
@@ -151,8 +170,18 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     return rings if form == Form.FLAT else [[*chain.from_iterable(ring)] for ring in rings]
 
 
+@rule(
+    "P005 warning: polygon crosses or touches itself",
+    breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
+    explanation="""The edges of a ring cross or touch each other, or its points lie on one line. The
+        unsafe fix splits the ring, unless that needs a hole or it crosses itself more than 30
+        times; edges without area are lost.""",
+    bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
+    good=_outline(_RING),
+    fix="unsafe",
+    requires=("O004",),
+)
 def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
-    """P005: rings that cross or touch themselves."""
     rings = document.annotations.rings
     states = np.where(rings.n_numbers % 2 == 0, document.once(ring_states), RingState.SOUND)
     yield _of_rings(
@@ -197,8 +226,18 @@ def _beyond(document: Document) -> FloatArray:
     return beyond
 
 
+@rule(
+    "P006 warning: outline extends beyond its image",
+    breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
+    explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe fix
+        clips it if enough of it is left and it does not cross itself, but not if a fifth of all
+        outlines or boxes extend beyond, as all these numbers are then in doubt.""",
+    bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
+    good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
+    fix="unsafe",
+    requires=("F004", "S015", "B002", "B014", "T003"),
+)
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
-    """P006: outlines that extend beyond their images."""
     beyond = document.once(_beyond)
     far = np.any(beyond > settings.overshoot_px, axis=1)
     far[document.once(rows_with_corners)] = False
@@ -239,8 +278,19 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> tuple[Edi
     return record_edit("annotations", row, "segmentation", value=list(map(flat, result)))
 
 
+@rule(
+    "P007 warning: box is not the bounds of its outline",
+    breaks="A detector learns another object than a segmenter does.",
+    explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
+        outline, and of its part inside the image. The unsafe fix writes the bounds of the outline;
+        check first which is right. It is an error, without a fix, if most boxes have an IoU below
+        0.5 with the bounds, as boxes or outlines are then all in doubt.""",
+    bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
+    good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
+    fix="unsafe",
+    requires=("F004", "S015", "B014", "R002"),
+)
 def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
-    """P007: boxes that are not the bounds of their outlines, or of the visible part of these."""
     columns, bounds = document.annotations, document.outline_bounds
     with np.errstate(all="ignore"):
         edges = corners(columns.bbox)
@@ -282,8 +332,16 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     )
 
 
+@rule(
+    "P010 warning: rings of an outline overlap, or lie inside another",
+    breaks="pycocotools fills what others, such as fillPoly of OpenCV, leave out as a hole.",
+    explanation="""Rings of one outline share more than `area_tolerance` of its area. COCO has no
+        holes: pycocotools fills all rings, while the even-odd rule leaves out what two of them
+        cover. Write an object with a hole as run lengths, and join other rings.""",
+    bad=_outline([10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40], area=1600),
+    good=_outline(_RING, _OTHER, **_BOTH),
+)
 def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
-    """P010: rings that overlap each other, or lie inside another."""
     rows, filled, shared = document.once(overlapping_rings)
 
     def says(place: int) -> str:
@@ -300,16 +358,6 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(far, says, "annotations/segmentation", "rings apart", owner=rows,
                found=lambda place: float(filled[place]))  # fmt: skip
 
-
-def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
-    """Return an example of one annotation with an outline."""
-    return {"annotations": [{"segmentation": list(rings), **more}]}
-
-
-_RING = [10, 10, 30, 10, 30, 40, 10, 40]
-_OTHER = [40, 10, 60, 10, 60, 40, 40, 40]
-_BOTH = {"bbox": [10, 10, 50, 30], "area": 1200}
-_AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
 
 RULES = (
     rule(
@@ -332,16 +380,6 @@ RULES = (
         check=partial(_wrong_length, "P002"),
     ),
     rule(
-        "P003 error: outline is not written as a list of rings",
-        breaks="pycocotools stops with a TypeError, or with 'input type is not supported'.",
-        explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
-            numbers. The fix writes the same points in this form, where there are at least 3.""",
-        bad={"annotations": [{"segmentation": _RING}]},
-        good=_outline(_RING),
-        check=_other_form,
-        fix="safe",
-    ),
-    rule(
         "P004 warning: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
         explanation="""One of the rings is an empty list. The fix removes it; the only ring only
@@ -350,52 +388,5 @@ RULES = (
         good={"annotations": [{"segmentation": []}]},
         check=partial(_wrong_length, "P004"),
         fix="safe",
-    ),
-    rule(
-        "P005 warning: polygon crosses or touches itself",
-        breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
-        explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
-            The unsafe fix splits the ring, unless that needs a hole or it crosses itself more than
-            30 times; edges without area are lost.""",
-        bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
-        good=_outline(_RING),
-        check=_crossing,
-        fix="unsafe",
-        requires=("O004",),
-    ),
-    rule(
-        "P006 warning: outline extends beyond its image",
-        breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
-        explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe
-            fix clips it if enough of it is left and it does not cross itself, but not if a fifth of
-            all outlines or boxes extend beyond, as all these numbers are then in doubt.""",
-        bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
-        good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
-        check=_outside,
-        fix="unsafe",
-        requires=("F004", "S015", "B002", "B014", "T003"),
-    ),
-    rule(
-        "P007 warning: box is not the bounds of its outline",
-        breaks="A detector learns another object than a segmenter does.",
-        explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
-            outline, and of its part inside the image. The unsafe fix writes the bounds of the
-            outline; check first which is right. It is an error, without a fix, if most boxes have
-            an IoU below 0.5 with the bounds, as boxes or outlines are then all in doubt.""",
-        bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
-        good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
-        check=_not_bounds,
-        fix="unsafe",
-        requires=("F004", "S015", "B014", "R002"),
-    ),
-    rule(
-        "P010 warning: rings of an outline overlap, or lie inside another",
-        breaks="pycocotools fills what others, such as fillPoly of OpenCV, leave out as a hole.",
-        explanation="""Rings of one outline share more than `area_tolerance` of its area. COCO has
-            no holes: pycocotools fills all rings, while the even-odd rule leaves out what two of
-            them cover. Write an object with a hole as run lengths, and join other rings.""",
-        bad=_outline([10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40], area=1600),
-        good=_outline(_RING, _OTHER, **_BOTH),
-        check=_overlapping,
     ),
 )

@@ -59,8 +59,28 @@ def _of_segments(
     return Rows(where, says or what, at, expected, owner=segments.row, inner=inner)
 
 
+def panoptic_example(**segment: object) -> str:
+    """Return a panoptic file with two segments; `segment` replaces keys of the second."""
+    first = {"id": 7, "category_id": 1, "area": 9, "iscrowd": 0, "bbox": [0, 0, 3, 3]}
+    second = {**first, "id": 8, "bbox": [4, 0, 3, 3], **segment}
+    return (
+        '{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}],\n'
+        '"categories": [{"id": 1, "name": "cat"}],\n'
+        '"annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [\n'
+        f"{json.dumps(first)},\n{json.dumps(second)}]}}]}}"
+    )
+
+
+@rule(
+    "G001 error: segment without a required key",
+    breaks="panopticapi stops with a KeyError or TypeError at the first one.",
+    explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
+        category_id, an area in pixels and iscrowd, 0 or 1. Export the file again, or compute areas
+        from the PNG.""",
+    bad=panoptic_example(area="9"),
+    good=panoptic_example(),
+)
 def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
-    """G001: missing lists of segments, and segments without the keys that evaluation reads."""
     columns, segments = document.annotations, document.annotations.segments
     listed = np.zeros(len(columns), np.bool_)
     listed[segments.row[segments.place >= 0]] = True
@@ -87,8 +107,15 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
         left &= ~lacking
 
 
+@rule(
+    "G002 error: segment id that is not a colour, or used twice in its image",
+    breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
+    explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue. An
+        id has to be 1 to 16,777,215, and to be unique in its image.""",
+    bad=panoptic_example(id=7),
+    good=panoptic_example(),
+)
 def _impossible_id(document: Document, _settings: ValidateSettings) -> Checked:
-    """G002: ids that are not colours of a PNG, or that two segments of an image share."""
     segments = document.annotations.segments
     beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
     expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
@@ -98,8 +125,15 @@ def _impossible_id(document: Document, _settings: ValidateSettings) -> Checked:
     yield _of_segments(document, repeated & (segments.id > 0), "id", unique)
 
 
+@rule(
+    "G003 error: segment with a category that the file does not have",
+    breaks="panopticapi stops with a KeyError when it looks the category up.",
+    explanation="""No category has the category_id of a segment. Categories were removed, or the ids
+        belong to another label map.""",
+    bad=panoptic_example(category_id=5),
+    good=panoptic_example(),
+)
 def _unknown_category(document: Document, _settings: ValidateSettings) -> Checked:
-    """G003: categories that the file does not list."""
     segments, categories = document.annotations.segments, document.categories
     if document.complete("categories"):
         unknown = find(categories.id[categories.whole], segments.category_id) < 0
@@ -107,8 +141,16 @@ def _unknown_category(document: Document, _settings: ValidateSettings) -> Checke
         yield _of_segments(document, where, "category_id", expected)
 
 
+@rule(
+    "G004 warning: area of a segment does not fit",
+    breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
+    explanation="""The area of a segment, its number of pixels, is not above 0 or is more than the
+        bbox; or the areas in an image add up to more than its size. Count the pixels in the
+        PNG.""",
+    bad=panoptic_example(area=900),
+    good=panoptic_example(),
+)
 def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked:
-    """G004: areas that exceed their box, or together exceed their image."""
     segments = document.annotations.segments
     area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
     yield _of_segments(document, area <= 0, "area", "1 pixel or more")
@@ -190,8 +232,17 @@ def _read_png(place: Place, size: FloatArray) -> _Png | None:
     return _Png("", ids.astype(np.int64), areas.astype(np.int64))
 
 
+@rule(
+    "G005 error: PNG of the segments is missing or unusable",
+    scope="images",
+    breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
+    explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size from
+        its image, or is not in RGB. It is searched next to the images and the COCO file, and in a
+        folder there named like the COCO file.""",
+    bad=panoptic_example(),
+    good=panoptic_example(),
+)
 def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
-    """G005: annotations whose PNG is missing, or cannot be compared."""
     problems = ["" if png is None else png.problem for png in document.once(_pngs)]
     wrong = [row for row, problem in enumerate(problems) if problem]
 
@@ -201,8 +252,17 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, "annotations/file_name", few=1)
 
 
+@rule(
+    "G006 error: segments differ from their PNG",
+    scope="images",
+    breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
+    explanation="""The PNG and segments_info have different segments, or the area of a segment is
+        not that of its pixels. The PNG may have been resized, or the two come from different
+        versions.""",
+    bad=panoptic_example(area=8),
+    good=panoptic_example(),
+)
 def _different(document: Document, _settings: ValidateSettings) -> Checked:
-    """G006: annotations whose segments differ from their PNG."""
     segments = document.annotations.segments
     bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
     messages = {
@@ -243,79 +303,3 @@ def _difference(segments: Segments, own: slice, png: _Png) -> str:
             f"{shared[at]}, which has {pixels[at]:,} px"
         )
     return ", ".join(parts)
-
-
-def panoptic_example(**segment: object) -> str:
-    """Return a panoptic file with two segments; `segment` replaces keys of the second."""
-    first = {"id": 7, "category_id": 1, "area": 9, "iscrowd": 0, "bbox": [0, 0, 3, 3]}
-    second = {**first, "id": 8, "bbox": [4, 0, 3, 3], **segment}
-    return (
-        '{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}],\n'
-        '"categories": [{"id": 1, "name": "cat"}],\n'
-        '"annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [\n'
-        f"{json.dumps(first)},\n{json.dumps(second)}]}}]}}"
-    )
-
-
-RULES = (
-    rule(
-        "G001 error: segment without a required key",
-        breaks="panopticapi stops with a KeyError or TypeError at the first one.",
-        explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
-            category_id, an area in pixels and iscrowd, 0 or 1. Export the file again, or compute
-            areas from the PNG.""",
-        bad=panoptic_example(area="9"),
-        good=panoptic_example(),
-        check=_incomplete,
-    ),
-    rule(
-        "G002 error: segment id that is not a colour, or used twice in its image",
-        breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
-        explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue.
-            An id has to be 1 to 16,777,215, and to be unique in its image.""",
-        bad=panoptic_example(id=7),
-        good=panoptic_example(),
-        check=_impossible_id,
-    ),
-    rule(
-        "G003 error: segment with a category that the file does not have",
-        breaks="panopticapi stops with a KeyError when it looks the category up.",
-        explanation="""No category has the category_id of a segment. Categories were removed, or the
-            ids belong to another label map.""",
-        bad=panoptic_example(category_id=5),
-        good=panoptic_example(),
-        check=_unknown_category,
-    ),
-    rule(
-        "G004 warning: area of a segment does not fit",
-        breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
-        explanation="""The area of a segment, its number of pixels, is not above 0 or is more than
-            the bbox; or the areas in an image add up to more than its size. Count the pixels in the
-            PNG.""",
-        bad=panoptic_example(area=900),
-        good=panoptic_example(),
-        check=_impossible_area,
-    ),
-    rule(
-        "G005 error: PNG of the segments is missing or unusable",
-        scope="images",
-        breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
-        explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size
-            from its image, or is not in RGB. It is searched next to the images and the COCO file,
-            and in a folder there named like the COCO file.""",
-        bad=panoptic_example(),
-        good=panoptic_example(),
-        check=_unusable,
-    ),
-    rule(
-        "G006 error: segments differ from their PNG",
-        scope="images",
-        breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
-        explanation="""The PNG and segments_info have different segments, or the area of a segment
-            is not that of its pixels. The PNG may have been resized, or the two come from different
-            versions.""",
-        bad=panoptic_example(area=8),
-        good=panoptic_example(),
-        check=_different,
-    ),
-)

@@ -111,7 +111,9 @@ RULES = Rules(_ORDER, {})
 
 @cache
 def _of_module(name: str) -> dict[str, Rule]:
-    return {rule.code: rule for rule in import_module(f"bboxqa.rules.{name}").RULES}
+    values = vars(import_module(f"bboxqa.rules.{name}"))
+    named = (value for value in values.values() if isinstance(value, Rule))
+    return {rule.code: rule for rule in (*named, *values.get("RULES", ()))}
 
 
 def looks_at(code: str, document: Document) -> bool:

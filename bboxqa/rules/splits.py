@@ -94,8 +94,17 @@ def _by_original(document: Document) -> Iterator[list[_Key]]:
         yield [("has the original name of", stem)] if stem else []
 
 
+@rule(
+    "M008 warning: image in several files",
+    scope="files",
+    breaks="If the files are splits, the model is tested on images that it was trained on.",
+    explanation="""An image is also in an earlier file: with --images by content, otherwise by name,
+        or by the last part of the name and the size. It is an info finding if the files are by
+        several annotators. In the example, the earlier file has a.jpg.""",
+    bad={"images": [{"file_name": "a.jpg"}]},
+    good={"images": [{"file_name": "b.jpg"}]},
+)
 def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    """M008: images that are also in an earlier file."""
     for each in _overlaps(documents, _by_content):
         files = each.earlier, each.document
         splits, people = (
@@ -115,8 +124,17 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
             yield each.document, found
 
 
+@rule(
+    "M010 warning: copy of an image in several files",
+    scope="files",
+    breaks="If the files are splits, the model is tested on scenes that it was trained on.",
+    explanation="""An image of an earlier file has the same name before the hash that Roboflow adds,
+        like augmented copies of one image. Split by original image. In the example, the earlier
+        file has a_jpg.rf.0123456789abcdef.jpg.""",
+    bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
+    good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
+)
 def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    """M010: augmented copies of an image of which an earlier file has a copy."""
     for each in _overlaps(documents, _by_original):
         names, others = (file.images.texts("file_name") for file in (each.document, each.earlier))
         # M008 reports images that are in both files.
@@ -151,29 +169,3 @@ def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = Fals
         found=names[first],
         expected=expected,
     )
-
-
-RULES = (
-    rule(
-        "M008 warning: image in several files",
-        scope="files",
-        breaks="If the files are splits, the model is tested on images that it was trained on.",
-        explanation="""An image is also in an earlier file: with --images by content, otherwise by
-            name, or by the last part of the name and the size. It is an info finding if the files
-            are by several annotators. In the example, the earlier file has a.jpg.""",
-        bad={"images": [{"file_name": "a.jpg"}]},
-        good={"images": [{"file_name": "b.jpg"}]},
-        check=_shared_images,
-    ),
-    rule(
-        "M010 warning: copy of an image in several files",
-        scope="files",
-        breaks="If the files are splits, the model is tested on scenes that it was trained on.",
-        explanation="""An image of an earlier file has the same name before the hash that Roboflow
-            adds, like augmented copies of one image. Split by original image. In the example, the
-            earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
-        bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
-        good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
-        check=_copies,
-    ),
-)

@@ -62,8 +62,38 @@ def _lacking(document: Document, name: str, key: str) -> BoolArray:
     return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
 
 
+def _one(annotation: dict[str, Any]) -> dict[str, Any]:
+    """Return an example of one annotation."""
+    return {"annotations": [annotation]}
+
+
+def _captioned(captions: Sequence[str]) -> str:
+    records = (
+        f'{{"id": {number}, "image_id": 1, "caption": "{caption}"}}'
+        for number, caption in enumerate(captions, 1)
+    )
+    image = '{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}'
+    return f'{{"images": [{image}],\n"annotations": [{", ".join(records)}]}}'
+
+
+def _result(score: str) -> str:
+    return f'[{{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": {score}}}]'
+
+
+_RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
+_ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
+
+
+@rule(
+    "S001 error: list of records is missing or not a list",
+    breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
+    explanation="""A COCO file needs the lists images, annotations and categories, which may be
+        empty. One of them is missing or is not a list. A file with images but no annotations key is
+        of another kind, with images only.""",
+    bad={"categories": ABSENT},
+    good={"annotations": []},
+)
 def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
-    """S001: lists that are missing, or of a wrong type."""
     reading = document.reading
     if not isinstance(reading.top, dict):
         return
@@ -83,8 +113,15 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
             yield Defect(message, pointer_to(name), found=value, expected="a list")
 
 
+@rule(
+    "S009 error: record or info is not an object, or licenses is not a list",
+    breaks="pycocotools stops with a TypeError while it builds its index.",
+    explanation="""An image, an annotation or a category has to be an object with keys. It is a
+        warning if info is not an object, or licenses is not a list.""",
+    bad={"annotations": [{}, [1, 1, 1]]},
+    good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+)
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked:
-    """S009: records that are not objects, and info and licenses of a wrong type."""
     for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list")):
         if (value := document.top.get(name)) is not None and not isinstance(value, kind):
             what = f"{name} is {_typed(value)}; expected {wanted}"
@@ -100,8 +137,16 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked
         yield Rows(where, says, name, summary="{share} are not objects", few=1)
 
 
+@rule(
+    "S012 error: record is empty, or has none of the keys that it needs",
+    breaks="pycocotools stops with a KeyError while it builds its index.",
+    explanation="""An image, an annotation or a category is {}, or has other keys than those of
+        COCO. The fix removes records that are {}.""",
+    bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
+    good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+    fix="safe",
+)
 def _empty(document: Document, _settings: ValidateSettings) -> Checked:
-    """S012: records with none of the keys that they need."""
     for name in ("annotations", *dict(document.lists)):
         lacks = np.logical_and.reduce([_lacking(document, name, key) for key in _KEYS[name]])
         if name == "annotations":
@@ -123,8 +168,16 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
+@rule(
+    "S002 error: required key is missing",
+    breaks="pycocotools stops with a KeyError at the first record without the key.",
+    explanation="""Each record needs its id, and each annotation an image_id, a category_id and a
+        bbox. An outline without a bbox is a warning if other annotations have one.""",
+    bad=_one({"category_id": ABSENT}),
+    good=_one({"segmentation": _RING}),
+    requires=("S012",),
+)
 def _required(document: Document, _settings: ValidateSettings) -> Checked:
-    """S002: records without a key that they need."""
     columns = document.annotations
     wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
     lacks = np.zeros((len(wanted), len(columns)), np.bool_)
@@ -159,8 +212,17 @@ def _required(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(where, what, at, expected, summary=summed, severity=severity, few=1)
 
 
+@rule(
+    "S004 info: info or licenses missing, or year empty",
+    breaks="COCO.info() of pycocotools stops without info, and strict readers at an empty year.",
+    explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it. The
+        fix adds an empty info and empty licenses, and removes the empty year.""",
+    bad={"info": {"year": ""}},
+    good={"info": {"year": 2026}},
+    fix="safe",
+    requires=("F001", "S001"),
+)
 def _info(document: Document, _settings: ValidateSettings) -> Checked:
-    """S004: no info or licenses, or an empty year."""
     reading = document.reading
     # A file without any of COCO's lists is of another kind, so nothing is added to it.
     if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
@@ -182,8 +244,16 @@ def _year_of(document: Document) -> Any:
     return info.get("year") if isinstance(info, dict) else None
 
 
+@rule(
+    "S013 info: year is not a number",
+    breaks="Readers with a strict schema expect the year as a number and refuse the file.",
+    explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix writes
+        "2026" as 2026.""",
+    bad={"info": {"year": "2026"}},
+    good={"info": {"year": 2026}},
+    fix="safe",
+)
 def _year(document: Document, _settings: ValidateSettings) -> Checked:
-    """S013: years that are no numbers; S004 reports the empty year."""
     year, pointer = _year_of(document), pointer_to("info", "year")
     if year in (None, "", 0) or (type(year) is int and year in _YEARS):
         return
@@ -207,8 +277,17 @@ def _writing(
     return edits
 
 
+@rule(
+    "S005 warning: iscrowd is not 0 or 1",
+    breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
+    explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0 if
+        it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
+    bad=_one({"iscrowd": ABSENT}),
+    good=_one({"iscrowd": 0}),
+    fix="safe",
+    requires=("S012",),
+)
 def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
-    """S005: crowd flags that are missing, or not 0 or 1."""
     columns = document.annotations
     kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
     absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
@@ -259,8 +338,18 @@ def _outline_box(document: Document, row: int) -> list[int | float] | None:
     return _sound_box([left, top, right - left, bottom - top])
 
 
+@rule(
+    "S006 error: bbox is not a list of the expected numbers",
+    breaks="COCOeval stops at null, at an object and at a list of another length.",
+    explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
+        numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
+        unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
+    bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
+    good=_one({"bbox": [10.0, 10, 2e1, 30]}),
+    fix="unsafe",
+    requires=("F004",),
+)
 def _box(document: Document, _settings: ValidateSettings) -> Checked:
-    """S006: boxes that are not four numbers, or as many as most boxes have."""
     columns = document.annotations
     n_numbers = columns.rotations.n_numbers
     wrong = (columns.kind["bbox"] != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
@@ -288,8 +377,19 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(wrong, at=at, expected=_FOUR, edits=edits)
 
 
+@rule(
+    "S010 warning: segmentation has a wrong type, or is missing while others have one",
+    breaks="pycocotools stops at it when masks are evaluated.",
+    explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
+        neither, or is missing while other annotations have one; it is an info finding if at most
+        half of them do. The fix writes numbers that are text as numbers. Draw a missing outline, or
+        train on boxes only.""",
+    fix="safe",
+    bad=_one({"segmentation": [[*map(str, _RING[0])]]}),
+    good=_one({"segmentation": _RING}),
+    requires=("S012",),
+)
 def _outline(document: Document, _settings: ValidateSettings) -> Checked:
-    """S010: outlines of a wrong type, and missing ones where others have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
     outlined, at = objects & ~none & ~other, "annotations/segmentation"
@@ -311,8 +411,18 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         yield summary(says, at, np.flatnonzero(none), severity=Severity.INFO, examples=())
 
 
+@rule(
+    "S011 warning: area is missing or not a number",
+    breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is missing,
+        and with TypeError if it is null, text, a list or an object.""",
+    explanation="""The area in square pixels is missing or not a number. The fix computes it from
+        the outline, or from the box if there is none; text such as "996.0" becomes that number.""",
+    bad=_one({"area": ABSENT}),
+    good=_one({"area": 600.0}),
+    fix="safe",
+    requires=("S012",),
+)
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
-    """S011: areas that are missing or not numbers."""
     columns = document.annotations
     kind, objects = columns.kind["area"], columns.record == Kind.DICT
     absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
@@ -335,8 +445,17 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(where, at="annotations/area", expected=expected, edits=edits)
 
 
+@rule(
+    "S007 error: width or height of an image is not a size",
+    breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
+    explanation="""The width or height is not a whole number above 0. The fix writes "640", "640.0"
+        and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
+    bad={"images": [{"width": "100"}]},
+    good={"images": [{"width": 100}]},
+    fix="safe",
+    requires=("S012",),
+)
 def _size(document: Document, _settings: ValidateSettings) -> Checked:
-    """S007: sizes of images that are no whole numbers above 0."""
     values = document.images.values
     for key in ("width", "height"):
 
@@ -350,8 +469,16 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", edits=edits)
 
 
+@rule(
+    "S008 error: image has no file_name",
+    breaks="Loaders such as torchvision's CocoDetection open the image by its file_name, and stop.",
+    explanation="""The file_name of an image is missing, empty, or not text. It is an info finding
+        if there is a coco_url instead, as in LVIS.""",
+    bad={"images": [{"file_name": ""}]},
+    good={"images": [{"file_name": "0"}]},
+    requires=("S012",),
+)
 def _name(document: Document, _settings: ValidateSettings) -> Checked:
-    """S008: images without a name; those of LVIS have a coco_url."""
     values = document.images.values
     named = np.array([bool(name) for name in document.images.texts("file_name")], np.bool_)
     urls = np.array([bool(url) for url in document.images.texts("coco_url")], np.bool_)
@@ -362,15 +489,32 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(nameless & urls, at="images/file_name", expected=expected, severity=mild)
 
 
+@rule(
+    "S014 error: caption is missing or empty",
+    breaks="pycocoevalcap stops at a missing caption, and scores an empty one.",
+    explanation="""The caption is missing, null, not text, or only blanks. Write it, or remove the
+        annotation.""",
+    bad=_captioned(["a cat", ""]),
+    good=_captioned(["a cat", "a cat on a mat"]),
+)
 def _captions(document: Document, _settings: ValidateSettings) -> Checked:
-    """S014: captions that are missing or empty."""
     lacks = (document.annotations.record == Kind.DICT) & ~document.annotations.has_caption
     lacks &= "caption" in kind_of(document).required
     yield Rows(lacks, at="annotations/caption", expected="a text that is not empty")
 
 
+@rule(
+    "S015 error: number too large for a place or an angle",
+    breaks="Areas and IoU are infinite or inexact, and masks for such boxes exhaust the memory.",
+    explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
+        million degrees or more. The unsafe fix replaces a box by the bounds of its outline. Redraw
+        other annotations, or remove them.""",
+    bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
+    good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
+    fix="unsafe",
+    requires=("F004",),
+)
 def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
-    """S015: coordinates and angles that are too large."""
     columns = document.annotations
     rings, turns = columns.rings, columns.rotations
     owner = np.repeat(rings.row, np.diff(rings.offsets))
@@ -387,8 +531,17 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
         yield _large(document, key, dict(sorted(of.items())), what, expected)
 
 
+@rule(
+    "S016 warning: part of the data was not examined",
+    breaks="A file without findings may have any defect in the part that is missing.",
+    explanation="""The file has images and no annotations, or results and no images and categories.
+        Name the file of the annotations, or the ground truth of the results with
+        `--ground-truth`.""",
+    bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
+    good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
+    requires=("F001", "T001", "T002"),
+)
 def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
-    """S016: files without annotations, and results without what they refer to."""
     reading = document.reading
     apart = reading.origin.apart if reading.origin is not None else {}
     if len(document.annotations):
@@ -423,8 +576,16 @@ def _large(document: Document, key: str, of: dict[int, float], what: str, expect
     return Rows(rows, says, f"annotations/{key}", expected, found, edits, summed)
 
 
+@rule(
+    "S017 warning: ignore is 1 where iscrowd is not",
+    breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
+    explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that the
+        object counts as any other; `bboxqa agree` treats it as a crowd. Write iscrowd 1 to leave
+        the object out, or remove ignore.""",
+    bad=_one({"ignore": 1}),
+    good=_one({"ignore": 0}),
+)
 def _ignored(document: Document, _settings: ValidateSettings) -> Checked:
-    """S017: annotations with ignore 1 that are not crowds."""
     says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"
     rows, expected = sorted(document.annotations.ignored), "iscrowd 1, or no ignore"
     yield Rows(rows, says, "annotations/ignore", expected)
@@ -440,203 +601,7 @@ def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) 
     yield Rows(where, at="annotations/score", expected=_SCORE)
 
 
-def _one(annotation: dict[str, Any]) -> dict[str, Any]:
-    """Return an example of one annotation."""
-    return {"annotations": [annotation]}
-
-
-def _captioned(captions: Sequence[str]) -> str:
-    records = (
-        f'{{"id": {number}, "image_id": 1, "caption": "{caption}"}}'
-        for number, caption in enumerate(captions, 1)
-    )
-    image = '{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}'
-    return f'{{"images": [{image}],\n"annotations": [{", ".join(records)}]}}'
-
-
-def _result(score: str) -> str:
-    return f'[{{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": {score}}}]'
-
-
-_RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
-_ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
-
 RULES: tuple[Rule, ...] = (
-    rule(
-        "S001 error: list of records is missing or not a list",
-        breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
-        explanation="""A COCO file needs the lists images, annotations and categories, which may be
-            empty. One of them is missing or is not a list. A file with images but no annotations
-            key is of another kind, with images only.""",
-        bad={"categories": ABSENT},
-        good={"annotations": []},
-        check=_list_missing,
-    ),
-    rule(
-        "S002 error: required key is missing",
-        breaks="pycocotools stops with a KeyError at the first record without the key.",
-        explanation="""Each record needs its id, and each annotation an image_id, a category_id and
-            a bbox. An outline without a bbox is a warning if other annotations have one.""",
-        bad=_one({"category_id": ABSENT}),
-        good=_one({"segmentation": _RING}),
-        check=_required,
-        requires=("S012",),
-    ),
-    rule(
-        "S004 info: info or licenses missing, or year empty",
-        breaks="""COCO.info() of pycocotools stops without info, and strict readers at an empty
-            year.""",
-        explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it.
-            The fix adds an empty info and empty licenses, and removes the empty year.""",
-        bad={"info": {"year": ""}},
-        good={"info": {"year": 2026}},
-        check=_info,
-        fix="safe",
-        requires=("F001", "S001"),
-    ),
-    rule(
-        "S005 warning: iscrowd is not 0 or 1",
-        breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
-        explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0
-            if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
-        bad=_one({"iscrowd": ABSENT}),
-        good=_one({"iscrowd": 0}),
-        check=_crowd,
-        fix="safe",
-        requires=("S012",),
-    ),
-    rule(
-        "S006 error: bbox is not a list of the expected numbers",
-        breaks="COCOeval stops at null, at an object and at a list of another length.",
-        explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
-            numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
-            unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
-        bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
-        good=_one({"bbox": [10.0, 10, 2e1, 30]}),
-        check=_box,
-        fix="unsafe",
-        requires=("F004",),
-    ),
-    rule(
-        "S007 error: width or height of an image is not a size",
-        breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
-        explanation="""The width or height is not a whole number above 0. The fix writes "640",
-            "640.0" and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
-        bad={"images": [{"width": "100"}]},
-        good={"images": [{"width": 100}]},
-        check=_size,
-        fix="safe",
-        requires=("S012",),
-    ),
-    rule(
-        "S008 error: image has no file_name",
-        breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
-            stop.""",
-        explanation="""The file_name of an image is missing, empty, or not text. It is an info
-            finding if there is a coco_url instead, as in LVIS.""",
-        bad={"images": [{"file_name": ""}]},
-        good={"images": [{"file_name": "0"}]},
-        check=_name,
-        requires=("S012",),
-    ),
-    rule(
-        "S009 error: record or info is not an object, or licenses is not a list",
-        breaks="pycocotools stops with a TypeError while it builds its index.",
-        explanation="""An image, an annotation or a category has to be an object with keys. It is a
-            warning if info is not an object, or licenses is not a list.""",
-        bad={"annotations": [{}, [1, 1, 1]]},
-        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
-        check=_wrong_container,
-    ),
-    rule(
-        "S010 warning: segmentation has a wrong type, or is missing while others have one",
-        breaks="pycocotools stops at it when masks are evaluated.",
-        explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
-            neither, or is missing while other annotations have one; it is an info finding if at
-            most half of them do. The fix writes numbers that are text as numbers. Draw a missing
-            outline, or train on boxes only.""",
-        fix="safe",
-        bad=_one({"segmentation": [[*map(str, _RING[0])]]}),
-        good=_one({"segmentation": _RING}),
-        check=_outline,
-        requires=("S012",),
-    ),
-    rule(
-        "S011 warning: area is missing or not a number",
-        breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is
-            missing, and with TypeError if it is null, text, a list or an object.""",
-        explanation="""The area in square pixels is missing or not a number. The fix computes it
-            from the outline, or from the box if there is none; text such as "996.0" becomes that
-            number.""",
-        bad=_one({"area": ABSENT}),
-        good=_one({"area": 600.0}),
-        check=_area,
-        fix="safe",
-        requires=("S012",),
-    ),
-    rule(
-        "S012 error: record is empty, or has none of the keys that it needs",
-        breaks="pycocotools stops with a KeyError while it builds its index.",
-        explanation="""An image, an annotation or a category is {}, or has other keys than those of
-            COCO. The fix removes records that are {}.""",
-        bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
-        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
-        check=_empty,
-        fix="safe",
-    ),
-    rule(
-        "S013 info: year is not a number",
-        breaks="Readers with a strict schema expect the year as a number and refuse the file.",
-        explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix
-            writes "2026" as 2026.""",
-        bad={"info": {"year": "2026"}},
-        good={"info": {"year": 2026}},
-        check=_year,
-        fix="safe",
-    ),
-    rule(
-        "S014 error: caption is missing or empty",
-        breaks="pycocoevalcap stops at a missing caption, and scores an empty one.",
-        explanation="""The caption is missing, null, not text, or only blanks. Write it, or remove
-            the annotation.""",
-        bad=_captioned(["a cat", ""]),
-        good=_captioned(["a cat", "a cat on a mat"]),
-        check=_captions,
-    ),
-    rule(
-        "S015 error: number too large for a place or an angle",
-        breaks="""Areas and IoU are infinite or inexact, and masks for such boxes exhaust the
-            memory.""",
-        explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
-            million degrees or more. The unsafe fix replaces a box by the bounds of its outline.
-            Redraw other annotations, or remove them.""",
-        bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
-        good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
-        check=_too_large,
-        fix="unsafe",
-        requires=("F004",),
-    ),
-    rule(
-        "S016 warning: part of the data was not examined",
-        breaks="A file without findings may have any defect in the part that is missing.",
-        explanation="""The file has images and no annotations, or results and no images and
-            categories. Name the file of the annotations, or the ground truth of the results with
-            `--ground-truth`.""",
-        bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
-        good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
-        check=_not_examined,
-        requires=("F001", "T001", "T002"),
-    ),
-    rule(
-        "S017 warning: ignore is 1 where iscrowd is not",
-        breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
-        explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that
-            the object counts as any other; `bboxqa agree` treats it as a crowd. Write iscrowd 1 to
-            leave the object out, or remove ignore.""",
-        bad=_one({"ignore": 1}),
-        good=_one({"ignore": 0}),
-        check=_ignored,
-    ),
     rule(
         "E001 error: result without a score",
         breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",

@@ -12,6 +12,7 @@ from support.validation import codes, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
 
 # What is large depends on the settings; see test_file.py.
@@ -66,9 +67,11 @@ def test_rules_are_sorted_by_letter_and_number():
 
 def test_every_module_with_rules_is_in_the_registry():
     names = [each.name for each in walk_packages(bboxqa.rules.__path__, "bboxqa.rules.")]
-    found = [getattr(import_module(name), "RULES", None) for name in names]
-    rules = [rule for each in found if isinstance(each, tuple) for rule in each]
-    assert sorted(rule.code for rule in rules) == sorted(RULES)
+    found = [[*vars(module).values()] for module in map(import_module, names)]
+    listed = [rule for each in found for rule in each if isinstance(rule, Rule)]
+    listed += [rule for each in found for rules in each if isinstance(rules, tuple)
+               for rule in rules if isinstance(rule, Rule)]  # fmt: skip
+    assert sorted(rule.code for rule in listed) == sorted(RULES)
 
 
 def test_a_clean_file_gives_nothing_above_info():

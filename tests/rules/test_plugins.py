@@ -11,15 +11,15 @@ from bboxqa.rules.registry import RULES, known_rules, select
 GROUP = "bboxqa.rules"
 RULE = """
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base.reporting import Rows
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import Defect, Rule, hits
 import numpy as np
 
 
 def check(document, settings):
     names = [document.images.get(row, "file_name") for row in range(len(document.images))]
     wrong = np.array([str(name).endswith(".bmp") for name in names], bool)
-    yield Rows(wrong, lambda row: f"image is {names[row]}", "images/file_name", "a JPEG")
+    yield from hits(wrong, lambda row: Defect(f"image is {names[row]}; expected a JPEG",
+                                              pointer=f"/images/{row}/file_name"))
 
 
 def rule(code):

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, overload
 
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.findings import Edit, RuleText, Severity
 
 Scope = Literal["record", "files", "images"]
@@ -80,6 +83,12 @@ class Defect:
     examples: tuple[str, ...] = ()
     key: str = ""
     severity: Severity | None = None
+
+
+def hits(where: BoolArray | IndexArray, describe: Callable[[int], Defect]) -> Iterator[Defect]:
+    """Yield a defect for each number in a mask, (N,) bool, or an index, (H,) int64."""
+    numbers = np.flatnonzero(where) if where.dtype == bool else where
+    return map(describe, numbers.tolist())
 
 
 Check = Callable[..., Iterable[Any]]
