@@ -10,7 +10,7 @@ from bboxqa.core.arrays import sum_by
 from bboxqa.formats.records import whole_number
 from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
-from bboxqa.pipelines.diagnosis.review_document import Queued, review_document
+from bboxqa.pipelines.diagnosis.review_document import review_document
 
 Record = dict[str, Any]
 
@@ -28,9 +28,9 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     number = {name: place for place, name in enumerate(labels.image_names)}
     image = np.array([number[name] for name in table["image"]], np.int64)
     score = np.asarray(table["score"])
-    document = review_document(labels, Queued(
-        rows[order], tuple(table["reason"][order]), score[order], sum_by(image, score, len(number)),
-    ))  # fmt: skip
+    document = review_document(
+        labels, rows[order], table["reason"][order], score[order], sum_by(image, score, len(number))
+    )
     images, annotations = document["images"], document["annotations"]
     image_ids, new_ids = _new_ids(images), _new_ids(annotations)
     known = {place: n for n, place in enumerate(np.unique(own.image[rows[order]]).tolist())}

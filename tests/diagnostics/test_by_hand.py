@@ -23,8 +23,8 @@ from bboxqa.diagnostics.categories import difficulty
 from bboxqa.diagnostics.decomposition import decomposition
 from bboxqa.diagnostics.object_cells import pair_similarity
 from bboxqa.diagnostics.rates import boxes_per_object, category_vitality
-from bboxqa.diagnostics.review import review_queue
 from bboxqa.diagnostics.strata import agreement_by_crowding, agreement_by_size
+from bboxqa.pipelines.diagnosis.review import review_of
 
 A, B = 0, 1
 ANN, BOB, CID = (f"annotator {number:04}" for number in range(3))
@@ -91,7 +91,7 @@ def test_decomposition_and_review(found):
     named = 1 - 4 * 11 / (144 - 16 - 25 - 9)
     assert table["class conflict",]["alpha_gain"] == pytest.approx(named - ALPHA)
     assert table["class conflict",]["f1_gain"] == 0
-    gains = {row["reason"]: row["alpha_gain"] for row in review_queue(found).objects.records()}
+    gains = {row["reason"]: row["alpha_gain"] for row in review_of(found).objects.records()}
     assert gains == {
         f"category 0001 by {ANN} and {BOB}, category 0000 by {CID}": pytest.approx(named - ALPHA),
         # 5 a, 5 b and 2 missing; 4 a, 4 b and 1 missing.

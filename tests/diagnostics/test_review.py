@@ -6,7 +6,7 @@ from support.datasets import dataset
 from support.matched import matched
 
 import bboxqa
-from bboxqa.diagnostics.review import object_list, review_queue
+from bboxqa.pipelines.diagnosis.review import review_of
 
 # Far from each other; a second row of boxes overlaps the first by 1/5.
 _BOX = {n: (100.0 * n, 0.0, 30.0, 30.0) for n in range(6)}
@@ -33,7 +33,7 @@ def alpha(rows):
 
 def test_gains_are_those_of_data_that_are_settled():
     rows = example()
-    queue = review_queue(matched(dataset(rows)))
+    queue = review_of(matched(dataset(rows)))
     settled = {
         "not drawn by annotator 0002": [*rows, (0, 2, 1, _BOX[1])],
         "category 0000 by annotator 0000 and annotator 0001, category 0001 by annotator 0002": [
@@ -70,21 +70,21 @@ def test_every_way_to_disagree_is_told_in_the_queue_and_on_the_page():
     # Of object 2, annotator 2 draws nothing, and 3 another category.
     rows = [(0, who, n % 2, _BOX[n]) for n in range(5) for who in range(4) if (n, who) != (2, 2)]
     rows[rows.index((0, 3, 0, _BOX[2]))] = (0, 3, 1, _BOX[2])
-    data = matched(dataset(rows))
-    (row,) = review_queue(data).objects.records()
+    (row,) = review_of(matched(dataset(rows))).objects.records()
     assert row["reason"] == (
         "not drawn by annotator 0002; category 0000 by annotator 0000 and annotator 0001, "
         "category 0001 by annotator 0003"
     )
     assert row["annotators"] == "annotator 0002, annotator 0003"
-    reasons = object_list(data, np.arange(1)).reason
+    (image,) = bboxqa.agree(dataset(rows), bootstrap=0).diagnose().worst_images["images"]
+    reasons = [each["reason"] for each in image["objects"]]
     assert [reason for reason in reasons if reason] == [row["reason"]]
 
 
 def test_second_boxes_and_parts_are_one_object_of_the_page():
     rows = [(0, a, n % 2, _BOX[n]) for a in range(2) for n in range(4)]
     rows.append((0, 1, 0, (1.0, 0.0, 30.0, 30.0)))
-    listed = object_list(matched(dataset(rows)), np.arange(1))
-    assert len(listed.kind) == 4
-    assert listed.reason == ("drawn twice by annotator 0001", "", "", "")
-    assert np.bincount(listed.of).tolist()[0] == 3
+    (image,) = bboxqa.agree(dataset(rows), bootstrap=0).diagnose().worst_images["images"]
+    reasons = [each["reason"] for each in image["objects"]]
+    assert reasons == ["drawn twice by annotator 0001", "", "", ""]
+    assert [each["object"] for each in image["shapes"]].count(1) == 3

@@ -11,9 +11,14 @@ from bboxqa.core.text import count
 from bboxqa.diagnostics.agreement_groups import assigned_to
 from bboxqa.diagnostics.categories import ALL, difficulty
 from bboxqa.diagnostics.decomposition import KINDS, Kind
-from bboxqa.diagnostics.review import in_words
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, above_all, of_others
+from bboxqa.pipelines.diagnosis.sentences import (
+    Diagnosed,
+    Finding,
+    above_all,
+    of_others,
+    shape_word,
+)
 from bboxqa.pipelines.diagnosis.significance import (
     LEAST_CONFUSED,
     LEAST_SHARE,
@@ -49,7 +54,7 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     compared = of.matched.compared
-    drawn = "key points" if compared == "keypoints" else in_words(compared)
+    drawn = "key points" if compared == "keypoints" else shape_word(compared)
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))

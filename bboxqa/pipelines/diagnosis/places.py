@@ -10,9 +10,15 @@ from bboxqa.core.text import first_few, joined
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.object_cells import holm
 from bboxqa.diagnostics.offsets import ACROSS, ALARM, LEAST_OTHERS, MEASURES, TURNS, in_halves
-from bboxqa.diagnostics.review import in_words
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, findings_of, largest, of_others
+from bboxqa.pipelines.diagnosis.sentences import (
+    Diagnosed,
+    Finding,
+    findings_of,
+    largest,
+    of_others,
+    shape_word,
+)
 from bboxqa.pipelines.diagnosis.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
@@ -234,7 +240,7 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
     large = (difference.value >= _LEAST_DIFFERENCE) & (_explained(of) < difference.value / 2)
-    what, drawn = "overlap", in_words(of.matched.compared)
+    what, drawn = "overlap", shape_word(of.matched.compared)
     if of.matched.compared == "keypoints":
         what, drawn = "similarity (OKS)", "key points"
 

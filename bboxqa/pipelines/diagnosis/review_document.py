@@ -1,6 +1,6 @@
-"""Objects to review as a COCO document, and the images that cost most with their drawings."""
+"""Annotations to review as a COCO document, with all that their files say of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +11,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.memory import gc_paused
-from bboxqa.diagnostics.decomposition import KINDS
-from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
@@ -21,12 +19,6 @@ from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.choices import Choices
-from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.results import ThresholdResult
-from bboxqa.model.review import ReviewItem, ReviewObject
-from bboxqa.model.table import Table
-from bboxqa.model.units import MatchedUnits
-from bboxqa.report.numbers import json_number
 
 Record = dict[str, Any]
 # An id, and a box.
@@ -38,17 +30,6 @@ class SourceRecord(NamedTuple):
 
     annotation: Record
     image: Record
-
-
-class Queued(NamedTuple):
-    """The part of a `ReviewQueue` that a document needs."""
-
-    annotations: IndexArray
-    """(R,) int64. In the order of the data."""
-    reasons: tuple[str, ...]
-    gains: FloatArray
-    gain_of_image: FloatArray
-    """(I,) float64."""
 
 
 @gc_paused()
@@ -111,8 +92,14 @@ def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> Sourc
     return next((record for file, record in found if is_own(file, record)), found[0][1])
 
 
-def review_document(data: Dataset, queue: ReviewQueue | Queued) -> dict[str, Any]:
-    """Return a COCO document of the annotations to review and their images.
+def review_document(
+    data: Dataset,
+    annotations: IndexArray,
+    reasons: Iterable[str],
+    gains: FloatArray,
+    gain_of_image: FloatArray,
+) -> dict[str, Any]:
+    """Return a COCO document of the annotations to review, in their order, and their images.
 
     Records keep all keys of the files. Added are "reason", "gain" (how much agreement would gain if
     the object were settled), and "annotator", "area" and "iscrowd" where they are missing. Images
@@ -120,7 +107,6 @@ def review_document(data: Dataset, queue: ReviewQueue | Queued) -> dict[str, Any
     files, images and categories get new ids, and so do annotations if their ids repeat. Where the
     files cannot be read again, or annotators have pseudonyms, there are only boxes.
     """
-    annotations = queue.annotations
     of = data.annotations.take(annotations)
     found = None if data.is_pseudonymous else source_records(data, annotations)
     boxes = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
@@ -143,11 +129,11 @@ def review_document(data: Dataset, queue: ReviewQueue | Queued) -> dict[str, Any
     if len({*map(str, ids)}) < len(ids):
         ids = [*range(1, len(ids) + 1)]
     authors = np.array(data.annotator_names, object)[of.annotator].tolist()
-    why = zip(queue.reasons, queue.gains.tolist(), strict=True)
+    why = zip(reasons, gains.tolist(), strict=True)
     rows = zip(records, ids, places, of.category.tolist(), authors, why, strict=True)
     return {
         "images": [
-            record | {"gain": float(queue.gain_of_image[place])} for place, record in images.items()
+            record | {"gain": float(gain_of_image[place])} for place, record in images.items()
         ],
         "categories": categories,
         "annotations": [
@@ -162,44 +148,6 @@ def review_document(data: Dataset, queue: ReviewQueue | Queued) -> dict[str, Any
             for record, id_, place, category, author, (reason, gain) in rows
         ],
     }
-
-
-def review_items(data: Dataset, queue: ReviewQueue) -> tuple[ReviewItem, ...]:
-    """Return who should look at which objects again, in the order of the queue.
-
-    An annotator who drew nothing of an object is shown the first annotation of it. An annotation of
-    two objects belongs to the first.
-    """
-    of, categories = data.annotations, data.category_names
-    ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
-    at = {row: number for number, row in enumerate(queue.annotations.tolist())}
-    places = {image: n for n, image in enumerate(np.unique(of.image[queue.annotations]).tolist())}
-    names = np.array(data.annotator_names, object)[of.annotator].tolist()
-    items: list[ReviewItem] = []
-    seen: set[int] = set()
-    gain = next(name for name in queue.objects.columns if name.endswith("_gain"))
-    why = zip(queue.objects["reason"].tolist(), queue.objects[gain].tolist(), strict=True)
-    for rows, people, (reason, gained) in zip(queue.rows, queue.people, why, strict=True):
-        image = int(of.image[rows[0]])
-        drawn = {names[row]: None for row in rows}
-        # If half of those who were asked drew it, it is unknown who is right.
-        is_open = 2 * len(drawn) == int(data.assigned[image].sum())
-        for name in dict.fromkeys((*people, *(drawn if is_open else ()))):
-            own = [row for row in rows if names[row] == name]
-            new = [row for row in own if row not in seen] if own else rows[:1]
-            seen.update(own)
-            for row in new:
-                found = ReviewObject(
-                    annotator=name,
-                    image=data.image_names[image],
-                    id=ids[row] if own else None,
-                    category=categories[of.category[row]],
-                    bbox=tuple(of.bbox[row].tolist()),
-                    reason=reason,
-                    gain=gained,
-                )
-                items.append(ReviewItem(found, at[row] if own else -1, places[image]))
-    return tuple(items)
 
 
 def _complete(record: Record, author: str) -> Record:
@@ -228,86 +176,6 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
             result.pop(key, None)
         result["annotators"] = asked
     return result
-
-
-_MOST_SHAPES = 200_000
-
-
-def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) -> dict[str, Any]:
-    """Return the images that cost most agreement, the worst first, and what was drawn in them.
-
-    There are at most `n_images`, with at most 200,000 annotations in images after the first.
-    Objects are numbered within an image. Their `category` is that of the majority, `kind` is "all
-    agree" or the primary kind of disagreement, `kinds` are all of
-    them, `reason` names who differs, and `similarity` is the mean of the matching pairs.
-    """
-    data, of = matched.data, matched.data.annotations
-    rows, images = _chosen(part.images, data, n_images)
-    found = object_list(matched, images)
-    objects = _by_image(found.image, images)
-    shapes = _by_image(of.image.astype(np.int64), images)
-    number = np.zeros(int(matched.objects.max(initial=-1)) + 1, np.int64)
-    for own in objects:
-        number[found.object[own]] = np.arange(1, len(own) + 1)
-    listed = []
-    for row, image, own, drawn in zip(rows, images.tolist(), objects, shapes, strict=True):
-        width, height = data.image_size[image].tolist()
-        asked = np.flatnonzero(data.assigned[image]).tolist()
-        listed.append(
-            {
-                "file_name": data.image_names[image],
-                "width": width or None,
-                "height": height or None,
-                "asked": [data.annotator_names[each] for each in asked],
-                "cost": row["cost"],
-                "alpha": row["alpha"],
-                "alpha_status": row["status"],
-                "f1": row["f1"],
-                "objects": [_object(data, found, number, each) for each in own],
-                "shapes": [
-                    drawn_shape(data, int(number[found.of[each]]), each)
-                    | {"unit": int(matched.units.unit[each])}
-                    for each in drawn
-                ],
-            }
-        )
-    return {
-        "threshold": part.threshold_label,
-        "measure": part.measure,
-        "n_images": len(part.images),
-        "images": listed,
-    }
-
-
-def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, Any]], IndexArray]:
-    """Return the rows of the worst images, and their places in the data."""
-    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
-    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
-    place = {name: index for index, name in enumerate(data.image_names)}
-    images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
-    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
-    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
-    return table.take(worst[kept]).records(), images[kept]
-
-
-def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
-    """Return the indices of the rows of each image, in order."""
-    order = np.argsort(image, kind="stable")
-    low = np.searchsorted(image[order], images, "left").tolist()
-    high = np.searchsorted(image[order], images, "right").tolist()
-    return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
-
-
-def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
-    kind = int(found.kind[row])
-    return {
-        "object": int(number[found.object[row]]),
-        "category": data.category_names[found.category[row]],
-        "kind": ALL_AGREE if kind < 0 else KINDS[kind],
-        "kinds": [KINDS[each] for each in np.flatnonzero(found.has[row]).tolist()],
-        "reason": found.reason[row],
-        "similarity": json_number(float(found.similarity[row])),
-    }
 
 
 def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:

@@ -334,3 +334,8 @@ def of_others(
 def above_all(who: Sequence[str]) -> str:
     """Return who does so above all, as a part of a sentence; "" for nobody."""
     return f", above all by {joined(who)}" if who else ""
+
+
+def shape_word(compared: str) -> str:
+    """Return the word for annotations of the compared shape."""
+    return "outlines" if compared in ("polygons", "outlines", "masks") else "boxes"

@@ -290,16 +290,11 @@ def diagnosed(
     images: ImagePart, result: MeasuredAgreement, n_images: int, *, progress: Progress | None
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
-    from bboxqa.diagnostics.review import review_queue
-    from bboxqa.pipelines.diagnosis.review_document import (
-        review_document,
-        review_items,
-        worst_images,
-    )
+    from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
     of = _diagnosed(images, result, registry.DIAGNOSTICS, progress)
-    queue = review_queue(of.matched)
+    queue = review_of(of.matched)
     found = sensitivity(
         images,
         result.settings,
@@ -319,10 +314,10 @@ def diagnosed(
             "review_images": queue.images,
         },
         review=queue.objects,
-        review_document=review_document(images.data, queue),
+        review_document=queue.document,
         worst_images=worst_images(of.part, of.matched, n_images),
         suggestion=found.text,
-        to_review=review_items(images.data, queue),
+        to_review=queue.items,
     )
 
 

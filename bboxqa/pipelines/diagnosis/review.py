@@ -1,0 +1,377 @@
+"""Objects and images to review first, with the reason, and the images that cost most."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.core.text import joined, names_in_words
+from bboxqa.diagnostics.decomposition import (
+    KINDS,
+    Kind,
+    disagreements,
+    gains,
+    joined_objects,
+    repairs,
+    settled,
+)
+from bboxqa.diagnostics.object_cells import alpha_has_meaning
+from bboxqa.diagnostics.parts import drawn_objects
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.diagnosis import ALL_AGREE
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
+from bboxqa.model.table import Categorical, Column, Table, text_column
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.review_document import drawn_shape, review_document
+from bboxqa.pipelines.diagnosis.sentences import shape_word
+from bboxqa.report.numbers import json_number
+
+# The most annotators that a reason names, and the most objects that the row of an image describes.
+_NAMED, _OF_IMAGE = 4, 3
+
+
+class Described(NamedTuple):
+    """Why annotators disagree about an object, with its annotations."""
+
+    reasons: list[str]
+    """By kind, such as "not drawn by p1"."""
+    reason: str
+    """All reasons, with what they mean."""
+    people: list[str]
+    """Whom it concerns: those who differ from most."""
+    rows: list[int]
+
+
+def described_objects(matched: MatchedUnits, place: IndexArray) -> dict[int, Described]:
+    """Return a description of each object of `place`, with all its kinds of disagreement.
+
+    Objects that are repaired together, such as an object and its repetitions, are described as one.
+    """
+    of, objects, found = matched.data.annotations, drawn_objects(matched), disagreements(matched)
+    names = matched.data.annotator_names
+    in_words, said = names_in_words(names), names_in_words(matched.data.category_names)
+    root = {kind: joined_objects(found, kind) for kind in Kind}
+    members = {at: {at} for at in place.tolist()}
+    for one in root.values():
+        others = np.flatnonzero((one != np.arange(len(one))) & np.isin(one, place))
+        for each, at in zip(others.tolist(), one[others].tolist(), strict=True):
+            members[at].add(each)
+    every = np.array([each for group in members.values() for each in group], np.int64)
+    drawn_of, entries_of = _grouped(objects.of, every), _grouped(found.object, every)
+    named_with = root[Kind.CLASS_CONFLICT]
+    described = {}
+    for at in place.tolist():
+        drawn, entries = (
+            np.array(sorted(row for each in members[at] for row in rows.get(each, ())), np.int64)
+            for rows in (drawn_of, entries_of)
+        )
+        renamed = found.object[entries[found.kind[entries] == Kind.CLASS_CONFLICT]]
+        is_named = np.isin(named_with[objects.of[drawn]], named_with[renamed])
+        given: dict[str, list[str]] = {}
+        for row in drawn[is_named].tolist():
+            given.setdefault(said[of.category[row]], []).append(in_words[of.annotator[row]])
+        reasons = _reasons(matched, entries, given, in_words)
+        described[at] = Described(
+            reasons=[text for text, _ in reasons],
+            reason="; ".join(f"{text}{detail}" for text, detail in reasons),
+            people=[names[code] for code in dict.fromkeys(found.annotator[entries].tolist())],
+            rows=drawn.tolist(),
+        )
+    return described
+
+
+def _grouped(group: IndexArray, wanted: IndexArray) -> dict[int, list[int]]:
+    """Return the places of each wanted group."""
+    places = np.flatnonzero(np.isin(group, wanted))
+    places = places[np.argsort(group[places], kind="stable")]
+    parts = np.split(places, run_starts(group[places])[1:])
+    return {int(group[part[0]]): part.tolist() for part in parts if len(part)}
+
+
+def _reasons(
+    matched: MatchedUnits, entries: IndexArray, given: dict[str, list[str]], names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return why annotators disagree, and what it means, for each kind of some entries."""
+    objects, found = drawn_objects(matched), disagreements(matched)
+    kind, of = found.kind[entries], found.object[entries]
+    is_missed, by_most = kind == Kind.MISSED, 2 * objects.n_drawn[of] >= objects.n_asked[of]
+    categories = ", ".join(
+        f"{category} by {_joined_names([*dict.fromkeys(who)])}" for category, who in given.items()
+    )
+    apart = f": the {shape_word(matched.compared)} overlap too little to match"
+    if matched.compared == "keypoints":
+        apart = ": the key points are too far apart to match"
+    reasons = []
+    for text, concerned, detail in (
+        ("not drawn by {}", is_missed & by_most, ""),
+        ("drawn by {} only", is_missed & ~by_most, ""),
+        ("", kind == Kind.CLASS_CONFLICT, ""),
+        ("drawn elsewhere by {}", kind == Kind.BADLY_PLACED, apart),
+        ("split or merged by {}", kind == Kind.SPLIT, ""),
+        ("drawn twice by {}", kind == Kind.TWICE, ""),
+    ):
+        who = [names[code] for code in dict.fromkeys(found.annotator[entries[concerned]].tolist())]
+        if who:
+            reasons.append((text.replace("{}", _joined_names(who)) or categories, detail))
+    return reasons
+
+
+def _joined_names(names: list[str]) -> str:
+    """Return names as words of a sentence, at most four of them."""
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
+    return joined(names)
+
+
+class Review(NamedTuple):
+    """Objects to review first."""
+
+    objects: Table
+    """A row for each object."""
+    images: Table
+    """The images with such objects, by the total gain of their objects."""
+    document: dict[str, Any]
+    """The annotations of the objects as a COCO document."""
+    items: tuple[ReviewItem, ...]
+    """Who should look at which of the objects again."""
+
+
+def review_of(matched: MatchedUnits) -> Review:
+    """Return the objects whose repair would raise agreement most, and their images.
+
+    A review is expected to settle an object as most annotators drew it (see `settled`). The gain is
+    the rise of pooled alpha if this object alone were settled, or of F1 where alpha has no meaning
+    or no object would raise it. Of objects with parts, it is that of repairing the kind of
+    disagreement that gains most (see `repairs`).
+
+    Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
+    kinds of the object in words; annotators, whom they concern; categories, annotations (ids) and
+    boxes (x, y, width, height), each by annotator. Columns of images: image; gain, the sum over its
+    objects; n_objects; and for the first 1,000 images the reasons and annotators of the three
+    objects with the largest gain.
+    """
+    data = matched.data
+    place, kind, gain, column = _gains(matched)
+    image, n_images = drawn_objects(matched).image[place], len(data.image_names)
+    of_image = np.bincount(image, gain, n_images).astype(np.float64)
+    n_objects = np.bincount(image, minlength=n_images)
+    # In a tie, the image with the larger total gain comes first, then the order of the data.
+    order = np.lexsort((place, -of_image[image], -gain.round(12)))
+    images = np.flatnonzero(n_objects)
+    images = images[np.lexsort((images, -of_image[images]))]
+    first = {
+        where: place[order[rows[:_OF_IMAGE]]]
+        for where, rows in _grouped(image[order], images[:MOST_REVIEWED]).items()
+    }
+    order = order[:MOST_REVIEWED]
+    described = described_objects(
+        matched, np.unique(np.concatenate([place[order], *first.values()]))
+    )
+    words = [described[at] for at in place[order].tolist()]
+    reasons, people = [], []
+    for where, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
+        own = [described[at] for at in first.get(where, place[:0]).tolist()]
+        more = [f"{n - len(own):,} more"] if own and n > len(own) else []
+        said = dict.fromkeys(reason for each in own for reason in each.reasons)
+        reasons.append("; ".join([*said, *more]))
+        people.append(", ".join(dict.fromkeys(name for each in own for name in each.people)))
+    of_objects: dict[str, Column] = {
+        "image": Categorical(image[order].astype(np.int32), data.image_names),
+        column: gain[order],
+        "kind": Categorical(kind[order].astype(np.int32), KINDS),
+        "reason": text_column([each.reason for each in words]),
+        "annotators": text_column([", ".join(each.people) for each in words]),
+        **_by_annotator(data, words),
+    }
+    of_images: dict[str, Column] = {
+        "image": Categorical(images.astype(np.int32), data.image_names),
+        column: of_image[images],
+        "n_objects": n_objects[images],
+        "reason": text_column(reasons),
+        "annotators": text_column(people),
+    }
+    # The annotations of the objects, in the order of the data.
+    owner = {row: n for n in reversed(range(len(words))) for row in words[n].rows}
+    rows = np.array(sorted(owner), np.int64)
+    whose = [owner[row] for row in rows.tolist()]
+    document = review_document(
+        data, rows, [words[n].reason for n in whose], gain[order][whose], of_image
+    )
+    items = _items(data, words, gain[order], rows)
+    return Review(Table(of_objects), Table(of_images), document, items)
+
+
+def _by_annotator(data: Dataset, words: Sequence[Described]) -> dict[str, Column]:
+    """Return categories, ids and boxes of the annotations of objects, by annotator."""
+    of = data.annotations
+    columns: dict[str, Column] = {}
+
+    def listed(rows: list[int], values: Iterable[str]) -> str:
+        names = (data.annotator_names[code] for code in of.annotator[rows].tolist())
+        return "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+
+    for name, values in (
+        ("categories", lambda rows: [data.category_names[n] for n in of.category[rows].tolist()]),
+        ("annotations", of.shown_ids),
+        ("boxes", lambda rows: [" ".join(f"{side:.10g}" for side in box)
+                                for box in of.bbox[rows].tolist()]),
+    ):  # fmt: skip
+        columns[name] = text_column([listed(each.rows, values(each.rows)) for each in words])
+    return columns
+
+
+def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, str]:
+    """Return the objects with a gain of settling them.
+
+    Also return the kind of disagreement of each whose repair gains most, the gain of all kinds and
+    its name.
+    """
+    found = disagreements(matched)
+    both = np.full((2, len(Kind), len(found.root)), -np.inf)
+    for kind, change in repairs(matched).items():
+        own = np.unique(change.root[found.has[:, kind]])
+        both[:, kind, own] = np.nan_to_num(
+            gains(matched, change, np.arange(len(own)), own, len(own))
+        )
+    whole, change = both.max(1), settled(matched)
+    own = np.flatnonzero(change.before.of_object[2])
+    # Repetitions are settled with the object that they repeat.
+    whole[:, np.isin(change.root, own)] = 0
+    whole[:, own] = np.nan_to_num(gains(matched, change, np.arange(len(own)), own, len(own)))
+    figure = 0 if alpha_has_meaning(matched) and (whole[0] > 0).any() else 1
+    place = np.flatnonzero(whole[figure] > 0)
+    best = both[figure].argmax(0)[place]
+    return place, best, whole[figure, place], ("alpha_gain", "f1_gain")[figure]
+
+
+def _items(
+    data: Dataset, words: Sequence[Described], gain: FloatArray, annotations: IndexArray
+) -> tuple[ReviewItem, ...]:
+    """Return who should look at which objects again, in the order of the queue.
+
+    An annotator who drew nothing of an object is shown the first annotation of it. An annotation of
+    two objects belongs to the first.
+    """
+    of, categories = data.annotations, data.category_names
+    ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
+    at = {row: number for number, row in enumerate(annotations.tolist())}
+    places = {image: n for n, image in enumerate(np.unique(of.image[annotations]).tolist())}
+    items: list[ReviewItem] = []
+    seen: set[int] = set()
+    for said, gained in zip(words, gain.tolist(), strict=True):
+        author = [data.annotator_names[code] for code in of.annotator[said.rows].tolist()]
+        image = int(of.image[said.rows[0]])
+        drawn = dict.fromkeys(author)
+        # If half of those who were asked drew it, it is unknown who is right.
+        is_open = 2 * len(drawn) == int(data.assigned[image].sum())
+        for name in dict.fromkeys((*said.people, *(drawn if is_open else ()))):
+            own = [row for row, by in zip(said.rows, author, strict=True) if by == name]
+            new = [row for row in own if row not in seen] if own else said.rows[:1]
+            seen.update(own)
+            for row in new:
+                found = ReviewObject(
+                    annotator=name,
+                    image=data.image_names[image],
+                    id=ids[row] if own else None,
+                    category=categories[of.category[row]],
+                    bbox=tuple(of.bbox[row].tolist()),
+                    reason=said.reason,
+                    gain=gained,
+                )
+                items.append(ReviewItem(found, at[row] if own else -1, places[image]))
+    return tuple(items)
+
+
+_MOST_SHAPES = 200_000
+
+
+def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) -> dict[str, Any]:
+    """Return the images that cost most agreement, the worst first, and what was drawn in them.
+
+    There are at most `n_images`, with at most 200,000 annotations in images after the first.
+    Objects are numbered within an image, as tables count them: a part or a second box belongs to
+    another object. Their `category` is that of the majority, `kind` is "all agree" or the primary
+    kind of disagreement, `kinds` are all of them, `reason` names who differs, and `similarity` is
+    the mean of the matching pairs.
+    """
+    data, unit = matched.data, matched.units.unit
+    image_of = data.annotations.image.astype(np.int64)
+    rows, images = _chosen(part.images, data, n_images)
+    objects, found = drawn_objects(matched), disagreements(matched)
+    of = found.home[objects.of]
+    chosen = found.counted[np.isin(objects.image[found.counted], images)]
+    said = described_objects(matched, chosen[found.has_counted[chosen].any(1)])
+    of_pairs = of[matched.pairs.left]
+    n_pairs = np.bincount(of_pairs, minlength=len(objects))
+    with np.errstate(invalid="ignore"):
+        similarity = np.bincount(of_pairs, matched.pairs.similarity, len(objects)) / n_pairs
+    number = np.zeros(len(objects), np.int64)
+
+    def an_object(at: int) -> dict[str, Any]:
+        kinds = [KINDS[each] for each in np.flatnonzero(found.has_counted[at]).tolist()]
+        return {
+            "object": int(number[at]),
+            "category": data.category_names[objects.category[at]],
+            "kind": kinds[-1] if kinds else ALL_AGREE,
+            "kinds": kinds,
+            "reason": said[at].reason if kinds else "",
+            "similarity": json_number(float(similarity[at])),
+        }
+
+    listed = []
+    of_images = zip(
+        rows,
+        images.tolist(),
+        _by_image(objects.image[chosen], images),
+        _by_image(image_of, images),
+        strict=True,
+    )
+    for row, image, places, drawn in of_images:
+        own = chosen[places]
+        number[own] = np.arange(1, len(own) + 1)
+        width, height = data.image_size[image].tolist()
+        asked = np.flatnonzero(data.assigned[image]).tolist()
+        listed.append(
+            {
+                "file_name": data.image_names[image],
+                "width": width or None,
+                "height": height or None,
+                "asked": [data.annotator_names[each] for each in asked],
+                "cost": row["cost"],
+                "alpha": row["alpha"],
+                "alpha_status": row["status"],
+                "f1": row["f1"],
+                "objects": [an_object(at) for at in own.tolist()],
+                "shapes": [
+                    drawn_shape(data, int(number[of[each]]), each) | {"unit": int(unit[each])}
+                    for each in drawn
+                ],
+            }
+        )
+    return {
+        "threshold": part.threshold_label,
+        "measure": part.measure,
+        "n_images": len(part.images),
+        "images": listed,
+    }
+
+
+def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, Any]], IndexArray]:
+    """Return the rows of the worst images, and their places in the data."""
+    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
+    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
+    place = {name: index for index, name in enumerate(data.image_names)}
+    images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
+    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
+    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
+    return table.take(worst[kept]).records(), images[kept]
+
+
+def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
+    """Return the indices of the rows of each image, in order."""
+    order = np.argsort(image, kind="stable")
+    low = np.searchsorted(image[order], images, "left").tolist()
+    high = np.searchsorted(image[order], images, "right").tolist()
+    return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
