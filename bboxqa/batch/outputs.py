@@ -28,7 +28,7 @@ from bboxqa.model.choices import completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.encodings import csv_line, json_text
 from bboxqa.report.numbers import interval, number
-from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.html_document import Data, render
 from bboxqa.report.pages.reproduce import settings_table
 from bboxqa.report.result_files import manifest
 
@@ -141,7 +141,7 @@ def _shown(value: float | None) -> str:
     return "" if value is None else number(value, 4)
 
 
-def _settings(settings: Settings) -> dict[str, Any]:
+def _settings(settings: Settings) -> Data:
     """Return settings and versions of a run as a table of text."""
     given = {
         **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,

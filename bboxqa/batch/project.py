@@ -43,7 +43,7 @@ from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in, without_files
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.choices import Choices
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
@@ -176,8 +176,7 @@ def _validated_into(
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     write_atomically(folder / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
     if settings.pages:
-        page = findings_page_of(report, images, validate, settings.choices)
-        write_atomically(folder / FINDINGS, page)
+        _write_findings_page(report, folder, images, validate, settings.choices)
     return numbers, report.at_least(report.fail_on) > 0
 
 
@@ -316,14 +315,16 @@ def _gated(row: Row, agree: AgreeSettings, failed_by: ValidateSettings | None) -
     return replace(row, passed=False, message="; ".join(filter(None, [*failed, row.message])))
 
 
-def findings_page_of(
+def _write_findings_page(
     report: FoundReport,
+    folder: Path,
     images: Path | None,
-    settings: ValidateSettings | None = None,
-    choices: Choices = NO_CHOICES,
-) -> bytes:
-    """Return the page of the first findings of each rule, with pixels if `images` has some."""
-    from bboxqa.pipelines.result_pages import report_page
+    settings: ValidateSettings,
+    choices: Choices,
+) -> None:
+    """Write the page of the first findings of each rule, with pixels if `images` has some."""
+    from bboxqa.pipelines.result_pages import write_report
+    from bboxqa.report.pages.page_file import PageTarget
 
     seen: Counter[tuple[str, str]] = Counter()
     listed = []
@@ -332,7 +333,5 @@ def findings_page_of(
         if seen[finding.file, finding.code] <= _LISTED_ON_PAGE:
             listed.append(finding)
     folders = () if images is None else (images,)
-    page = report_page(
-        replace(report, findings=tuple(listed)), folders, settings, choices, above=_RUN
-    )
-    return page.encode("utf-8", "backslashreplace")
+    target = PageTarget(folder / FINDINGS, folders, above=_RUN)
+    write_report(replace(report, findings=tuple(listed)), target, None, settings, choices=choices)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.files import digest_of
+from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
@@ -19,14 +19,7 @@ from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thum
 from bboxqa.report.audit import audit_page, shown_images
 from bboxqa.report.findings.page import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_pages
-from bboxqa.report.pages.page_file import (
-    PIXELS,
-    PageTarget,
-    encoded,
-    page_folder,
-    write_page,
-    write_pages,
-)
+from bboxqa.report.pages.page_file import PIXELS, PageTarget, encoded, page_folder
 from bboxqa.report.pages.pictures import BLANK_CANVAS, INDEX, Pixels, worst_first
 from bboxqa.report.pages.reproduce import validate_command
 from bboxqa.report.result_files import manifest
@@ -73,9 +66,6 @@ class PageImages:
         return found
 
 
-_Pages = Callable[[Mapping[str, Pixels]], Iterator[tuple[str, str]]]
-
-
 def write_saved(
     folder: Path,
     target: PageTarget,
@@ -117,14 +107,7 @@ def write_result(
     inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        return agreement_pages(
-            documents,
-            pixels,
-            top=target.top,
-            above=target.above,
-            split=target.split,
-            printed=target.n_images is not None,
-        )
+        return agreement_pages(documents, pixels, target)
 
     notes = write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
     kept = 0 if worst is None else len(worst["images"])
@@ -150,45 +133,49 @@ def write_report(
     With the settings of `validate`, the page shows how to reproduce it.
     """
     made = _made(report, target.images, settings, choices, ground_truth)
+    sizes = pictured_images(report, target.top)
+    images = PageImages(sizes, [file.name for file in report.files], "former")
 
-    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        shown_as: Any = {"top": target.top, "linked": target.split, "above": target.above}
-        yield INDEX, findings_page(report, pixels, **shown_as, **made)
+    def page(pixels: Mapping[str, Pixels]) -> str:
+        return findings_page(report, pixels, target, **made)
 
-    return write_with_pixels(target, _images_of(report, target), pages, progress)
+    return write_with_pixels(target, images, page, progress)
 
 
 def write_audit_page(
     result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of an audit, made by a command, and return notes as `write_result` does."""
-
-    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        yield INDEX, audit_page(result, pixels, target.top, command, linked=target.split)
-
     sizes = shown_images(result, target.top)
     images = PageImages(sizes, [each.name for each in result.sources], "latter")
-    return write_with_pixels(target, images, pages, progress)
+
+    def page(pixels: Mapping[str, Pixels]) -> str:
+        return audit_page(result, pixels, target, command)
+
+    return write_with_pixels(target, images, page, progress)
 
 
 def write_with_pixels(
-    target: PageTarget, images: PageImages, pages: _Pages, progress: Progress | None
+    target: PageTarget,
+    images: PageImages,
+    made: Callable[[Mapping[str, Pixels]], str | Iterator[tuple[str, str]]],
+    progress: Progress | None,
 ) -> tuple[str, ...]:
-    """Write the pages that show some pixels, in a folder or as one file, and return notes."""
+    """Write a page, or several with their names, that show some pixels, and return notes."""
     notes: list[str] = []
     if target.split:
         with page_folder(target.path) as folder:
-            pixels = images.pixels(target, progress, folder)
-            write_pages(folder, pages(pixels))
+            found = made(pixels := images.pixels(target, progress, folder))
+            for name, page in [(INDEX, found)] if isinstance(found, str) else found:
+                (folder / name).write_bytes(encoded(page))
     else:
-        pixels = images.pixels(target, progress)
-        ((_, page),) = pages(pixels)
-        write_page(target.path, page)
-        size = len(encoded(page))
-        if size > target.most_bytes:
+        found = made(pixels := images.pixels(target, progress))
+        content = encoded(found if isinstance(found, str) else next(found)[1])
+        write_atomically(target.path, content)
+        if len(content) > target.most_bytes:
             notes.append(
-                f"the page has {size / 1e6:.1f} MB: --top {target.top // 2} shows fewer images, "
-                "--split writes a folder of pages"
+                f"the page has {len(content) / 1e6:.1f} MB: --top {target.top // 2} shows fewer "
+                "images, --split writes a folder of pages"
             )
     lacking = [each.problem for each in pixels.values() if each.problem]
     other = [f"{quoted(name)}: {each.remark}" for name, each in pixels.items() if each.remark]
@@ -200,25 +187,6 @@ def write_with_pixels(
         if reasons
     ]
     return (*shown, *notes)
-
-
-def report_page(
-    report: FoundReport,
-    images: Sequence[Path] = (),
-    settings: ValidateSettings | None = None,
-    choices: Choices = NO_CHOICES,
-    *,
-    above: str = "",
-) -> str:
-    """Return the page of a report of `validate` as one file; `above` as in `PageTarget`."""
-    target = PageTarget(Path(), images, above=above)
-    pixels = _images_of(report, target).pixels(target)
-    return findings_page(report, pixels, above=above, **_made(report, images, settings, choices))
-
-
-def _images_of(report: FoundReport, target: PageTarget) -> PageImages:
-    sizes = pictured_images(report, target.top)
-    return PageImages(sizes, [file.name for file in report.files], "former")
 
 
 def _made(

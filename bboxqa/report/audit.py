@@ -10,7 +10,8 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.report.encodings import json_text
-from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.html_document import Data, render
+from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, line_style, outline_path
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
 from bboxqa.report.result_files import manifest, write_tables
@@ -107,17 +108,17 @@ def shown_images(result: AuditResult, top: int) -> dict[str, tuple[int, int]]:
 
 
 def audit_page(
-    result: AuditResult, pixels: Mapping[str, Pixels], top: int, command: str, *, linked: bool
+    result: AuditResult, pixels: Mapping[str, Pixels], target: PageTarget, command: str
 ) -> str:
-    """Return the page of an audit; of a `linked` one, style and script are files beside it."""
+    """Return the page of an audit, which a command has made."""
     found = manifest(result.settings, result.sources, result.labels.reading)
     rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
     return render(
-        "audit", linked=linked, title=title(result), basis=result.basis,
+        "audit", linked=target.split, title=title(result), basis=result.basis,
         labels=first_few(result.sources, _NAMED, lambda each: each.name),
-        kinds={"columns": ["kind", "what", "look at", "of"], "rows": rows},
+        kinds=Data("Kinds", ["kind", "what", "look at", "of"], rows),
         notes=result.notes, legend=_STYLES.items(), n_images=len(result.images),
-        images=[*_images(result, shown_images(result, top), pixels)], command=command,
+        images=[*_images(result, shown_images(result, target.top), pixels)], command=command,
         settings=settings_table(found), inputs=inputs_table(found["inputs"]),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
 from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
 from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, shown_images
 
 _NAMES, _MOST_COLUMNS = 5, 12
@@ -107,15 +108,14 @@ def consensus_page(
     result: ConsensusResult,
     pictures: Sequence[Mapping[str, Any]],
     pixels: Mapping[str, Pixels],
+    target: PageTarget,
     next_step: str,
-    *,
-    linked: bool = False,
 ) -> str:
     """Return the page of a consensus, with images in the form of the document "worst_images"."""
     people = sorted({name for each in pictures for name in each["asked"]})
     worst = {"n_images": len(result.data.image_names), "measure": "IoU"}
     return render(
-        "consensus", linked=linked, title="Consensus of annotators", kicker=_asked(result),
+        "consensus", linked=target.split, title="Consensus of annotators", kicker=_asked(result),
         lines=[*_answer(result)], warnings=[*_warnings(result)], next_step=next_step,
         curve=_kept_by_quorum(result),
         images=shown_images(worst, pictures, pixels, [CONSENSUS, *people]),

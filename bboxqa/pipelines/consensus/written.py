@@ -1,6 +1,6 @@
 """Writing a consensus: in any format, what was dropped, and what a person should look at."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,7 +26,7 @@ from bboxqa.pipelines.diagnosis.review_document import drawn_shape
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.encodings import csv_line
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import INDEX, Pixels
+from bboxqa.report.pages.pictures import Pixels
 
 MERGED = "merged.json"
 """The name of the output in the folder of a project."""
@@ -133,13 +133,12 @@ def write_consensus_page(
     images = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
     pictures = [_picture(result, image) for image in images]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in pictures}
-    inputs = [source.name for source in result.data.sources]
+    images_of_page = PageImages(sizes, [source.name for source in result.data.sources], "latter")
 
-    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        page = consensus_page(result, pictures, pixels, next_step, linked=target.split)
-        yield INDEX, page
+    def page(pixels: Mapping[str, Pixels]) -> str:
+        return consensus_page(result, pictures, pixels, target, next_step)
 
-    return write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
+    return write_with_pixels(target, images_of_page, page, progress)
 
 
 def _picture(result: ConsensusResult, image: int) -> Record:

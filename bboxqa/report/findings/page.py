@@ -16,8 +16,9 @@ from bboxqa.report.findings.report import (
     place,
     severity_counts,
 )
-from bboxqa.report.pages.html_document import render
-from bboxqa.report.pages.pictures import TOP, Pixels, outline_path
+from bboxqa.report.pages.html_document import Data, render
+from bboxqa.report.pages.page_file import ONE_FILE, PageTarget
+from bboxqa.report.pages.pictures import Pixels, outline_path
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
 
 # Boxes are drawn up to this far outside their image, as a share of its side.
@@ -25,6 +26,7 @@ _BEYOND = 4.0
 # Boxes below this share of the picture are too small to see.
 _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
+_OF_FILE = ("file", "exporter", "images", "annotations", "categories")
 # The most records of a summary that a cell of the table shows, and names when it is opened.
 _MOST_SHOWN, _MOST_NAMED = 20, 1_000
 
@@ -37,33 +39,30 @@ def html_lines(report: FoundReport) -> Iterator[str]:
 def findings_page(
     report: FoundReport,
     pixels: Mapping[str, Pixels] | None = None,
+    target: PageTarget = ONE_FILE,
     *,
-    top: int = TOP,
     manifest: Mapping[str, Any] | None = None,
     command: str = "",
-    linked: bool = False,
-    above: str = "",
 ) -> str:
     """Return the page of a report: its files and the findings of each rule.
 
-    At most `top` images have pictures, with their `pixels` by file name. `manifest` and `command`
-    are those of the page's section on how to reproduce it. Of a `linked` page, style and script are
-    files beside it; `above` is the URL of a parent page.
+    Images have pictures, with their `pixels` by file name. `manifest` and `command` are those of
+    the page's section on how to reproduce it.
     """
     found, pixels = groups(report), pixels or {}
     names, files = _with_boxes(found), {file.name for file in report.files}
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
-    number = {name: place for place, name in enumerate(names[:top], 1)}
+    number = {name: place for place, name in enumerate(names[: target.top], 1)}
     return render(
         "findings",
-        linked=linked,
-        above=above,
+        linked=target.split,
+        above=target.above,
         title="Findings of bboxqa validate",
         kicker=f"Validation of {validated}",
         report=report,
         counts=severity_counts(report),
         next_step=_next_step(found),
-        files=[_file(file) for file in report.files],
+        files=Data("Content", _OF_FILE, [_file(file) for file in report.files]),
         groups=[*_groups(report, found, number, pixels)],
         n_rules=len(report.rules),
         manifest=manifest,
@@ -89,7 +88,7 @@ def _next_step(found: Sequence[Group]) -> str:
     return f"Begin with {rule.code} ({rule.title}): {how}"
 
 
-def pictured_images(report: FoundReport, top: int = TOP) -> dict[str, tuple[int, int]]:
+def pictured_images(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
     """Return the file names of images that have pictures, with their size; 0 for unknown.
 
     The next image with boxes of each rule is taken in turn, until there are `top`.

@@ -8,9 +8,9 @@ from bboxqa.model.review import MOST_REVIEWED
 from bboxqa.report.methods import prose
 from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.page_file import ONE_FILE, PageTarget
 from bboxqa.report.pages.pictures import (
     INDEX,
-    TOP,
     Pixels,
     ShownImages,
     image_address,
@@ -44,32 +44,26 @@ _SECTIONS = (
 def agreement_pages(
     documents: Documents,
     pixels: Mapping[str, Pixels] | None = None,
-    *,
-    top: int = TOP,
-    above: str = "",
-    split: bool = False,
-    printed: bool = False,
+    target: PageTarget = ONE_FILE,
 ) -> Iterator[tuple[str, str]]:
     """Yield the page of a result of `agree` with its name, "index.html".
 
-    Every number on it comes from the documents. If it is `split`, style, script and pixels are
-    files in its folder, and the pages of `image_pages` follow, to which its images link.
+    Every number on it comes from the documents. Of a folder, style, script and pixels are files in
+    it, and the pages of `image_pages` follow, to which its images link.
 
     `documents` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: what
-    ``bboxqa agree --out`` writes. `pixels` are those of images by file name, of which the `top`
-    worst are shown, and `printed` with the summary; `above` is the URL of a parent page.
+    ``bboxqa agree --out`` writes. `pixels` are those of images by file name.
     """
     people = [row["name"] for row in documents.get("diagnosis", {}).get("annotators", ())]
     worst = documents.get("worst_images")
-    images = shown_images(worst, worst_first(worst, every=split)[:top], pixels or {}, people)
-    yield INDEX, _page(documents, images, above, linked=split, printed=printed)
-    if split:
+    shown = worst_first(worst, every=target.split)[: target.top]
+    images = shown_images(worst, shown, pixels or {}, people)
+    yield INDEX, _page(documents, images, target)
+    if target.split:
         yield from image_pages(images)
 
 
-def _page(
-    documents: Documents, images: ShownImages, above: str, *, linked: bool, printed: bool
-) -> str:
+def _page(documents: Documents, images: ShownImages, target: PageTarget) -> str:
     summary, manifest = documents["summary"], documents["manifest"]
     diagnosis, part = documents.get("diagnosis"), summary["thresholds"][0]
     measure, title = measure_of(summary["similarity"]), _title(summary)
@@ -83,8 +77,8 @@ def _page(
     anchors = {section.name: section.title for section in made}
     return render(
         "agreement",
-        linked=linked,
-        above=above,
+        linked=target.split,
+        above=target.above,
         title=title,
         kicker=title + n_images,
         verdict=told,
@@ -96,8 +90,8 @@ def _page(
         sections=made,
         measure=measure,
         images=images,
-        images_printed=printed,
-        address_of=image_address if linked else None,
+        images_printed=target.n_images is not None,
+        address_of=image_address if target.split else None,
         command=command(manifest, reference),
         citation=prose(summary, manifest),
         settings=settings_table(manifest),

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -13,7 +13,7 @@ from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.report.charts.chart import Chart
 from bboxqa.report.charts.svg import chart_svg
-from bboxqa.report.numbers import MINUS, interval, number, percent, short_name, signed
+from bboxqa.report.numbers import MINUS, number, short_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,6 +27,8 @@ _WHOLE = re.compile(r"(?<!\S)--[a-z][a-z-]*|\d[\d.,]* (?:%|px)(?!\w)|\[[\d.,\u22
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _CODE = re.compile("`([^`]+)`")
+# More rows of a table make a page large and slow.
+_MOST_ROWS = 2000
 
 
 def render(template: str, *, linked: bool = False, **values: Any) -> str:
@@ -62,10 +64,9 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    shown = (prose, marked_up, breakable, number, percent, interval, signed)
-    of_tables = (cells, number_columns, column_names, svg)
-    environment.filters.update({each.__name__: each for each in (*shown, *of_tables)})
-    environment.filters.update(counted=count, short=short_name, anchor=table_anchor)
+    shown = (prose, marked_up, breakable, number, table, svg)
+    environment.filters.update({each.__name__: each for each in shown})
+    environment.filters.update(counted=count, short=short_name)
     return environment
 
 
@@ -148,18 +149,6 @@ def table_anchor(title: str) -> str:
     return "table-" + "-".join(re.findall("[a-z0-9]+", title.lower()))
 
 
-def column_names(columns: Iterable[str], measure: str) -> list[str]:
-    """Return names of columns; those of other similarities are not called IoU.
-
-    Examples
-    --------
-    >>> column_names(["f1", "mean_iou"], "OKS"), column_names(["mean_iou"], "IoU")
-    (['f1', 'mean_similarity'], ['mean_iou'])
-    """
-    own = "mean_iou" if measure == "IoU" else "mean_similarity"
-    return [name.replace("mean_iou", own) for name in columns]
-
-
 def svg(chart: Chart, label: str) -> "Markup":
     """Return a chart as an `svg` element with a label."""
     from markupsafe import Markup
@@ -189,6 +178,16 @@ class Cell:
     is_number: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A table of a page; unless it is open, a click shows it."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    is_open: bool = False
+
+
 def as_cell(value: object) -> Cell:
     """Return a value as a cell of a table.
 
@@ -211,38 +210,50 @@ def as_cell(value: object) -> Cell:
     return Cell(value)
 
 
-def cells(row: Sequence[object]) -> "Markup":
-    """Return values as the cells of a row; macros would take most of the time of a page.
+def table(data: Data, measure: str = "IoU") -> "Markup":
+    """Return a table as html, with its first 2,000 rows; macros would be slow.
+
+    Columns of other measures are not called IoU.
 
     Examples
     --------
-    >>> print(cells([0.98765, "a<b"]))
-    <td class="number" data-value="0.98765">0.9877</td><td>a&lt;b</td>
+    >>> html = table(Data("F1", ["name", "mean_iou"], [["a<b", 0.98765]]), "OKS")
+    >>> print(html.splitlines()[4])
+    <tr><td>a&lt;b</td><td class="number" data-value="0.98765">0.9877</td></tr>
     """
     from markupsafe import Markup, escape
 
-    parts = []
-    for cell in map(as_cell, row):
-        shown, kind = cell.shown, "number" if cell.is_number else ""
-        if isinstance(shown, str) and not kind:
-            kind = "long" if len(shown) > 24 else "whole" if shown.startswith("[") else ""
-        named = f' class="{kind}"' if kind else ""
-        raw = "" if cell.raw is None else f' data-value="{escape(_shown(cell.raw))}"'
-        parts.append(f"<td{named}{raw}>{escape(_shown(shown))}</td>")
-    return Markup("".join(parts))  # noqa: S704 - escaped above
+    own = "mean_iou" if measure == "IoU" else "mean_similarity"
+    rows = [[*map(as_cell, row)] for row in data.rows[:_MOST_ROWS]]
+    numeric = {
+        place for row in rows for place, cell in enumerate(row) if cell.is_number and cell.raw != ""
+    }
+    head = []
+    for place, column in enumerate(data.columns):
+        kind = ' class="number"' if place in numeric else ""
+        name = escape(_shown(column.replace("mean_iou", own)))
+        raw = f' data-value="{name}"' if "_" in name else ""
+        head.append(f'<th scope="col"{kind}{raw}>{name.replace("_", " ")}</th>')
+    lines = [f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows]
+    name, n_rows = escape(_shown(data.name)), len(data.rows)
+    opening = f'<div class="scroll" id="{table_anchor(data.name)}" tabindex="0" role="region"'
+    parts = [
+        f'{opening} aria-label="{name}">', f'<table data-name="{name}">',
+        f"<thead><tr>{''.join(head)}</tr></thead>", "<tbody>", *lines, "</tbody>", "</table>",
+        "</div>",
+    ]  # fmt: skip
+    if n_rows > _MOST_ROWS:
+        more = f"The first {_MOST_ROWS:,} of {n_rows:,} rows; the files that <code>--out</code>"
+        parts.append(f'<p class="dim">{more} writes have all.</p>')
+    return Markup("\n".join(parts))  # noqa: S704 - escaped above
 
 
-def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
-    """Return the indices of the columns that have a number in some row.
+def _html_cell(cell: Cell) -> str:
+    from markupsafe import escape
 
-    Examples
-    --------
-    >>> number_columns([["cow", None, True], ["sheep", 0.5, False]])
-    {1}
-    """
-    return {
-        place
-        for place, values in enumerate(zip(*rows, strict=True))
-        if any((isinstance(value, int | float) and not isinstance(value, bool))
-               or (isinstance(value, Cell) and value.is_number) for value in values)
-    }  # fmt: skip
+    shown, kind = cell.shown, "number" if cell.is_number else ""
+    if isinstance(shown, str) and not kind:
+        kind = "long" if len(shown) > 24 else "whole" if shown.startswith("[") else ""
+    named = f' class="{kind}"' if kind else ""
+    raw = "" if cell.raw is None else f' data-value="{escape(_shown(cell.raw))}"'
+    return f"<td{named}{raw}>{escape(_shown(shown))}</td>"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import filled_folder, write_atomically
+from bboxqa.core.files import filled_folder
 from bboxqa.report.pages.html_document import ASSETS, asset
 from bboxqa.report.pages.pictures import INDEX, TOP
 
@@ -116,11 +116,6 @@ def _is_page(path: Path) -> bool:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write a page completely or not at all; raise OutputError if it cannot be written."""
-    write_atomically(path, encoded(page))
-
-
 @contextmanager
 def page_folder(folder: Path) -> Iterator[Path]:
     """Yield a hidden folder with style and script, to fill with pages.
@@ -139,12 +134,10 @@ def page_folder(folder: Path) -> Iterator[Path]:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
-def write_pages(folder: Path, pages: Iterable[tuple[str, str]]) -> None:
-    """Write pages, each with its name, into the folder of `page_folder`."""
-    for name, page in pages:
-        (folder / name).write_bytes(encoded(page))
-
-
 def encoded(page: str) -> bytes:
     """Return the bytes of a page."""
     return page.encode("utf-8", "backslashreplace")
+
+
+ONE_FILE = PageTarget(Path("page.html"))
+"""A page in one file, without images."""

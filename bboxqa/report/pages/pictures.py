@@ -39,38 +39,20 @@ class Pixels:
         return f"{BLANK_CANVAS}: {self.problem}" if self.problem else self.remark
 
 
-Picture = Mapping[str, Any]
-"""An image of the document "worst_images", its "record", with what a page draws on it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Legend:
-    """Annotators and categories of pictures, with the numbers that shapes refer to.
-
-    `n_annotators` is the number of all annotators of the result.
-    """
-
-    annotators: Mapping[str, int]
-    categories: Mapping[str, int]
-    n_annotators: int
-
-    def style(self, annotator: str, beside: Sequence[str] = ()) -> str:
-        """Return the classes of an annotator's colour and line.
-
-        With more annotators than styles, the annotators of an image, `beside`, get styles in the
-        order of their names; without `beside`, none has a style.
-        """
-        if self.n_annotators <= N_TOLD_APART:
-            return line_style(self.annotators[annotator])
-        return line_style(beside.index(annotator)) if annotator in beside else ""
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownImages:
-    """The images that a page, or several of one result, show, of `n_images` of the result."""
+    """The images that a page, or several of one result, show, of `n_images` of the result.
 
-    pictures: Sequence[Picture]
-    legend: Legend
+    A picture is an image of the document "worst_images", its "record", with what a page draws.
+    """
+
+    pictures: Sequence[Record]
+    annotators: Sequence[tuple[str, int, str]]
+    """Names, the numbers that shapes refer to, and their styles, "" where each image has its own"""
+    categories: Mapping[str, int]
     n_images: int
     measure: str
 
@@ -112,7 +94,7 @@ def line_style(place: int) -> str:
     return f"stroke-series-{color} dash-{dash}"
 
 
-def outline_path(shape: Mapping[str, Any]) -> str:
+def outline_path(shape: Record) -> str:
     """Return the outline of a shape, or its box, as the data of an SVG path."""
     lines = "".join("M{:.7g} {:.7g}L{:.7g} {:.7g}".format(*line) for line in shape.get("lines", ()))
     if not shape.get("rings"):
@@ -124,12 +106,12 @@ def outline_path(shape: Mapping[str, Any]) -> str:
     )
 
 
-def worst_first(worst: Mapping[str, Any] | None, *, every: bool) -> list[Mapping[str, Any]]:
+def worst_first(worst: Record | None, *, every: bool) -> list[Record]:
     """Return the images of the document "worst_images"; none without a document.
 
     Unless `every`, images are left out on which all agree and without which agreement would fall.
     """
-    images: list[Mapping[str, Any]] = [] if worst is None else worst["images"]
+    images: list[Record] = [] if worst is None else worst["images"]
     return [
         image for image in images
         if every or (image["cost"] or 0) >= 0
@@ -138,8 +120,8 @@ def worst_first(worst: Mapping[str, Any] | None, *, every: bool) -> list[Mapping
 
 
 def shown_images(
-    worst: Mapping[str, Any] | None,
-    images: Sequence[Mapping[str, Any]],
+    worst: Record | None,
+    images: Sequence[Record],
     pixels: Mapping[str, Pixels],
     every: Sequence[str] = (),
 ) -> ShownImages:
@@ -149,37 +131,48 @@ def shown_images(
     """
     present = {name for image in images for name in _people(image)}
     order = [*every, *sorted(present - {*every})]
+    # With more annotators than styles, those of an image get them in the order of their names.
+    style = {name: line_style(place) for place, name in enumerate(order)}
+    style = style if len(order) <= N_TOLD_APART else {}
     given = {shape["category"] for image in images for shape in image["shapes"]}
-    names = Legend(
-        {name: place for place, name in enumerate(order) if name in present},
-        {name: place for place, name in enumerate(sorted(given))},
-        len(order),
-    )
-    shown = [
-        _picture(number, image, names, pixels.get(image["file_name"]))
-        for number, image in enumerate(images, 1)
-    ]
-    if worst is None:
-        return ShownImages(shown, names, 0, "IoU")
-    return ShownImages(shown, names, worst["n_images"], worst["measure"])
+    categories = {name: place for place, name in enumerate(sorted(given))}
+    number = {name: place for place, name in enumerate(order) if name in present}
+    pictures = []
+    for place, image in enumerate(images, 1):
+        people = _people(image)
+        own = style or {name: line_style(index) for index, name in enumerate(people)}
+        shapes = [
+            _drawn(shape, own[shape["annotator"]])
+            | {"annotator": number[shape["annotator"]], "category": categories[shape["category"]]}
+            for shape in image["shapes"]
+        ]
+        asked = [(name, own[name]) for name in people]
+        pictures.append(_picture(place, image, shapes, asked, pixels.get(image["file_name"])))
+    annotators = [(name, place, style.get(name, "")) for name, place in number.items()]
+    n_images, measure = (0, "IoU") if worst is None else (worst["n_images"], worst["measure"])
+    return ShownImages(pictures, annotators, categories, n_images, measure)
 
 
-def _people(image: Mapping[str, Any]) -> list[str]:
+def _people(image: Record) -> list[str]:
     """Return who was asked about an image or drew in it."""
     return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
 
 
-def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | None) -> Picture:
-    people = _people(image)
+def _picture(
+    place: int,
+    image: Record,
+    shapes: list[dict[str, Any]],
+    asked: Sequence[tuple[str, str]],
+    found: Pixels | None,
+) -> Record:
     pixels = found if found is not None and found.address else None
-    shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
     # Where outlines coincide, the gaps of a broken line show the solid line below it.
     shapes.sort(key=lambda shape: shape["dash"] != "dash-0")
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
     return {
-        "number": number,
+        "number": place,
         "name": image["file_name"],
         "record": image,
         "width": width,
@@ -190,14 +183,14 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
         "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
         "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
         "shapes": shapes,
-        "labels": _labels(image, letter),
+        "labels": _labels(image, disagreed, letter),
         "letter": letter,
-        "asked": [(name, of.style(name, people)) for name in people],
+        "asked": asked,
         "categories": sorted({shape["category"] for shape in shapes}),
     }
 
 
-def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float]:
+def _size(image: Record, pixels: Pixels | None) -> tuple[float, float]:
     """Return the size of an image; if unknown, that of the bounds of all boxes."""
     if image["width"] and image["height"]:
         return image["width"], image["height"]
@@ -209,19 +202,16 @@ def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float
     return max(right, 1.0), max(bottom, 1.0)
 
 
-def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> dict[str, Any]:
+def _drawn(shape: Record, style: str) -> dict[str, Any]:
     """Return the paths of an annotation: its outline and its key points, with their classes."""
-    hidden = shape.get("hidden_points", ())
-    style = of.style(shape["annotator"], people)
+    hidden, (color, _, dash) = shape.get("hidden_points", ()), style.partition(" ")
     who = f"{shape['category']} by {shape['annotator']} (annotation {shape['annotation']})"
     return {
         "d": outline_path(shape),
-        "annotator": of.annotators[shape["annotator"]],
-        "category": of.categories[shape["category"]],
         "number": shape["object"],
         "style": style,
-        "color": style.partition(" ")[0],
-        "dash": style.rpartition(" ")[2],
+        "color": color,
+        "dash": dash,
         "text": f"{shape['object']}: {who}",
         # Each point is a line of length 0 with round ends.
         "dots": _dots([*shape.get("visible_points", ()), *hidden]),
@@ -233,14 +223,17 @@ def _dots(points: Sequence[Sequence[float]]) -> str:
     return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
 
 
-def _labels(image: Mapping[str, Any], letter: float) -> list[tuple[int, float, float]]:
+def _labels(
+    image: Record, disagreed: Sequence[Record], letter: float
+) -> list[tuple[int, float, float]]:
     """Return the labels of objects on which annotators disagree."""
-    corners = {each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE}
+    corners = {each["object"]: (inf, inf) for each in disagreed}
     for shape in image["shapes"]:
-        number, (x, y, _, _) = shape["object"], shape["bbox"]
-        if number in corners:
-            left, top = corners[number]
-            corners[number] = min(left, x), min(top, y)
+        if (number := shape["object"]) in corners:
+            corners[number] = (
+                min(corners[number][0], shape["bbox"][0]),
+                min(corners[number][1], shape["bbox"][1]),
+            )
     # A number stands above its line, and within the image.
     return [
         (number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))

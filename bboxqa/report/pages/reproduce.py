@@ -6,6 +6,7 @@ from typing import Any
 
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.report.encodings import in_json
+from bboxqa.report.pages.html_document import Data
 
 # Names of sources that are Python values, not files.
 _IN_MEMORY = ("document", "dataset", "table")
@@ -114,7 +115,7 @@ def validate_command(
     return join([*words, *["--show-consequences"] * bool(settings.get("show_consequences"))])
 
 
-def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def settings_table(manifest: Mapping[str, Any]) -> Data:
     """Return settings and versions as a table of text."""
     pairs = {
         **manifest["settings"],
@@ -123,13 +124,13 @@ def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "platform": manifest["platform"],
     }
     rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
-    return {"columns": ["name", "value"], "rows": rows}
+    return Data("Settings and versions", ["name", "value"], rows)
 
 
-def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> Data:
     """Return the files as a table, without empty columns."""
     columns = [
         key for key in (inputs[0] if inputs else ())
         if any(each[key] not in (None, "annotations") for each in inputs)
     ]  # fmt: skip
-    return {"columns": columns, "rows": [[each[key] for key in columns] for each in inputs]}
+    return Data("Files", columns, [[each[key] for key in columns] for each in inputs])

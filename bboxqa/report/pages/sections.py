@@ -22,7 +22,7 @@ from bboxqa.report.numbers import (
     set_apart,
     short_name,
 )
-from bboxqa.report.pages.html_document import Cell, prose, table_anchor
+from bboxqa.report.pages.html_document import Cell, Data, prose, table_anchor
 from bboxqa.report.pages.verdict import shown_figures, story_lines
 
 if TYPE_CHECKING:
@@ -61,16 +61,6 @@ _TITLES = {
     **_NAMED,
 }
 _CSV = ".csv"
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """A table of a page; unless it is open, a click shows it."""
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
