@@ -202,7 +202,7 @@ def _measured_into(
     """Measure a project and write the result; return values of its row."""
     _, notes = listed(project.folder, choices=settings.choices)
     notes = notes if settings.pseudonyms is None else without_files(notes)
-    files = [part for each in project.files for part in sources_in(each, settings.choices)]
+    files = [part for each in project.files for part in sources_in(each, choices=settings.choices)]
     data, left_out = _read_objects(files, project.folder, agree, settings)
     notes = [shown(each, settings) for each in (*left_out, *notes)]
     data = replace(data, notes=(*data.notes, *notes))
@@ -287,7 +287,7 @@ def _audited_into(folder: Path, project: Project, settings: Settings, agree: Agr
     from bboxqa.pipelines.audit import audit_files
 
     reading = replace(AS_COMPARED, pseudonyms=settings.pseudonyms, choices=settings.choices)
-    files = [part for each in project.files for part in sources_in(each, settings.choices)]
+    files = [part for each in project.files for part in sources_in(each, choices=settings.choices)]
     lists = [file for file in files if is_results_list(file, settings.choices)]
     labels = [file for file in files if file not in lists]
     if len(lists) > 1:

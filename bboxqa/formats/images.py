@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from unicodedata import normalize
 
-from bboxqa.core.file_names import folder_problem, folders_in, is_split
+from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, Where
@@ -20,7 +20,12 @@ from bboxqa.formats.label_folders import (
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
-from bboxqa.formats.source import files_in, members_of
+from bboxqa.formats.source import (
+    files_in,
+    folders_and_files,
+    is_like_folder,
+    readable_members,
+)
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.model.choices import Choices, GivenSize
@@ -285,8 +290,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     around, above, split = folders_around(path)
     places = [*((each, "") for each in around), *((each, split) for each in above)]
     for folder, part in places if not pictures else ():
-        inside = [each / part for each in picture_folders(folder)]
-        held = [members_of(each) for each in inside if each.is_dir()]
+        held = [readable_members(each / part) for each in _picture_folders(folder)]
         for files in (*held, files_in(folder)):
             found = [each for each in files if is_picture(each.name)]
             known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
@@ -302,13 +306,10 @@ def _of_source(pictures: list[Member], own: str) -> list[Member]:
     return [each._replace(top=own) for each in pictures if each.name.startswith(own)] or pictures
 
 
-def picture_folders(folder: Path) -> list[Path]:
-    """Return the folders of pictures in a folder that can be read, the most usual names first."""
-    if folder_problem(folder):
-        return []
-    named = (each for each in folders_in(folder) if OF_PICTURES.fullmatch(each.name))
-    inside = [each for each in named if not folder_problem(each)]
-    return sorted(inside, key=lambda each: (each.name not in _USUAL, each.name))
+def _picture_folders(folder: Path) -> list[Path]:
+    """Return the folders of pictures in a folder, the most usual names first."""
+    named = filter(OF_PICTURES.fullmatch, folders_and_files(folder)[0])
+    return [folder / each for each in sorted(named, key=lambda name: (name not in _USUAL, name))]
 
 
 def shared_folders(path: Path) -> list[Path]:
@@ -326,7 +327,11 @@ def folders_around(path: Path) -> tuple[list[Path], list[Path], str]:
     above: list[Path] = []
     split = ""
     # What is around a link comes before what is around the folder that it leads to.
-    parents = (_as_named(path).parent, path.resolve().parent) if path.is_dir() else ()
+    parents = (
+        (_as_named(path).parent, path.resolve().parent)
+        if is_like_folder(path) and not path.is_file()
+        else ()
+    )
     for parent in dict.fromkeys(parents):
         near = _with_parent(parent)
         around += near

@@ -1,10 +1,8 @@
 """Folders of formats with one label file per image, and the places of their images."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -12,10 +10,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
 
-from bboxqa.core.file_names import SPLIT, is_folder, is_split
+from bboxqa.core.file_names import SPLIT, is_split
 from bboxqa.formats.heads import as_utf8
-from bboxqa.formats.member import Member, is_archive
-from bboxqa.formats.source import head_of, readable_members
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import folders_and_files, head_of, is_like_folder
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
@@ -104,21 +102,6 @@ class LabelFolders:
         ]
         return is_marked and len(held) == 1 and self._holds_labels(held[0])
 
-    def is_archive(self, path: Path, is_mark: Callable[[str], bool] | None = None) -> bool:
-        """Return whether a file is an archive of label files.
-
-        `is_mark` returns whether the name of a member indicates the format.
-        """
-        if not is_archive(head_of(path)):
-            return False
-        members = readable_members(path)
-        is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
-        labels = list(islice((each for each in members if self._is_named(each.name)), _SAMPLE))
-        heads = [head for each in labels if (head := as_utf8(each.head())).strip()]
-        if not heads:
-            return self.may_be_empty and is_marked and bool(labels)
-        return 2 * sum(self.is_label(head, not is_marked) for head in heads) > len(heads)
-
     def folders_in_parts(self, folder: Path) -> list[Path]:
         """Return the folders of labels in a data set, each of which may be by one person.
 
@@ -193,7 +176,7 @@ def has_empty_labels_only(folder: Path) -> bool:
     """Return whether a folder has label files, all of which are empty."""
     labels = (
         here / each
-        for here, files in (files_by_folder(folder) if folder.is_dir() else ())
+        for here, files in (files_by_folder(folder) if is_like_folder(folder) else ())
         for each in files
         if is_label_name(each)
     )
@@ -217,21 +200,6 @@ def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         if len(here.relative_to(folder).parts) >= _DEPTH:
             inside = []
         waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
-
-
-def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
-    """Return names in a folder up to the first `most` files: of folders, sorted, and of files."""
-    folders: list[str] = []
-    files: list[str] = []
-    with suppress(OSError), os.scandir(folder) as found:
-        for each in found:
-            if not is_folder(each):
-                files.append(each.name)
-                if len(files) == most:
-                    break
-            elif each.name[0] != ".":
-                folders.append(each.name)
-    return sorted(folders), files
 
 
 _Found = TypeVar("_Found")

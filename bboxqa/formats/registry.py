@@ -1,16 +1,18 @@
-"""The registry of formats: to add one, write a module and add a line here."""
+"""The registry of formats, and what they recognise: to add one, write a module and a line here."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import islice
+from os.path import realpath
 from pathlib import Path
+from types import MappingProxyType
 
-from bboxqa.core.file_names import folders_in
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, COCO_JSON, is_surely_coco
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, translated_format
 from bboxqa.formats.heads import (
@@ -26,36 +28,40 @@ from bboxqa.formats.heads import (
     json_kind_of,
     plain_head,
 )
-from bboxqa.formats.label_folders import LabelFolders, folders_and_files
+from bboxqa.formats.label_folders import LabelFolders, files_by_folder
 from bboxqa.formats.masks.folders import holds_masks, people_in
-from bboxqa.formats.member import MAX_MEMBERS, is_archive
+from bboxqa.formats.member import READABLE, is_archive, is_picture
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
 from bboxqa.formats.source import (
     archive_around,
     are_subsets,
+    folders_and_files,
     head_of,
+    is_like_folder,
     members_of,
-    members_with,
     readable_members,
 )
+from bboxqa.formats.unreadable import is_result
 from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
 _SERVICES = ("sagemaker", "labelbox", "zooniverse")
-# The number of files examined in an archive, and in a folder.
+# The number of files examined beside labels, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
 
-def _recognises(kind: str, ends: str | tuple[str, ...], path: Path) -> bool:
-    """Return whether a file begins like a kind of text, or an archive holds such a file."""
-    looks_right = is_via_head if kind == "VIA" else partial(begins, kind)
+def _text_in(path: Path) -> tuple[str, bytes]:
+    """Return the name and the beginning of a file, or of the only file that is packed in it."""
     head = head_of(path)
-    if not is_archive(head):
-        return looks_right(head)
-    named = islice(members_with(readable_members(path), ends), _LOOKED_AT)
-    return any(looks_right(each.head()) for each in named)
+    packed = readable_members(path) if is_archive(head) else []
+    return (path.stem, packed[0].head()) if len(packed) == 1 else (path.name, head)
+
+
+def _begins(kind: str, path: Path) -> bool:
+    head = _text_in(path)[1]
+    return is_via_head(head) if kind == "VIA" else begins(kind, head)
 
 
 def _all_begin(kind: str, folder: Path) -> bool:
@@ -65,14 +71,18 @@ def _all_begin(kind: str, folder: Path) -> bool:
 
 
 def _json_in(folder: Path) -> list[Path]:
-    """Return the JSON files directly in a folder, unsorted; none if it cannot be read."""
-    names = folders_and_files(folder, MAX_MEMBERS)[1]
+    """Return the JSON files directly in a folder; none if it cannot be read."""
+    names = folders_and_files(folder)[1]
     return [folder / each for each in names if each.lower().endswith(".json")]
+
+
+def _below(folder: Path) -> list[Path]:
+    return [folder / each for each in folders_and_files(folder)[0]]
 
 
 def _is_darwin(folder: Path) -> bool:
     # Releases have their files directly inside; "latest" may be a link to another release.
-    releases = [each for each in folder.glob("releases/*/") if not each.is_symlink()]
+    releases = [each for each in _below(folder / "releases") if not each.is_symlink()]
     folders = (folder, *(releases if len(releases) == 1 else ()))
     inside = (below for each in folders for below in (each, each / "annotations"))
     return any(_all_begin("Darwin", each) for each in inside)
@@ -93,32 +103,22 @@ def _is_supervisely(folder: Path) -> bool:
     """
     own = folder / "ann"
     if _all_begin("Supervisely", own):
-        others = (each for each in folder.glob("*/") if each != own)
-        return not any(_all_begin("Supervisely", each) for each in others)
+        return not any(_all_begin("Supervisely", each) for each in _below(folder) if each != own)
     named = (each for each in _json_in(folder) if each.name.lower() == "meta.json")
     return any(is_meta_head(head_of(each)) for each in named) or _all_begin("Supervisely", folder)
 
 
 def _is_yolo(folder: Path) -> bool:
     """Return whether a folder is one YOLO data set, rather than a folder of several."""
-    names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
-    heads = {each: head_of(folder / each) for each in names}
-    is_marked = any(is_names_head(*each) for each in heads.items())
+    names = [each for each in folders_and_files(folder)[1] if is_names_file(each)]
+    is_marked = any(is_names_head(each, head_of(folder / each)) for each in names)
     return _YOLO.is_one_source(folder, is_marked=is_marked)
 
 
-def _is_table(path: Path) -> bool:
-    """Return whether a file is a table of boxes, or an archive has such a table."""
-    if is_archive(head_of(path)):
-        from bboxqa.formats.box_tables.reader import tables_in
-
-        return bool(tables_in(path))
-    return _has_boxes(path, {})
-
-
-def _has_boxes(path: Path, said: Mapping[str, str]) -> bool:
+def _has_boxes(path: Path, said: Mapping[str, str] = MappingProxyType({})) -> bool:
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
-    if not path.name.lower().endswith(TABLES) and not _is_rows(head_of(path)):
+    name, head = _text_in(path)
+    if not name.lower().endswith(TABLES) and not _is_rows(head):
         return False
     from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.box_tables.reader import header_in
@@ -146,7 +146,7 @@ _YOLO = LabelFolders(
 def _format(
     name: str,
     suffixes: tuple[str, ...],
-    recognises: Callable[[Path], int],
+    recognises: Callable[[Path], int] = lambda _: False,
     recognises_folder: Callable[[Path], int] | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
@@ -168,24 +168,27 @@ def _format(
 def _text(
     name: str,
     kind: str,
-    ends: tuple[str, ...] = (".json",),
+    suffixes: tuple[str, ...] = (".json",),
     recognises_folder: Callable[[Path], int] | None = None,
+    folders: LabelFolders | None = None,
 ) -> Format:
     """Return a format of files of one kind of text."""
-    return _format(name, ends, partial(_recognises, kind, ends), recognises_folder)
+    return _format(name, suffixes, partial(_begins, kind), recognises_folder, folders)
 
 
 def _is_sagemaker(folder: Path) -> bool:
     """Return whether a folder has the answers of workers, as Ground Truth arranges them."""
     inside = (folder / each for each in ("", "worker-response", "annotations/worker-response"))
-    homes = [each for each in inside if (each / "iteration-1").is_dir()]
+    homes = [each for each in inside if "iteration-1" in folders_and_files(each)[0]]
     homes += [folder] if folder.name.startswith("iteration-") else []
-    first = next((file for home in homes for file in home.rglob("*.json")), None)
+    below = (each for home in homes for each, _ in files_by_folder(home))
+    first = next((file for each in below for file in _json_in(each)), None)
     return first is not None and begins("SageMaker", head_of(first))
 
 
 def _is_zooniverse(path: Path) -> bool:
-    return head_of(path).removeprefix(b"\xef\xbb\xbf").startswith(b"classification_id,user_name,")
+    head = _text_in(path)[1].removeprefix(b"\xef\xbb\xbf")
+    return head.startswith(b"classification_id,user_name,")
 
 
 _BUILT_IN = (
@@ -194,17 +197,17 @@ _BUILT_IN = (
     _text("label-studio", "Label Studio"),
     _text("cvat", "CVAT", (".xml",)),
     _text("supervisely", "Supervisely", recognises_folder=_is_supervisely),
-    _format("dota", (), _DOTA.is_archive, folders=_DOTA),
-    _format("yolo", (), partial(_YOLO.is_archive, is_mark=is_names_file), _is_yolo, _YOLO),
+    _format("dota", (), folders=_DOTA),
+    _format("yolo", (), recognises_folder=_is_yolo, folders=_YOLO),
     _text("via", "VIA", (".json", ".csv")),
     _text("darwin", "Darwin", recognises_folder=_is_darwin),
     _text("datumaro", "Datumaro", recognises_folder=_is_datumaro),
     _text("sagemaker", "SageMaker", (".manifest", ".json", ".jsonl"), _is_sagemaker),
     _text("labelbox", "Labelbox", (".ndjson", ".json", ".jsonl")),
     _format("zooniverse", (".csv",), _is_zooniverse),
-    _format("table", TABLES, _is_table),
-    _format("voc", (), partial(_recognises, "VOC", ".xml"), folders=_VOC),
-    _format("labelme", (), partial(_recognises, "LabelMe", ".json"), folders=_LABELME),
+    _format("table", TABLES, _has_boxes),
+    _text("voc", "VOC", (), folders=_VOC),
+    _text("labelme", "LabelMe", (), folders=_LABELME),
 )
 # Grey pictures look like masks, so that only what the user says recognises them.
 _MASKS, _OBJECT_FILES = (
@@ -227,8 +230,9 @@ _TITLES = {
 }  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
-# Files of archives, and folders, whose formats are kept: each is asked about often.
-_KEPT, _FOLDERS = 1 << 15, 256
+# Reading a data set asks about a path more than ten times.
+_KEPT = 1 << 15
+_DEPTH = 12
 
 
 def names() -> tuple[str, ...]:
@@ -280,13 +284,11 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     """
     if choices.mask and holds_masks(path):
         return [_OBJECT_FILES if choices.mask.startswith("objects") else _MASKS]
-    if path.is_dir():
-        return _formats_of_folder(path) or _formats_of_parts(path)
-    if not path.is_file():
-        return [(format_inside(path) or COCO_ARCHIVE)] if archive_around(path) else []
-    if is_surely_coco(path):
+    if is_like_folder(path):
+        return _formats_at(path) or _formats_inside(path)
+    if path.is_file() and is_surely_coco(path):
         return [COCO]
-    found = [*_sure_of(path, identity_of(path), names())]
+    found = _formats_at(path)
     is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
 
@@ -296,55 +298,105 @@ def short_name(found: Format) -> str:
     return COCO.name if found is COCO_ARCHIVE else found.name
 
 
-def format_inside(path: Path) -> Format | None:
-    """Return the format of a file inside an archive; None if no format recognises it."""
-    archive = archive_around(path)
-    found = () if archive is None else _sure_of(path, identity_of(archive), names())
-    return next((each for each in found if each is not COCO), None)
+def _formats_at(path: Path) -> list[Format]:
+    """Return the formats that are most sure of a file, or for which a folder is one source."""
+    with suppress(OSError):
+        return [*_recognised(path, identity_of(archive_around(path) or path), names())]
+    return []
 
 
-# Formats open all files of an archive, and reading a file asks several times.
 @lru_cache(_KEPT)
-def _sure_of(path: Path, identity: Identity, known: tuple[str, ...]) -> tuple[Format, ...]:
-    """Return the formats that are most sure of a file: 0 no, 1 maybe, 2 sure."""
+def _recognised(path: Path, identity: Identity, known: tuple[str, ...]) -> tuple[Format, ...]:
+    """Return the formats that are most sure of a path: 0 no, 1 maybe, 2 sure."""
     del identity, known
-    answers = {each: each.recognises(path) for each in all_formats()}
-    sure = {each: 2 if answer is True else int(answer) for each, answer in answers.items()}
-    most = max(sure.values())
-    return tuple(each for each, value in sure.items() if value == most and most)
+    found: dict[Format, int] = {}
+    is_folder = is_like_folder(path)
+    for each in all_formats():
+        recognises = each.recognises_folder if is_folder else each.recognises
+        # Formats of other packages open files themselves. Reading a file reports an error.
+        with suppress(OSError):
+            answer = recognises(path) if recognises is not None else 0
+            found[each] = 2 if answer is True else int(answer)
+    most = max(found.values(), default=0)
+    return tuple(each for each, value in found.items() if value == most and most)
 
 
 def is_source(folder: Path) -> bool:
     """Return whether a folder is one source, rather than a folder of several sources."""
-    return bool(_formats_of_folder(folder))
+    return bool(_formats_at(folder))
 
 
-def _formats_of_folder(folder: Path) -> list[Format]:
-    with suppress(OSError):
-        return [*_formats_recognising(folder, identity_of(folder))]
-    return []
-
-
-# Reading a data set asks about a folder more than ten times.
-@lru_cache(_FOLDERS)
-def _formats_recognising(folder: Path, identity: Identity) -> tuple[Format, ...]:
-    del identity
-    found = []
-    for each in all_formats():
-        # Reading the files of the folder reports an error.
-        with suppress(OSError):
-            if each.recognises_folder is not None and each.recognises_folder(folder):
-                found.append(each)
-    return tuple(found)
-
-
-def _formats_of_parts(folder: Path) -> list[Format]:
-    """Return the common format of the subfolders that are sources; none if they have several."""
+def _formats_inside(folder: Path) -> list[Format]:
+    """Return the formats of what is in an archive, or the common one of the sources in a folder."""
     try:
-        found = {each for inside in folders_in(folder) for each in _formats_of_folder(inside)}
-    except OSError:
+        sources, _ = sources_below(folder)
+    except DatasetError:
         return []
-    return [*found] if len(found) == 1 else []
+    found = dict.fromkeys(each for source in sources for each in _formats_at(source))
+    is_common = len(found) == 1 and all(each.is_dir() for each in sources)
+    return [*found] if is_common or not folder.is_dir() else []
+
+
+def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the sources in a folder or an archive, sorted, and the files that are none.
+
+    Sources are folders of labels, files that a format recognises, and all JSON of a folder. Raises
+    DatasetError if a folder inside cannot be read.
+    """
+    folders, files = _walk(folder)
+    read = [each for each in files if _is_read(each)]
+    if folders or not folder.is_dir():
+        # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
+        sure = [each for each in read if _is_sure(each)]
+        read = sure if folders or sure else read
+    kept = {*read}
+    return sorted([*folders, *read]), [each for each in files if each not in kept]
+
+
+def _is_read(file: Path) -> bool:
+    """Return whether a format recognises a file; any JSON of a folder may be COCO."""
+    found = formats_of(file) if file.name.lower().endswith(suffixes()) else []
+    return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
+
+
+def _is_sure(file: Path) -> bool:
+    is_results = not file.is_file() and begins_with_results(head_of(file))
+    return is_results or is_surely_coco(file) or format_of(file) not in COCO_JSON
+
+
+def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> tuple[list[Path], list[Path]]:
+    """Return the folders in a folder that are one source, and the files outside of them.
+
+    Pictures and results of bboxqa are left out. Files of other formats directly beside labels, or
+    in `annotations`, are among the files.
+    """
+    if folder.is_dir() and (problem := folder_problem(folder)):
+        # Passing over it would lose annotations.
+        raise DatasetError([problem], READABLE)
+    inside, names = folders_and_files(folder)
+    named = [each for each in sorted(names) if each[0] != "." and not is_picture(each)]
+    files = [path for each in named if not is_result(path := folder / each)]
+    if is_source(folder):
+        return [folder], [*_of_others([*files, *_json_in(folder / "annotations")], folder)]
+    found, root = [], root or realpath(folder)
+    for each in (folder / name for name in inside if depth):
+        # A link may lead to what is read anyway, or to a folder around it.
+        to = realpath(each) if each.is_symlink() else ""
+        if to and (Path(to).is_relative_to(root) or Path(root).is_relative_to(to)):
+            continue
+        folders, more = _walk(each, depth - 1, root)
+        found += folders
+        files += more
+    return found, files
+
+
+def _of_others(files: Sequence[Path], folder: Path) -> Iterator[Path]:
+    """Yield the files of many images in another format beside labels, of the first ones."""
+    ends = (".json", ".xml", *TABLES)
+    known = (*COCO_JSON, *_formats_at(folder), *OF_ONE_IMAGE)
+    for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
+        if is_surely_coco(each) or format_of(each) not in known:
+            yield each
 
 
 def all_formats() -> Iterator[Format]:

@@ -1,18 +1,20 @@
-"""The files of a source: a file, a folder, or an archive that is read in place, within limits."""
+"""The files of a source: a file, a folder, or an archive that is read in place, within limits.
+
+An archive is like a folder: paths lead into it, as ``a.zip/ann/labels``.
+"""
 
 import hashlib
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
+from typing import NamedTuple
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import is_file, is_split
+from bboxqa.core.file_names import is_file, is_folder, is_split
 from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.heads import HEAD, begins
@@ -30,25 +32,36 @@ from bboxqa.formats.member import (
 )
 
 # Archives of several people are asked about in turn. A list has up to a million files.
-_KEPT = 2
-_KEPT_FOLDERS = 64
+_KEPT, _KEPT_HEADS = 2, 4
 _SHOWN = 3
 _SMALL = 1 << 16
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_Names = tuple[list[str], list[str]]
 
 
 def members_of(path: Path) -> list[Member]:
     """Return the files of a source, sorted by name, without hidden files.
 
-    A source may be a file inside an archive, as ``a.zip/b.json`` is, which is a single file.
-    Archives inside an archive are ordinary files. Raises DatasetError if an archive is broken,
-    encrypted or too large, or has names that lead out of it.
+    A source may be a file or a folder inside an archive, as ``a.zip/b.json`` is. Archives inside an
+    archive are ordinary files. Raises DatasetError if an archive is broken, encrypted or too large,
+    or has names that lead out of it.
     """
     if path.is_dir():
         return _of_folder(path)
-    if archive := archive_around(path):
-        return [_inside(archive, path)]
-    return [*_kept(path)]
+    archive = archive_around(path)
+    if archive is None:
+        return [*_content_of(path).files.values()]
+    files, name = _content_of(archive).files, _place_in(archive, path)
+    if name in files:
+        return [files[name]._replace(name="", top="")]
+    start = f"{name}/"
+    below = [each for each in files.values() if each.name.startswith(start)]
+    if not below:
+        held = [each for each in files.values() if not is_picture(each.name)]
+        names = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
+        problem = f"{path}: no such file in the archive; it has {names or 'no files'}"
+        raise DatasetError([problem], "Name one of these, or the archive for all of them.")
+    return [each._replace(name=each.name.removeprefix(start), top="") for each in below]
 
 
 def readable_members(path: Path) -> list[Member]:
@@ -57,13 +70,6 @@ def readable_members(path: Path) -> list[Member]:
         return members_of(path)
     except DatasetError:
         return []
-
-
-def _kept(path: Path) -> Sequence[Member]:
-    found = _of_file(path, identity_of(path), os.getpid())
-    if isinstance(found, DatasetError):
-        raise DatasetError(found.problems, found.advice)
-    return found
 
 
 def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
@@ -81,42 +87,62 @@ def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
 def archive_around(path: Path) -> Path | None:
     """Return the archive that a path leads into; None if it leads into none."""
     # Raises OSError for a path that no file can have.
-    found = None if path.exists() else _archive_and_identity(path)
-    return None if found is None else found[0]
-
-
-def _archive_and_identity(path: Path) -> tuple[Path, Identity] | None:
-    with suppress(LookupError, OSError):
-        archive, identity = _archive_of_folder(path.parent)
-        if identity_of(archive) == identity:
-            return archive, identity
-        _archive_of_folder.cache_clear()
-        return _archive_of_folder(path.parent)
-    return None
-
-
-# All files of a folder are asked about in turn. Errors are not kept.
-@lru_cache(_KEPT_FOLDERS)
-def _archive_of_folder(folder: Path) -> tuple[Path, Identity]:
-    """Return the archive that a folder is in, or is itself; raises LookupError if there is none."""
-    found = next((each for each in (folder, *folder.parents) if each.exists()), None)
-    if found is None or not found.is_file() or not is_archive(head_of(found)):
-        raise LookupError(folder)
-    return found, identity_of(found)
-
-
-@lru_cache(4)
-def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
-    with Path(path).open("rb") as file:
-        return file.read(HEAD)
+    if path.exists():
+        return None
+    found = next((each for each in path.parents if each.exists()), None)
+    is_inside = found is not None and found.is_file() and is_archive(head_of(found))
+    return found if is_inside else None
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a path leads to a file or a folder, or to a file inside an archive."""
+    """Return whether a path leads to a file or a folder, maybe inside an archive."""
     with suppress(DatasetError, OSError):
-        archive = archive_around(path)
-        return path.exists() if archive is None else bool(_inside(archive, path))
+        return path.exists() or (archive_around(path) is not None and bool(members_of(path)))
     return False
+
+
+def is_like_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder, an archive, or a folder inside an archive."""
+    if path.is_dir():
+        return True
+    with suppress(DatasetError, OSError):
+        if path.is_file():
+            return is_archive(head_of(path)) and "" not in _content_of(path).files
+        archive = archive_around(path)
+        return archive is not None and _place_in(archive, path) in _content_of(archive).folders
+    return False
+
+
+def folders_and_files(folder: Path, most: int = MAX_MEMBERS) -> _Names:
+    """Return names in a folder or archive up to the first `most` files: of folders, and of files.
+
+    Folders are sorted. Empty if the folder cannot be read.
+    """
+    with suppress(OSError, DatasetError, LookupError):
+        if folder.is_dir():
+            return _names_in(folder, most)
+        archive = archive_around(folder) or folder
+        folders, files = _content_of(archive).folders[_place_in(archive, folder)]
+        return sorted(folders), files[:most]
+    return [], []
+
+
+def _names_in(folder: Path, most: int) -> _Names:
+    folders: list[str] = []
+    files: list[str] = []
+    with os.scandir(folder) as found:
+        for each in found:
+            if not is_folder(each):
+                files.append(each.name)
+                if len(files) == most:
+                    break
+            elif each.name[0] != ".":
+                folders.append(each.name)
+    return sorted(folders), files
+
+
+def _place_in(archive: Path, folder: Path) -> str:
+    return folder.relative_to(archive).as_posix().removeprefix(".")
 
 
 def head_of(path: Path) -> bytes:
@@ -124,48 +150,60 @@ def head_of(path: Path) -> bytes:
 
     As each format asks for it, the result is cached until the file changes.
     """
-    with suppress(OSError):
-        status = path.stat()
+    with suppress(DatasetError, OSError, LookupError):
         # Reading a pipe would consume its data, and may block.
-        if not S_ISREG(status.st_mode):
-            return b""
-        return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
-    with suppress(DatasetError, OSError):
-        if found := _archive_and_identity(path):
-            return _head_inside(found[0], path, found[1])
+        if path.is_file():
+            return _head(path, None, identity_of(path))
+        if archive := archive_around(path):
+            return _head(path, archive, identity_of(archive))
     return b""
 
 
-@lru_cache(4)
-def _head_inside(archive: Path, path: Path, _identity: Identity) -> bytes:
-    return _inside(archive, path).head()
+@lru_cache(_KEPT_HEADS)
+def _head(path: Path, archive: Path | None, _identity: Identity) -> bytes:
+    if archive is not None:
+        return _content_of(archive).files[_place_in(archive, path)].head()
+    with path.open("rb") as file:
+        return file.read(HEAD)
 
 
-def _inside(archive: Path, path: Path) -> Member:
-    """Return the file of an archive at a path; raises DatasetError if it is not there."""
-    members = _kept(archive)
-    name = path.relative_to(archive).as_posix()
-    place = bisect_left(members, name, key=attrgetter("name"))
-    if place == len(members) or members[place].name != name:
-        held = [each for each in members if not is_picture(each.name)]
-        names = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
-        problem = f"{path}: no such file in the archive; it has {names or 'no files'}"
-        raise DatasetError([problem], "Name one of these, or the archive for all of them.")
-    return members[place]._replace(name="", top="")
+class _Archive(NamedTuple):
+    """The content of an archive, or of a single file, which has the name ""."""
+
+    files: dict[str, Member]
+    folders: dict[str, _Names]
+    """The names of the folders and files in each folder."""
+
+
+def _content_of(path: Path) -> _Archive:
+    found = _listed(path, identity_of(path), os.getpid())
+    if isinstance(found, DatasetError):
+        raise DatasetError(found.problems, found.advice)
+    return found
 
 
 # Each format that looks at an archive lists it. The identity changes with the file, and processes
 # that share an open file would move the place at which the others read.
 @lru_cache(_KEPT)
-def _of_file(path: Path, identity: Identity, process: int) -> tuple[Member, ...] | DatasetError:
+def _listed(path: Path, identity: Identity, process: int) -> _Archive | DatasetError:
     del identity, process
     try:
-        return tuple(_listed(path))
+        files = {each.name: each for each in _of_file(path)}
     except DatasetError as error:
         return error.with_traceback(None)
+    folders: dict[str, _Names] = {"": ([], [])}
+    for name in files:
+        *parts, last = name.split("/")
+        for depth, part in enumerate(parts):
+            around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+            if inside not in folders:
+                folders[inside] = [], []
+                folders[around][0].append(part)
+        folders["/".join(parts)][1].append(last)
+    return _Archive(files, folders)
 
 
-def _listed(path: Path) -> list[Member]:
+def _of_file(path: Path) -> list[Member]:
     """Return the files of an archive, or a single file."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -213,11 +251,15 @@ def are_subsets(names: Sequence[str]) -> bool:
 
 def files_in(folder: Path) -> list[Member]:
     """Return the files directly in a folder, sorted by name; empty if it cannot be read."""
-    try:
-        files = sorted(each for each in folder.iterdir() if each.is_file() and each.name[0] != ".")
-    except OSError:
-        return []
-    return [Member(each.name, str(each), MAX_SIZE, partial(opened_file, each)) for each in files]
+    if not folder.is_dir():
+        return [each for each in readable_members(folder) if "/" not in each.name]
+    named = sorted(each for each in folders_and_files(folder)[1] if each[0] != ".")
+    files = {each: folder / each for each in named}
+    return [
+        Member(name, str(file), MAX_SIZE, partial(opened_file, file))
+        for name, file in files.items()
+        if file.is_file()
+    ]
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

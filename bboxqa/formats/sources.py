@@ -12,51 +12,41 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, person_in
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.format import Format
-from bboxqa.formats.heads import (
-    CLASS_NAMES,
-    LOOKED_AT,
-    TABLES,
-    WHAT,
-    is_without_coco,
-    json_kind_of,
-    text_kind_of,
-)
-from bboxqa.formats.label_folders import has_empty_labels_only
-from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
+from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco, text_kind_of
+from bboxqa.formats.label_folders import files_by_folder, has_empty_labels_only
+from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
     FORMATS,
-    OF_ONE_IMAGE,
-    format_inside,
     format_of,
     formats_of,
-    is_source,
     short_name,
+    sources_below,
     suffixes,
     title_of,
 )
-from bboxqa.formats.source import are_subsets, head_of, members_of, members_with
+from bboxqa.formats.source import (
+    archive_around,
+    folders_and_files,
+    head_of,
+    is_like_folder,
+    members_of,
+)
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,
-    is_result,
     refuse_damaged,
     refuse_damaged_file,
-    refuse_damaged_members,
-    refuse_damaged_others,
     refuse_foreign,
 )
 from bboxqa.model.choices import NO_CHOICES, Choices
 
-# Formats of one file for all images, several of which may be in an archive.
-_OF_FILES = ("coco-archive", "label-studio", "datumaro", "table", "cvat")
-_SHOWN, _LOOKED_AT, _DEPTH = 3, 50, 12
+_SHOWN = 3
 # A pattern of all files of a kind.
 _KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _NAME_ONE = "Name the file or the folder that holds annotations."
@@ -135,7 +125,7 @@ def sources_of(
         return _named_sources(source, choices)
     given = as_paths(source)
     if within is not None:
-        files = [part for each in given for part in matching_parts_of(Path(each), pattern, choices)]
+        files = [part for each in given for part in sources_in(Path(each), pattern, choices)]
         refuse_formats(within, files, choices)
         of_people = _people_in(within, files, choices)
         names = names_of([person for _, person in of_people])
@@ -179,7 +169,7 @@ def _people_in(
     If folders of a person hold labels of one format, the folder of the person is one source.
     """
     if len(files) == 1:
-        found = format_of(files[0], choices).folders_in_parts if files[0].is_dir() else None
+        found = format_of(files[0], choices).folders_in_parts if is_like_folder(files[0]) else None
         parts = found(files[0]) if found else []
         names = [each.name for one in parts for each in members_of(one)] if may_be_clips else []
         is_clips = may_be_clips and len({*names}) == len(names)
@@ -196,7 +186,7 @@ def _people_in(
         # Folders of labels inside a folder may be read with it.
         is_whole = (
             len(inside) > 1
-            and all(each.is_dir() for each in inside)
+            and all(map(is_like_folder, inside))
             and format_of(person, choices) is format_of(inside[0], choices)
         )
         people += [(each, person) for each in ([person] if is_whole else inside)]
@@ -290,33 +280,53 @@ def listed(
     if choices.mask and path.is_file() and is_picture(path.name):
         problem = f"{path}: is one picture; masks are read from the folder of each person"
         raise DatasetError([problem], _NAME_ONE)
-    if not path.is_dir():
+    if not is_like_folder(path):
         if not is_surely_coco(path) and format_of(path, choices) is COCO:
             _refuse_unread(path)
-        return _of_format(matching_parts_of(path, pattern, choices), choices), []
-    if problem := folder_problem(path):
+        return _of_format([path], choices), []
+    is_folder = path.is_dir()
+    if is_folder and (problem := folder_problem(path)):
         raise DatasetError([problem])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
-    if choices.mask and all(is_picture(each.name) for each in path.iterdir()):
+    if choices.mask and all(map(is_picture, folders_and_files(path)[1])):
         problem = f"{path}: has no masks in PNG or TIFF; JPEG changes the values of masks"
         raise DatasetError([problem], "Export the masks as PNG.")
-    walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
-    ends = suffixes()
-    found = _sources_in(path, walked, pattern, ends)
-    if any(each.is_dir() for each in found):
-        # Beside folders of labels, other JSON is empty, cut off, or about something else.
-        found = [e for e in found if format_of(e, choices) is not COCO or is_surely_coco(e)]
+    if not is_folder and path.match(pattern or "*"):
+        pattern = None
+    below, others = sources_below(path)
+    found = [each for each in below if _matches(path, each, pattern)]
+    if not found and is_folder:
+        # Archives are read if there is nothing else.
+        packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
+        parts = [(part, each) for each in packed for part in listed(each, choices=choices)[0]]
+        found = [part for part, each in parts if _is_matched(pattern, part, each)]
+        others = [each for each in others if each not in packed]
+    others = [each for each in others if _is_matched(pattern, each)]
     if not found:
-        raise _nothing_in(path, ends, pattern)
-    sources = [each for each in found if each.is_dir() or not _is_unrelated(each)] or found
+        raise _nothing_in(path, [*below, *others], pattern)
+    refuse_damaged(others, found)
+    sources = [each for each in found if is_like_folder(each) or not _is_unrelated(each)] or found
     if all(map(_is_foreign, sources)):
         refuse_foreign(sources[0])
     sources = _of_format(sources, choices)
-    others = [each for each in walked if each not in found and each.match(pattern or "*")]
-    refuse_damaged(others, found)
     notes = [] if choices.from_format else _left_out(path, [*others, *{*found} - {*sources}])
-    return [part for each in sources for part in matching_parts_of(each, pattern, choices)], notes
+    return [path] if sources == below[:1] and not is_folder else sources, notes
+
+
+def _matches(folder: Path, source: Path, pattern: str | None) -> bool:
+    """Return whether a source in a folder is one of those that a pattern chooses."""
+    if not pattern or not is_like_folder(source):
+        return _is_matched(pattern, source)
+    if not _KIND.fullmatch(pattern):
+        problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
+        raise DatasetError([f"{problem}are read ({source})"], "Name the folders to read.")
+    below = ((here, name) for here, names in files_by_folder(source) for name in names)
+    return any((here / name).match(pattern) for here, name in below)
+
+
+def _is_matched(pattern: str | None, *paths: Path) -> bool:
+    return not pattern or any(each.match(pattern) for each in paths)
 
 
 def without_files(notes: Sequence[str]) -> list[str]:
@@ -334,71 +344,6 @@ def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
     return found
-
-
-def _sources_in(
-    folder: Path, walked: Sequence[Path], pattern: str | None, ends: tuple[str, ...]
-) -> list[Path]:
-    """Return the sources in a folder: folders of labels, and files; archives if nothing else."""
-    found: list[Path] = []
-    archives: list[Path] = []
-    for each in walked:
-        name = each.name.lower()
-        if each.is_dir():
-            if pattern and not _KIND.fullmatch(pattern):
-                problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
-                raise DatasetError([f"{problem}are read ({each})"], "Name the folders to read.")
-            if not pattern or any(file.match(pattern) for file in each.rglob("*")):
-                found.append(each)
-        elif name.endswith(ARCHIVES) and not name.endswith(ends):
-            archives.append(each)
-        elif not (each.match(pattern or "*") and name.endswith(ends) and each.is_file()):
-            continue
-        elif name.endswith(".json") or format_of(each) is not COCO:
-            found.append(each)
-    if not found:
-        found = [each for each in archives if each.is_file() and format_of(each) is not COCO]
-    if not found or found[0] not in archives or not pattern:
-        return sorted(found)
-    parts = {each: [each, *sources_in(each)] for each in found}
-    return [each for each in sorted(found) if any(part.match(pattern) for part in parts[each])]
-
-
-def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
-    """Yield the folders in a folder that are one source, and its files outside of them.
-
-    Files of other formats directly beside labels, or in `annotations`, are yielded as well.
-    """
-    try:
-        inside = folders_in(folder)
-        with os.scandir(folder) as entries:
-            names = sorted(each.name for each in entries if each.name[0] != ".")
-    except OSError as error:
-        # Passing over it would lose annotations.
-        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
-    files = [each for name in names if (each := folder / name) not in inside]
-    if is_source(folder):
-        yield folder
-        beside = folder / "annotations"
-        more = sorted(beside.glob("*.json")) if beside.is_dir() else []
-        yield from _of_others([*files, *more], format_of(folder))
-        return
-    yield from files
-    root = root or realpath(folder)
-    for each in inside if depth else ():
-        # A link may lead to what is read anyway, or to a folder around it.
-        to = Path(realpath(each))
-        is_within = to.is_relative_to(root) or Path(root).is_relative_to(to)
-        if not (each.is_symlink() and is_within):
-            yield from _walk(each, depth - 1, root)
-
-
-def _of_others(files: Sequence[Path], own: Format) -> Iterator[Path]:
-    """Yield the files of many images in another format beside labels, of the first ones."""
-    ends = (".json", ".xml", *TABLES)
-    for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
-        if is_surely_coco(each) or format_of(each) not in (COCO, own, *OF_ONE_IMAGE):
-            yield each
 
 
 def _is_unrelated(file: Path) -> bool:
@@ -423,123 +368,74 @@ def _is_foreign(path: Path) -> bool:
 def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
     """Return a note on files that are called like annotations or archives, and are not read."""
     ends = (".json", ".xml", *TABLES, *ARCHIVES)
-    named = (each for each in others if each.is_file() and each.name.lower().endswith(ends))
+    named = (each for each in others if each.name.lower().endswith(ends))
     left = sorted(each for each in named if not each.match(CLASS_NAMES))
     if not left:
         return []
-    shown = first_few(left, _SHOWN, _shown_in(folder))
+    shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(folder).as_posix()))
     packed = any(each.name.lower().endswith(ARCHIVES) for each in left)
     why = "; to read an archive as well, name it" if packed else ""
     return [f"{count(len(left), 'file')} left out: no annotations in a known format{why} ({shown})"]
 
 
-def _shown_in(folder: Path) -> Any:
-    return lambda each: one_line(each.relative_to(folder).as_posix())
-
-
-def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
-    """Return the error for a folder without files to read, which describes the folder."""
-    if all((folder / name).is_file() for name in RESULT_FILES):
-        what = "compare" if (folder / "changes.csv").is_file() else "agree"
+def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> DatasetError:
+    """Return the error for a folder or an archive without sources, which describes it."""
+    if all((path / name).is_file() for name in RESULT_FILES):
+        what = "compare" if (path / "changes.csv").is_file() else "agree"
         advice = "Name the files of annotations that were compared."
         if what == "agree":
-            advice = f"For a page of the result: bboxqa report {typed_paths([folder])}"
-        problem = f"{folder}: holds a result of `bboxqa {what}`, no annotations"
+            advice = f"For a page of the result: bboxqa report {typed_paths([path])}"
+        problem = f"{path}: holds a result of `bboxqa {what}`, no annotations"
         return DatasetError([problem], advice)
-    files = sorted(e for e in folder.rglob("*") if e.is_file() and e.name[0] != ".")
-    if not files:
-        held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
-        return DatasetError([f"{folder}: is {held}"], _NAME_ONE)
-    some = f"{count(len(files), 'file')}, such as {one_line(min(files).name)}"
-    if all(file.suffix.lower() in IMAGE_SUFFIXES for file in files):
+    kind = "folder" if path.is_dir() else "archive"
+    if kind == "archive":
+        if foreign_kind(path) != "archive":
+            refuse_foreign(path)
+        refuse_damaged(others, ())
+    names = [each.name for each in members_of(path)]
+    if not names:
+        held = "a folder without files" if path.is_dir() else "an archive without files"
+        return DatasetError([f"{path}: is {held}"], _NAME_ONE)
+    some = f"{count(len(names), 'file')}, such as {one_line(min(names))}"
+    if all(map(is_picture, names)):
         some = some.replace("file", "image", 1)
-        problem = f"{folder}: holds images only ({some}); expected their annotations"
+        problem = f"{path}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], f"{_NAME_ONE}\n{_IF_MASKS}")
     if pattern:
-        problem = f"{folder}: no file that matches {pattern!r} is of a known format ({some})"
+        problem = f"{path}: no file that matches {pattern!r} is of a known format ({some})"
         return DatasetError([problem])
-    problem = f"{folder}: no file in this folder is of a known format ({some})"
-    named = [each for each in files if each.name.lower().endswith((*ends, *ARCHIVES))]
-    texts = [each for each in files if each.name.lower().endswith(".txt")][:_LOOKED_AT]
-    named += [each for each in texts if text_kind_of(head_of(each)) is not None]
-    if (file := next(iter(named), None)) is not None:
-        try:
-            listed(file)
-        except DatasetError as error:
-            inside = f"{file.relative_to(folder)}{error.problems[0].removeprefix(str(file))}"
-            return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
+    problem = f"{path}: no file in this {kind} is of a known format ({some})"
+    ends = (*suffixes(), *ARCHIVES)
+    for file in others:
+        name = file.name.lower()
+        if name.endswith(ends) or (name.endswith(".txt") and text_kind_of(head_of(file))):
+            try:
+                listed(file)
+            except DatasetError as error:
+                inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
+                return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
+            break
     advice = (
         "Labels of YOLO have a class and a box in shares of the image, such as "
         "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category."
     )
-    has_pictures = any(file.suffix.lower() in IMAGE_SUFFIXES for file in files)
-    return DatasetError([problem], f"{advice}\n{_IF_MASKS}" if has_pictures else advice)
+    more = f"\n{_IF_MASKS}" if any(map(is_picture, names)) else ""
+    return DatasetError([problem], advice + more)
 
 
-def matching_parts_of(path: Path, pattern: str | None, choices: Choices = NO_CHOICES) -> list[Path]:
-    """Return the sources in a file: itself, or those in an archive that match a pattern.
-
-    Of an archive whose own name matches, all do. Raises DatasetError if none does, or if a file of
-    annotations in the archive cannot be read.
-    """
-    parts = [path]
-    if path.is_file() and is_archive(head_of(path)) and format_of(path) is not COCO:
-        refuse_damaged_members(path)
-        parts = sources_in(path, choices)
-    if not pattern or len(parts) == 1 or path.match(pattern):
-        return parts
-    matching = [each for each in parts if each.match(pattern)]
-    if not matching:
-        names = first_few(parts, _SHOWN, _shown_in(path))
-        some = f"{count(len(parts), 'file')}: {names}"
-        raise DatasetError([f"{path}: no file in this archive matches {pattern!r} ({some})"])
-    return matching
-
-
-def sources_in(path: Path, choices: Choices = NO_CHOICES) -> list[Path]:
-    """Return the sources in a file: itself, or the paths of several files inside an archive.
-
-    Raises DatasetError if another file inside, which may be one of them, cannot be read, is empty
-    or is cut off.
-    """
-    if not path.is_file() or not is_archive(head_of(path)):
-        return [path]
-    found = formats_of(path, choices) or [COCO]
-    is_mixed = len(found) > 1 and choices.from_format is None
-    if format_of(path, choices).name not in _OF_FILES or is_mixed:
-        return [path]
-    members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
-    formats = {each.name: format_inside(path / each.name) for each in members}
-    read = [each for each in members if formats[each.name] not in (None, *OF_ONE_IMAGE)]
-    names = [each.name for each in read]
-    named = members_with(members, (".json", ".xml", *TABLES))
-    refuse_damaged_others(path, read, [each for each in named if each.name not in names])
-    is_one = len(read) < 2 or (found[0].name == "datumaro" and are_subsets(names))
-    return [path] if is_one else [path / each for each in names]
+def sources_in(path: Path, pattern: str | None = None, choices: Choices = NO_CHOICES) -> list[Path]:
+    """Return the sources in a file or folder: itself, or those inside of an archive."""
+    is_packed = is_like_folder(path) and not path.is_dir()
+    return listed(path, pattern, choices=choices)[0] if is_packed else [path]
 
 
 def _refuse_unread(path: Path) -> None:
     """Refuse a file that no format recognises, unless it may be JSON."""
     refuse_damaged_file(path)
-    if foreign_kind(path) != "archive" or not is_archive(head_of(path)):
-        refuse_foreign(path)
-        return
-    inside = refuse_damaged_members(path)
-    held = [each for each in inside if is_archive(each.head())]
-    names = first_few(held or inside, _SHOWN, lambda each: one_line(each.name or path.stem))
-    if held:
-        problem = f"{path}: holds archives, which are not read inside of another one: {names}"
-        raise DatasetError([problem], WHAT["archive"][1])
-    for member in members_with(inside, ".json"):
-        if (kind := json_kind_of(member.head())) is not None:
-            what, advice = WHAT[kind]
-            named = f" ({one_line(member.name)})" if member.name else ""
-            raise DatasetError([f"{path}: is an archive of {what}{named}"], advice)
-    found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
-    raise DatasetError(
-        [f"{path}: is an archive {found if inside else 'without files'}"],
-        "Name the archive, file or folder that holds annotations.",
-    )
+    if archive_around(path) is not None or foreign_kind(path) == "archive":
+        for each in members_of(path):
+            next(each.chunks(), b"")
+    refuse_foreign(path)
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:

@@ -26,7 +26,7 @@ from bboxqa.formats.heads import (
     kind_of,
     text_kind_of,
 )
-from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, is_archive
+from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.source import head_of, members_of, members_with
 from bboxqa.model.labels import number_of
@@ -124,7 +124,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
-    name, head = path.name.lower(), _head(path)
+    name, head = path.name.lower(), head_of(path)
     if name.endswith(TABLES) and path.is_file() and not table and not head.strip(_BLANK):
         header = " with a header" if name.endswith(_CELLS) else ""
         problem = f"{path}: is empty; expected a table{header}"
@@ -174,7 +174,7 @@ def foreign_kind(path: Path) -> str | None:
 
     A file with the suffix .json that is not JSON gives None, as `validate` reports it.
     """
-    head, suffix = _head(path), path.suffix.lower()
+    head, suffix = head_of(path), path.suffix.lower()
     if suffix == ".json":
         return json_kind_of(head) or ("table" if is_lines(head) else None)
     if suffix == ".txt":
@@ -191,11 +191,7 @@ def foreign_kind(path: Path) -> str | None:
     return "table" if is_cells else _SUFFIXES.get(suffix) if head else None
 
 
-def _head(path: Path) -> bytes:
-    return head_of(path) if path.is_file() else b""
-
-
-DENIED = "cannot be read: permission denied"
+DENIED = "cannot be read: Permission denied"
 """What is wrong with a file that the user may not read."""
 _EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
 
@@ -240,50 +236,19 @@ def refuse_damaged_file(path: Path) -> None:
 
 
 def refuse_damaged(files: Iterable[Path], sources: Sequence[Path]) -> None:
-    """Refuse a folder in which a file beside its sources is empty or cut off.
+    """Refuse a folder or an archive in which a file beside its sources is empty or cut off.
 
     Raises DatasetError; without the file, its annotator would be missing from the result.
     """
     # Archives are read if there is nothing else.
-    are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
+    are_packed = any(is_archive(head_of(each)) for each in [*sources, *{e.parent for e in sources}])
     ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
     named = (each for each in files if each.name.lower().endswith(ends))
     if found := [*damaged(named, sources)]:
         is_denied = all(reason.startswith(DENIED) for _, reason in found)
         problems = [f"{file}: {reason}" for file, reason in found]
-        raise DatasetError(problems, READABLE if is_denied else _EXPORT)
-
-
-def refuse_damaged_members(archive: Path) -> list[Member]:
-    """Return the files of an archive. Raises DatasetError if one of annotations cannot be read.
-
-    No format would recognise that file, and its annotator would be missing from the result.
-    """
-    inside = members_of(archive)
-    for each in members_with(inside, (".json", ".xml", *TABLES)):
-        # A single packed file may be cut off after its beginning; other files that are damaged
-        # have none.
-        if not each.name or (each.most and not each.head()):
-            next(each.chunks(), b"")
-    return inside
-
-
-def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequence[Member]) -> None:
-    """Refuse an archive in which a file beside those that are `read` is damaged or cut off.
-
-    As in a folder, its annotator would be missing from the result. Raises DatasetError.
-    """
-    with_tables = {each.folder for each in read if each.name.lower().endswith(TABLES)}
-    for each in others:
-        name = each.name.lower()
-        if name.endswith(TABLES) and each.folder not in with_tables:
-            continue
-        if each.most > 2 * LOOKED_AT:
-            # Archives have a checksum of all the content of a file.
-            for _ in each.chunks() if name.endswith(".json") else ():
-                pass
-        elif reason := damage_in(each.name, each.read()):
-            raise DatasetError([f"{archive / each.name}: {reason}"], _EXPORT)
+        is_packed = any(not each.exists() and not each.is_symlink() for each, _ in found)
+        raise DatasetError(problems, READABLE if is_denied else AGAIN if is_packed else _EXPORT)
 
 
 def damage_of(file: Path) -> str:
@@ -293,16 +258,9 @@ def damage_of(file: Path) -> str:
     looked at: a large one has a known format by its beginning, and its reader says where it ends.
     """
     try:
-        if file.is_symlink() and not file.exists():
-            return "is a link that leads nowhere"
-        # Reading a pipe would consume its data.
-        if not file.is_file():
-            return ""
-        with file.open("rb") as stream:
-            if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
-                return _archive_damage(file)
-            content = stream.read(2 * LOOKED_AT)
-            return "" if stream.read(1) else damage_in(file.name, content)
+        return _damage_of(file)
+    except DatasetError as error:
+        return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
     except PermissionError:
         return DENIED
     except OSError:
@@ -310,12 +268,24 @@ def damage_of(file: Path) -> str:
         return ""
 
 
-def _archive_damage(file: Path) -> str:
-    head = head_of(file)
-    if not is_archive(head):
+def _damage_of(file: Path) -> str:
+    if file.is_symlink() and not file.exists():
+        return "is a link that leads nowhere"
+    # Reading a pipe would consume its data.
+    if file.exists() and not file.is_file():
+        return ""
+    is_packed = file.name.lower().endswith(ARCHIVES)
+    if is_packed and (head := head_of(file)) and not is_archive(head):
         return absence_of(head) or "is not an archive"
-    try:
-        refuse_damaged_members(file)
-    except DatasetError as error:
-        return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
-    return ""
+    member, *others = members_of(file)
+    if is_packed and member.name:
+        named = members_with([member, *others], (".json", ".xml", *TABLES))
+        damaged = ((each.name, damage_of(file / each.name)) for each in named)
+        return next((f"{name}: {damage}" for name, damage in damaged if damage), "")
+    content = b""
+    for part in member.chunks():
+        content = (content + part)[: 2 * LOOKED_AT + 1]
+        # Archives have a checksum of all the content of a file.
+        if member.is_file and len(content) > 2 * LOOKED_AT:
+            break
+    return damage_in(file.name, content) if len(content) <= 2 * LOOKED_AT else ""

@@ -48,7 +48,7 @@ FILES = [
     ("a.json.gz", b"\x1f\x8b\x08\0", "cannot be read: Compressed file ended before the end"),
     ("a.tar.xz", b"\xfd7zXZ\0", "is a compressed archive; expected COCO JSON"),
     ("a.zip", packed("a.txt", "x"),
-     "is an archive in which no file is of a known format (1 file: a.txt)"),
+     "no file in this archive is of a known format (1 file, such as a.txt)"),
     ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO JSON"),
     ("a.txt", "0 0.5 0.5 0.25 1\n17 .5 0.1 0.2 0.3\n", "is labels of YOLO; expected COCO JSON"),
     ("a.txt", "gsd:0.14\n1 1 5 1 5 3 1 3 plane 0\n", "is labels of DOTA; expected COCO JSON"),

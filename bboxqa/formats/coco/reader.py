@@ -208,6 +208,8 @@ def _converted(
 
 def _recognises(path: Path) -> int:
     """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
+    if not path.is_file():
+        return 0
     head = head_of(path)
     if _has_images(head):
         return 2

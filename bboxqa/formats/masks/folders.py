@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from bboxqa.core.file_names import folders_in, is_split
-from bboxqa.formats.label_folders import LOOKED_AT, OF_PICTURES, files_by_folder, folders_and_files
-from bboxqa.formats.member import is_archive
-from bboxqa.formats.source import head_of, readable_members
+from bboxqa.core.file_names import is_split
+from bboxqa.formats.label_folders import LOOKED_AT, OF_PICTURES, files_by_folder
+from bboxqa.formats.source import folders_and_files, is_like_folder
 
 _SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm")
 CONTENT = r"masks?|segmentation(?:class|object)(?:png)?"
@@ -20,10 +19,9 @@ def is_mask_name(name: str) -> bool:
 
 def holds_masks(path: Path) -> bool:
     """Return whether a folder or an archive holds pictures that may be masks."""
-    if not path.is_dir():
-        is_packed = path.is_file() and is_archive(head_of(path))
-        return is_packed and any(is_mask_name(each.name) for each in readable_members(path))
-    return any(is_mask_name(name) for _, names in files_by_folder(path) for name in names)
+    return is_like_folder(path) and any(
+        is_mask_name(name) for _, names in files_by_folder(path) for name in names
+    )
 
 
 def people_in(folder: Path, *, by_image: bool) -> list[Path]:
@@ -40,7 +38,8 @@ def people_in(folder: Path, *, by_image: bool) -> list[Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return [each for each in folders_in(folder) if not OF_PICTURES.fullmatch(each.name)]
+    inside = folders_and_files(folder)[0]
+    return [folder / each for each in inside if not OF_PICTURES.fullmatch(each)]
 
 
 def _has_masks(folder: Path) -> bool:

@@ -260,24 +260,29 @@ def of_two_data_sets(folder, of_bob):
     )
 
 
-@pytest.mark.parametrize("inside", ["", "root/", "train/"])
-def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
+@pytest.mark.parametrize("inside", ["", "root/"])
+def test_class_names_may_differ_between_folders_also_in_an_archive(tmp_path, inside):
     of_two_data_sets(tmp_path / "in" / inside, "names: [dog, cat]")
+    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    for source in (archive, tmp_path / "in"):
+        with reading(image_size=(100, 80)):
+            data = read_coco(source)
+        assert data.annotator_names == ("ann", "bob")
+        assert data.category_names == ("cat", "dog")
+        assert len(set(data.annotations.category.tolist())) == 2
+
+
+def test_class_names_that_differ_in_one_data_set_are_refused(tmp_path):
+    of_two_data_sets(tmp_path / "in/train", "names: [dog, cat]")
     archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
     with reading(image_size=(100, 80)), pytest.raises(DatasetError) as caught:
         validate(archive)
-    problem = f"{archive}: {inside}ann/data.yaml and {inside}bob/data.yaml have different classes; "
+    problem = f"{archive}: train/ann/data.yaml and train/bob/data.yaml have different classes; "
     problem += "expected the same in all folders that are read as one annotator"
     assert caught.value.problems == (problem,)
-    folders = f"FOLDER/{inside}ann FOLDER/{inside}bob"
+    folders = "FOLDER/train/ann FOLDER/train/bob"
     todo = f"Unpack the archive into FOLDER, and name each of these folders: {folders}"
     assert caught.value.advice == todo
-    # In a folder, each has its own.
-    with reading(image_size=(100, 80)):
-        data = read_coco(tmp_path / "in" / inside)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.category_names == ("cat", "dog")
-    assert len(set(data.annotations.category.tolist())) == 2
 
 
 def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
