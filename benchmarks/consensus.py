@@ -1,12 +1,14 @@
 """Compare `bboxqa consensus` with its peers, on data of several annotators whose truth is known.
 
     python benchmarks/consensus.py DATA --draws 20
+    python benchmarks/consensus.py DATA --draws 200 --alone
 
 DATA has NAME.json of several annotators and NAME_truth.json of the truth, for each data set. The
 peers take part where they are installed: datumaro's IntersectMerge, which is CVAT's rule, and
 ensemble-boxes (weighted boxes fusion), both with boxes clipped to the image and without classes.
 A cell is a data set and a number of annotators, drawn at random for each image; images with fewer
-are left out.
+are left out. `--alone` measures this rule only, at its defaults, and prints the standard errors of
+its means, which come from the draws: the images are the same in all of them.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ Fused = tuple[np.ndarray, np.ndarray]
 """Edges of boxes, (K, 4), and their votes, (K,)."""
 Boxes = dict[str, np.ndarray]
 """Edges of boxes, by image."""
+Cells = dict[str, dict[tuple[str, "int | None"], np.ndarray]]
+"""F1 and IoU of each draw, (D, 2), by method and cell."""
 
 
 def iou_table(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -210,16 +214,17 @@ def of_single(data: Dataset, truth: Boxes) -> tuple[float, float]:
 
 
 def of_draw(
-    data: Dataset, truth: Boxes, number: int | None, draw: int
+    data: Dataset, truth: Boxes, number: int | None, draw: int, *, alone: bool
 ) -> dict[str, tuple[float, float]]:
     """Return F1 and IoU of each method, and the figures of the review order, for one draw."""
     part, images = subset(data, number, draw)
     scores = {"review order": review_figures(part, truth)}
     votes = votes_of(part).data
-    for link in LINKS:
+    for link in LINKS[:1] if alone else LINKS:
         found = consensus_of(votes, link, None)[0]
         fused = {"this rule": (found.image, corners(found.bbox), found.votes)}
-        fused |= {name: of_peer(part, merge) for name, merge in peers_of(link).items()}
+        peers = {} if alone else peers_of(link)
+        fused |= {name: of_peer(part, merge) for name, merge in peers.items()}
         for name, (image, edges, n_votes) in fused.items():
             asked = part.assigned.sum(1)[image]
             for rule, needed in QUORUMS.items():
@@ -234,8 +239,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--alone", action="store_true", help="only this rule, with its errors")
     arguments = parser.parse_args()
-    cells: dict[str, dict[tuple[str, int | None], tuple[float, float]]] = defaultdict(dict)
+    cells: Cells = defaultdict(dict)
     for name in SETS:
         data = read_coco(arguments.data / f"{name}.json")
         known = read_coco(arguments.data / f"{name}_truth.json", min_annotators=1)
@@ -244,27 +250,41 @@ def main() -> None:
         )
         for number in NUMBERS:
             draws = 1 if number is None else arguments.draws
-            found = [of_draw(data, truth, number, draw) for draw in range(draws)]
+            found = [
+                of_draw(data, truth, number, draw, alone=arguments.alone) for draw in range(draws)
+            ]
             for method in found[0]:
-                cells[method][name, number] = tuple(np.mean([each[method] for each in found], 0))
+                cells[method][name, number] = np.array([each[method] for each in found])
         print(name, "measured", file=sys.stderr, flush=True)
     show(cells)
 
 
-def show(cells: dict[str, dict[tuple[str, int | None], tuple[float, float]]]) -> None:
+def mean_and_error(cells: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of figures over cells, and their standard errors over the draws."""
+    variance = [each.var(0, ddof=1) / len(each) for each in cells if len(each) > 1]
+    mean = np.mean([each.mean(0) for each in cells], 0)
+    return mean, np.sqrt(np.sum(variance, 0)) / len(cells)
+
+
+def show(cells: Cells) -> None:
     """Print the means of data sets and of all cells, each cell of this rule, and the bounds."""
     print(f"| F1 / IoU | {' | '.join(SETS)} | all cells |\n| --- |{' ---: |' * (len(SETS) + 1)}")
+    errors = {}
     for method, of_cells in cells.items():
         parts = [[v for (name, _), v in of_cells.items() if name == each] for each in SETS]
-        every = [*parts, [*of_cells.values()]]
-        shown = (f"{np.mean(each, 0)[0]:.4f} / {np.mean(each, 0)[1]:.4f}" for each in every)
-        print(f"| {method} | {' | '.join(shown)} |")
+        found = [mean_and_error(each) for each in (*parts, [*of_cells.values()])]
+        shown, errors[method] = (" | ".join(f"{f1:.4f} / {iou:.4f}" for f1, iou in each)
+                                 for each in zip(*found, strict=True))  # fmt: skip
+        print(f"| {method} | {shown} |")
     own = cells["this rule, link 0.3, quorum"]
+    print(f"| standard error of this rule | {errors['this rule, link 0.3, quorum']} |")
+    print(f"| standard error of its review order | {errors['review order']} |")
     fusion = cells.get("weighted boxes fusion, link 0.3, quorum", {})
     print("\n| cell | this rule | ahead of weighted boxes fusion |\n| --- | ---: | ---: |")
-    for (name, number), (f1, iou) in own.items():
-        ahead = f"{f1 - fusion[name, number][0]:+.4f}" if fusion else "–"
-        print(f"| {name}, {number or 'all'} | {f1:.4f} / {iou:.4f} | {ahead} |")
+    for cell, found in own.items():
+        f1, iou = found.mean(0)
+        ahead = f"{f1 - fusion[cell].mean(0)[0]:+.4f}" if fusion else "–"
+        print(f"| {cell[0]}, {cell[1] or 'all'} | {f1:.4f} / {iou:.4f} | {ahead} |")
 
 
 if __name__ == "__main__":
