@@ -43,11 +43,7 @@ def consensus(
     iou: float,
     out: Path | None,
     top: int | None,
-    send_back: Path | None,
-    to: str | None,
     lossy: bool,
-    force: bool,
-    pseudonyms: Path | None,
     **given: Any,
 ) -> int:
     """Merge the opinions of several annotators into one data set.
@@ -87,20 +83,20 @@ def consensus(
     choices, source = shared.reading_of(None, given), shared.source_of(paths, named)
     if given["report"] is None and top is not None:
         raise click.UsageError("--top is for --report FILE, which is missing")
-    target = Target(out, to if send_back is None and to else "coco", lossy, force)
+    # Without objects to send, --to is the format of the output.
+    to = (given.pop("to") if given["send_back"] is None else None) or "coco"
+    target = Target(out, to, lossy, given["force"])
     check_output_of(target, source)
-    given |= {"send_back": send_back, "to": to if send_back else None}
-    given |= {"force": force, "pseudonyms": pseudonyms}
-    page = targets_of(given, source, top=top).page
-    settings = shared.agree_settings(None, given)
-    if pseudonyms is not None:
-        check_key(pseudonyms, (out,))
+    targets = targets_of(given, source, top=top)
+    settings, page, send_back = shared.agree_settings(None, given), targets.page, targets.send_back
+    if targets.key is not None:
+        check_key(targets.key, (out,))
     with tracking() as progress:
-        reading = replace(AS_COMPARED, pseudonyms=pseudonyms, choices=choices, progress=progress)
+        reading = replace(AS_COMPARED, pseudonyms=targets.key, choices=choices, progress=progress)
         result, known = consensus_of_files(source, settings, reading, quorum, iou)
         written, notes = write_consensus(result, known, target)
         if send_back is not None:
-            notes += send_objects(result, known, send_back, str(to))
+            notes += send_objects(result, known, send_back, targets.to)
             written.append(send_back)
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
         files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()

@@ -174,9 +174,12 @@ def test_agree_scores_each_annotator_against_the_merged_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--quorum", "1.5"], "--quorum is 1.5; expected a whole number of votes, such as 3"),
-        (["--quorum", "0"], "--quorum is 0; expected a whole number of votes, such as 3"),
-        (["--quorum", "4"], "--quorum is 4; expected at most 3, the annotators"),
+        (["--quorum", "1.5"], "--quorum is 1.5; expected a whole number of votes, at most 3"),
+        (["--quorum", "0"], "--quorum is 0; expected a whole number of votes, at most 3"),
+        (
+            ["--quorum", "4"],
+            "--quorum is 4; expected a whole number of votes, at most 3, the annot",
+        ),
         (["--iou", "0"], "--iou is 0; expected above 0, and at most 1"),
         (["--to", "yolo"], "merged.json: is no name of YOLO detect, which is a folder"),
         (["--similarity", "polygon"], "has no segmentation"),

@@ -92,11 +92,10 @@ def consensus(
 
 def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -> ConsensusResult:
     """Return the consensus of a data set whose boxes are checked; see `consensus`."""
-    if quorum is not None and quorum > (n := len(data.annotator_names)):
-        raise ConfigError(f"is {quorum:g}; expected at most {n}, the annotators", "quorum")
-    if quorum is not None and not (0 < quorum < 1 or (quorum >= 1 and quorum == int(quorum))):
-        expected = "expected a whole number of votes, such as 3, or a share below 1, such as 0.5"
-        raise ConfigError(f"is {quorum:g}; {expected}", "quorum")
+    n = len(data.annotator_names)
+    if quorum is not None and not (0 < quorum < 1 or quorum in range(1, n + 1)):
+        expected = f"a whole number of votes, at most {n}, the annotators, or a share below 1"
+        raise ConfigError(f"is {quorum:g}; expected {expected}, such as 0.5", "quorum")
     if not 0 < link <= 1:
         raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
     votes = votes_of(_with_bounds(data), similarity)

@@ -54,7 +54,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     """Return the votes of annotators: their boxes inside images, each object once.
 
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
-    edges are the means. Its category is the most frequent one of them, then the first by name.
+    edges are the means. Its category is the most frequent one; for ties, see `_labels`.
     """
     of, edges = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")
@@ -75,9 +75,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
         group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
         sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
         fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
-        home, label, n = _counted_labels(group, drawn.category[several])
-        best = np.lexsort((label, -n, home))
-        category[places] = label[best[run_starts(home[best])]]
+        category[places], _ = _labels(group, drawn.take(several), len(data.category_names))
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
@@ -162,21 +160,16 @@ def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
     return sum_by(group[order], value[order], int(group.max(initial=-1)) + 1)
 
 
-def _counted_labels(group: IndexArray, category: IntArray) -> tuple[IndexArray, ...]:
-    """Return each group and category that occurs together, and how often."""
-    n_categories = int(category.max(initial=0)) + 1
-    key, n = np.unique(group * n_categories + category, return_counts=True)
-    return key // n_categories, key % n_categories, n
-
-
 def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray, BoolArray]:
     """Return the category of each group, and whether another one has as many votes.
 
     A tie is for the category of the annotators who name most alike with the others, then for the
     most frequent one of the file, then for the first by name.
     """
-    home, label, n = _counted_labels(group, of.category)
-    of_vote = np.searchsorted(home * (n_names + 1) + label, group * (n_names + 1) + of.category)
+    keys, of_vote, n = np.unique(
+        group * n_names + of.category, return_inverse=True, return_counts=True
+    )
+    home, label = np.divmod(keys, n_names)
     n_people = int(of.annotator.max(initial=-1)) + 1
     alike = sum_by(of.annotator, n[of_vote] - 1, n_people)
     others = sum_by(of.annotator, np.bincount(group)[group] - 1, n_people)

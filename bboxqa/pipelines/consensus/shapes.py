@@ -234,16 +234,17 @@ def _covered_pixels(
     votes = []
     for rows in people:
         rles = masks(outlines.take(rows), np.tile([width, height], (len(rows), 1)))
-        spans = [runs_of.spans_of_runs(runs_of.decode_counts(each["counts"])) for each in rles]
-        votes.append(covered_spans(spans, 1))
-    runs = runs_of.runs_of_spans(covered_spans(votes, least), height * width)
-    if not runs[1::2].sum():
+        own = [runs_of.spans_of_runs(runs_of.decode_counts(each["counts"])) for each in rles]
+        votes.append(covered_spans(own, 1))
+    spans = covered_spans(votes, least)
+    if not len(spans):
         return {}
+    runs = runs_of.runs_of_spans(spans, height * width)
     counts = runs_of.compress_counts(runs, height, width).decode()
     return {
         "segmentation": {"size": [height, width], "counts": counts},
-        "bounds": [*runs_of.run_bounds(runs, height)],
-        "area": int(runs[1::2].sum()),
+        "bounds": [*runs_of.span_bounds(spans, height)],
+        "area": int(np.diff(spans).sum()),
     }
 
 

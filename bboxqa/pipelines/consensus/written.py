@@ -145,11 +145,10 @@ def _picture(result: ConsensusResult, image: int) -> Record:
     """Return an image in the form of the document "worst_images", with the kept objects."""
     data, found, of = result.data, result.found, result.data.annotations
     width, height = data.image_size[image].tolist()
-    first, last = np.searchsorted(found.image, [image, image + 1]).tolist()
-    rows = range(*np.searchsorted(of.image, [image, image + 1]).tolist())
-    shapes = [drawn_shape(data, int(result.of[row]) - first + 1, row)
-              for row in rows if result.of[row] >= 0]  # fmt: skip
-    objects, places = [], [*range(first, last)]
+    places = np.flatnonzero(found.image == image).tolist()
+    rows = np.flatnonzero((of.image == image) & (result.of >= 0)).tolist()
+    shapes = [drawn_shape(data, int(result.of[row]) - places[0] + 1, row) for row in rows]
+    objects = []
     for number, (place, reason) in enumerate(zip(places, _reasons(result, places), strict=True), 1):
         said = {"object": number, "category": data.category_names[found.category[place]]}
         kinds = [kind for kind, has in found.doubts.items() if has[place]]
