@@ -156,7 +156,7 @@ def peers_of(link: float) -> dict[str, Merge]:
 
 def merged_by_peer(data: Dataset, merge: Merge) -> dict[str, Fused]:
     """Return what a peer makes of each image."""
-    of, edges = data.annotations, clipped_edges(data)
+    of, (edges, _) = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1)
     found = {}
     for image in np.flatnonzero(data.assigned.any(1)).tolist():

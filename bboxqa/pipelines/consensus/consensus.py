@@ -19,12 +19,10 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
-from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.consensus import LINK, ConsensusResult
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
 from bboxqa.pipelines.consensus.shapes import fused_shapes
@@ -98,7 +96,7 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
         raise ConfigError(f"is {quorum:g}; expected {expected}, such as 0.5", "quorum")
     if not 0 < link <= 1:
         raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
-    votes = votes_of(_with_bounds(data), similarity)
+    votes = votes_of(data, similarity)
     objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]
     shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
@@ -110,15 +108,6 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
         shapes=shapes, n_clipped=votes.n_clipped, n_again=int((of >= 0).sum()) - len(of_vote),
         n_equal=int(n_alike[n_alike > 1].sum()), notes=(*data.notes, *notes),
     )  # fmt: skip
-
-
-def _with_bounds(data: Dataset) -> Dataset:
-    """Return a data set whose rotated boxes have their bounds as boxes."""
-    of, rotated = data.annotations, data.annotations.rotated_box
-    if rotated is None or not rotated[:, 4].any():
-        return data
-    bbox = np.where(rotated[:, 4:] != 0, from_corners(bounds(rotated)), of.bbox)
-    return replace(data, annotations=replace(of, bbox=bbox))
 
 
 class Known(NamedTuple):

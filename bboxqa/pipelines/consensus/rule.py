@@ -23,6 +23,7 @@ from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import CROWD, EMPTY, SAME, ConsensusObjects
+from bboxqa.model.shapes.rotated_boxes import bounds
 
 # Pairs of boxes of one annotator, which take 100 bytes each.
 _MOST_OWN = 1 << 22
@@ -39,15 +40,19 @@ class Votes(NamedTuple):
     n_clipped: int
 
 
-def clipped_edges(data: Dataset) -> FloatArray:
-    """Return the edges of boxes inside their images, (N, 4): left, top, right, bottom.
+def clipped_edges(data: Dataset) -> tuple[FloatArray, BoolArray]:
+    """Return the edges of boxes inside their images, (N, 4), and which boxes are cut off, (N,).
 
-    Where the size of an image is unknown, boxes are cut off on the left and above only. A box
-    outside has no width or no height.
+    Edges are left, top, right, bottom, of rotated boxes those of their bounds. Where the size of an
+    image is unknown, boxes are cut off on the left and above only. A box outside has no width or no
+    height.
     """
-    size = data.image_size[data.annotations.image].astype(np.float64)
-    most = np.tile(np.where(size > 0, size, np.inf), 2)
-    return np.asarray(np.clip(corners(data.annotations.bbox), 0, most))
+    of = data.annotations
+    edges, size = corners(of.bbox), data.image_size[of.image].astype(np.float64)
+    if of.rotated_box is not None:
+        edges = np.where(of.rotated_box[:, 4:] != 0, bounds(of.rotated_box), edges)
+    found = np.clip(edges, 0, np.tile(np.where(size > 0, size, np.inf), 2))
+    return found, (found != edges).any(1)
 
 
 def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
@@ -56,11 +61,10 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
     edges are the means. Its category is the most frequent one; for ties, see `_labels`.
     """
-    of, edges = data.annotations, clipped_edges(data)
+    of, (edges, is_cut) = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")
     left_out = np.where(of.iscrowd, CROWD, np.where(has_area, 0, EMPTY)).astype(np.uint8)
     rows = np.flatnonzero(left_out == 0)
-    n_clipped = int((edges[rows] != corners(of.bbox[rows])).any(1).sum())
     drawn = replace(of.take(rows), bbox=from_corners(edges[rows]))
     same = _same_objects(replace(data, annotations=drawn), similarity)
     firsts, vote = np.unique(same, return_inverse=True)
@@ -79,7 +83,8 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
-    return Votes(replace(data, annotations=votes, repeats=None), whole, left_out, n_clipped)
+    return Votes(replace(data, annotations=votes, repeats=None), whole, left_out,
+                 int(is_cut[rows].sum()))  # fmt: skip
 
 
 def _same_objects(data: Dataset, similarity: str) -> IndexArray:
