@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     overlapping_boxes,
     rows,
+    sum_by,
 )
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, overlap
@@ -46,7 +47,7 @@ _LEAST = 0.01
 # Below this number of predictions with a label, or without one, nothing is learnt from them.
 _FEW = 50
 _FOLDS, _MOST_LEARNT = 5, 100_000
-# As many predictions of a category as shrink its offset by half, and the precision of coefficients
+# As many predictions of a category as shrink its share by half, and the precision of coefficients
 # of features with a standard deviation of 1.
 _OF_CATEGORY, _RIDGE = 25.0, 1.0
 # A category with fewer labels has no usual size. Deviations count from so many spreads on; a
@@ -108,7 +109,26 @@ def _ranked(parts: list[Suspects]) -> Suspects:
     return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
 
 
-def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = None) -> Suspects:
+@frozen_arrays
+class Votes:
+    """What several annotators drew of O objects."""
+
+    agreement: FloatArray
+    """(O,) float64. How well the votes for an object agree on its box, from 0 to 1."""
+    edges: FloatArray
+    """(V, 4) float64. The edges of each vote, by object."""
+    stop: IndexArray
+    """(O,) int64. Where the votes for an object end."""
+
+    def mean_iou(self, edges: FloatArray, objects: IndexArray) -> FloatArray:
+        """Return the mean IoU of boxes, (N, 4), with each of the votes for an object, (N,)."""
+        n_votes = np.diff(self.stop, prepend=0)[objects]
+        votes, _ = rows(self.stop[objects] - n_votes, self.stop[objects])
+        box = np.repeat(np.arange(len(objects)), n_votes)
+        return sum_by(box, bbox_iou(edges[box], self.edges[votes]), len(objects)) / n_votes
+
+
+def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> Suspects:
     """Return what is suspicious about labels, by predictions.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
@@ -122,8 +142,9 @@ def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = 
       support of all labels: a model that misses much says little about a label that it misses.
       With votes, or fewer than 50 labels, without that factor
     - class: the best score of another category, times 1 - that of its own
-    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is. With votes, `agreement`
-      instead of s: votes for an object that agree on its box say where it is, few votes too
+    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is. With votes, i is
+      halfway between the IoU with their median box and the mean IoU with each, and their agreement
+      stands for s: votes for an object that agree on its box say where it is, few votes too
     - twice: 2 i - 1 of another label, if no prediction is left for this one
 
     Parameters
@@ -132,18 +153,17 @@ def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = 
         Annotator 0 drew the labels, annotator 1 is the model, whose annotations have a score.
     crowds : Annotations
         Labels of groups; predictions inside are not missing.
-    agreement : (O,) float64, optional
-        How well votes agree on the box of an object, from 0 to 1, if scores are the share of
-        several annotators who drew it; the ids of predictions are objects. Annotations with a
-        negative score are then no predictions, but say how many gave a category to the one with
-        the same box.
+    votes : Votes, optional
+        The votes for objects, if scores are the share of several annotators who drew them; the ids
+        of predictions are objects. Annotations with a negative score are then no predictions, but
+        say how many gave a category to the one with the same box.
 
     References
     ----------
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
        Identifying Object Detection Errors. ECCV. doi:10.1007/978-3-030-58580-8_33
     """
-    of, n, votes = both.annotations, len(both.annotations), agreement is not None
+    of, n = both.annotations, len(both.annotations)
     if not n:
         return _places(of, SPURIOUS, np.zeros(0))
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
@@ -151,7 +171,7 @@ def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = 
     label, prediction = (np.append(each, -1) for each in (pairs.left, pairs.right))
     iou, score = np.append(pairs.similarity, 0), np.append(np.asarray(of.score), 0)
     s = score.clip(0)[prediction]
-    named = (-score).clip(0)[prediction] if votes else s
+    named = (-score).clip(0)[prediction] if votes is not None else s
     same, alike = iou >= _SAME, of.category[label] == of.category[prediction]
     partner = _matched(label, prediction, s * iou, same & (s > 0), n)
     is_free = (partner[label] < 0) & (partner[prediction] < 0) & (s > 0)
@@ -160,14 +180,15 @@ def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = 
     has_partner, sure = partner[labels] >= 0, s[near[labels]] >= _SURE
     support = s * np.minimum(1, 2 * iou)
     best = _best(label, support, support > 0, n)[labels]
-    found = float(support[best].mean()) if len(labels) >= _FEW and not votes else 1
+    found = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    certain = s
-    if agreement is not None:
-        of_objects = np.append(np.where(of.annotator == 1, of.id, -1), -1)[prediction]
-        certain = np.append(agreement, 0)[of_objects]
-    apart = certain * (1 - iou**2) * np.minimum(1, 2 * (1 - iou)) ** 4
+    certain, fit = s.copy(), iou.copy()
+    if votes is not None:
+        objects, at = of.id[prediction[s > 0]], label[s > 0]
+        certain[s > 0] = votes.agreement[objects]
+        fit[s > 0] = (iou[s > 0] + votes.mean_iou(corners(of.bbox[at]), objects)) / 2
+    apart = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
     of_labels = _ranked([
         _places(of, SPURIOUS, np.where(sure, 0, (1 - support[best]) * found), label=labels,
@@ -183,7 +204,7 @@ def suspects(both: Dataset, crowds: Annotations, agreement: FloatArray | None = 
     nearest = np.zeros(n)
     np.maximum.at(nearest, prediction, iou)
     is_open = (partner < 0) & (nearest < _SAME) & ~np.isin(np.arange(n), used)
-    missing = _missing(of, crowds, partner >= 0, is_open, nearest if votes else None)
+    missing = _missing(of, crowds, partner >= 0, is_open, None if votes is None else nearest)
     return _ranked([missing, of_labels])
 
 
@@ -271,10 +292,10 @@ def labelled_share(
 ) -> FloatArray:
     """Return how often this team labels predictions of such a score, height and category, (P,).
 
-    That is a logistic regression of `labelled` on the logit of the score and the logarithm of the
-    height, with a ridge penalty, and an offset for each category that is shrunk to 0. It is learnt
-    from the other images: those of five folds. NaN everywhere with fewer than 50 predictions that
-    have a label, or that have none.
+    That is a logistic regression of `labelled` on the logit of the score, the logarithm of the
+    height and the logit of the share that is labelled of the category, shrunk to that of all, with
+    a ridge penalty. It is learnt from the other images: those of five folds. NaN everywhere with
+    fewer than 50 predictions that have a label, or that have none.
 
     Examples
     --------
@@ -286,45 +307,37 @@ def labelled_share(
     """
     if min(labelled.sum(), (~labelled).sum()) < _FEW:
         return np.full(len(score), np.nan)
-    clipped = score.clip(1e-3, 1 - 1e-3)
-    features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
-    spread = features.std(0)
-    features = (features - features.mean(0)) / np.where(spread > 0, spread, 1)
-    features = np.insert(features, 0, 1, axis=1)
     fold, share = image % _FOLDS, np.full(len(score), np.nan)
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        if len(rest):
-            rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
-            weights = _logistic(features[rest], labelled[rest])
-            known = features[rest] @ weights
-            offset = _offsets(known, labelled[rest], category[rest], int(category.max()) + 1)
-            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
+        if not len(rest):
+            continue
+        rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
+        n, n_labelled = (np.bincount(category[rest], weights, int(category.max()) + 1)
+                         for weights in (None, labelled[rest]))  # fmt: skip
+        usual = (n_labelled + _OF_CATEGORY * labelled[rest].mean()) / (n + _OF_CATEGORY)
+        known = np.stack([_logit(score), np.log(height.clip(1)), _logit(usual[category])], axis=1)
+        spread = known.std(0)
+        known = np.insert((known - known.mean(0)) / np.where(spread > 0, spread, 1), 0, 1, axis=1)
+        share[own] = _likely(known[own], _logistic(known[rest], labelled[rest]))
     return share
 
 
-def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
-    """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
-    offset, likely = np.zeros(n), _sigmoid(known)
-    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
-    for _ in range(8):
-        likely = _sigmoid(known + offset[group])
-        slope = np.bincount(group, labelled - likely, n) - prior * offset
-        curve = np.bincount(group, likely * (1 - likely), n) + prior
-        offset += (slope / curve).clip(-1, 1)
-    return offset
+def _logit(share: FloatArray) -> FloatArray:
+    share = share.clip(1e-3, 1 - 1e-3)
+    return np.asarray(np.log(share / (1 - share)))
 
 
-def _sigmoid(z: FloatArray) -> FloatArray:
-    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
-    return likely
+def _likely(features: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(1 / (1 + np.exp(-(features @ weights).clip(-30, 30))))
 
 
 def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
     """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights, penalty = np.zeros(3), np.array([1e-3, _RIDGE, _RIDGE])
+    weights = np.zeros(features.shape[1])
+    penalty = np.array([1e-3, *[_RIDGE] * (len(weights) - 1)])
     for _ in range(50):
-        likely = _sigmoid(features @ weights)
+        likely = _likely(features, weights)
         slope = features.T @ (likely - labelled) + penalty * weights
         curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(penalty)
         step = np.linalg.solve(curve, slope)

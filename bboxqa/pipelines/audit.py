@@ -21,6 +21,7 @@ from bboxqa.diagnostics.audit import (
     REASONS,
     SHARE,
     Suspects,
+    Votes,
     geometric_suspects,
     suspects,
 )
@@ -33,6 +34,7 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import head_of
 from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.model.choices import completed
@@ -170,13 +172,13 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         found, sources, notes = geometric_suspects(both), labels.sources, tuple[str, ...]()
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
-        votes = bool((_n_people(model) > 1).any())
-        one, basis, agreement = _consensus(model) if votes else (*_scored(model), None)
+        several = bool((_n_people(model) > 1).any())
+        one, basis, votes = _consensus(model) if several else (*_scored(model), None)
         one, remarks = _named_alike(labels, one, settings)
         drawn, both, notes = _joined(labels, one)
         notes = (*remarks, *notes)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-        found, sources = suspects(both, crowds, agreement), (*labels.sources, *model.sources)
+        found, sources = suspects(both, crowds, votes), (*labels.sources, *model.sources)
     kinds, images = _counted(found, drawn)
     place = np.append(np.asarray(both.annotations.place), -1)
     return AuditResult(
@@ -239,11 +241,11 @@ def _scored(data: Dataset) -> tuple[Dataset, str]:
     return _with_places(data, score), "the scores of a model"
 
 
-def _consensus(data: Dataset) -> tuple[Dataset, str, FloatArray]:
+def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
     """Return the objects that several annotators drew as predictions, with shares of votes.
 
-    Beside each object are its categories, with the negative share of who gave them. Also return how
-    well votes agree on each box: their mean IoU with it, if one more had none.
+    Beside each object are its categories, with the negative share of who gave them. Votes agree on
+    a box as far as their mean IoU with it, if one more had none.
     """
     votes = votes_of(data).data
     objects, of = consensus_of(votes, LINK, quorum=1)
@@ -259,8 +261,12 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, FloatArray]:
     )  # fmt: skip
     name = file_names(data, "predictions")
     one = as_one(replace(data, annotations=annotations, repeats=None), name)
-    agreement = objects.overlap * objects.asked / (objects.votes + 1)
-    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}", agreement
+    drawn = Votes(
+        agreement=objects.overlap * objects.asked / (objects.votes + 1),
+        edges=corners(votes.annotations.bbox[np.argsort(of, kind="stable")]),
+        stop=np.cumsum(objects.votes),
+    )
+    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}", drawn
 
 
 def _named_alike(

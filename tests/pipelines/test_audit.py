@@ -228,14 +228,15 @@ def test_votes_of_several_annotators(tmp_path):
 
 
 def test_place_by_votes_that_agree(tmp_path):
-    """Two of three votes, each 1 to the side of their median; the label is 7 to its side."""
+    """Two of three votes, each 1 beside their median; the label is 6 and 8 beside them."""
     boxes = [[100, 100, 20, 20], [102, 100, 20, 20], [200, 200, 20, 20]]
     rows = [(0, 0, box, {"annotator": who}) for box, who in zip(boxes, "abc", strict=True)]
     labels = written(tmp_path / "labels.json", document([(0, 0, [108, 100, 20, 20])]))
     found = bboxqa.audit(labels, written(tmp_path / "team.json", document(rows)))
     place = found.suspects.records()[0]
     assert (place["kind"], place["x"]) == ("place", 101)
-    expected = 2 * (19 / 21) / 3 * (1 - (13 / 27) ** 2)
+    iou = (13 / 27 + (12 / 28 + 14 / 26) / 2) / 2
+    expected = 2 * (19 / 21) / 3 * (1 - iou**2)
     assert place["score"] == pytest.approx(expected, abs=1e-6)
 
 

@@ -3,8 +3,8 @@
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def key_losses(
         yield Loss(n_of[key], with_key, why, f"{noun.one} {one_line(first[key])}")
 
 
-def said(record: Record) -> Iterator[tuple[str, object]]:
+def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a record, and those of its attributes, that say something."""
     own_name = record.get("name")
     for key, value in record.items():

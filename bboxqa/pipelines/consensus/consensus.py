@@ -138,7 +138,7 @@ def consensus_of_files(
     """Read files of several annotators; return their consensus, and the ids in the files."""
     known, n_with, merged = Known({}, {}), Counter[str](), {*_MERGED}
 
-    def count_keys(records: Sequence[Record]) -> None:
+    def count_keys(records: Sequence[Mapping[str, Any]]) -> None:
         if not {*chain.from_iterable(records)} <= {*_MERGED}:
             n_with.update(key for record in records for key, _ in said(record))
 
