@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from bboxqa.batch.pool import Outcome, WorkerDied
+from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed
 from bboxqa.batch.rows import Row, Settings
-from bboxqa.batch.tasks import PackedResult, Task, run_packed, write_packed
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.parallel import cores
 from bboxqa.core.version import __version__

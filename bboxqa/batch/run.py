@@ -15,7 +15,7 @@ from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.pool import Outcome, WorkerDied, run_all
-from bboxqa.batch.project import recorded
+from bboxqa.batch.project import Task, recorded, run_task
 from bboxqa.batch.results import (
     FAILURE,
     LOCK,
@@ -42,7 +42,6 @@ from bboxqa.batch.rows import (
     unused_by_all,
 )
 from bboxqa.batch.store import find_projects, is_url
-from bboxqa.batch.tasks import Task, run_task
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.pseudonyms import check_key
 from bboxqa.core.text import clean
@@ -265,7 +264,7 @@ def _engine(
 
     def run_here(tasks: Sequence[Task], settings: Settings, out: Path) -> Generator[Any]:
         work = partial(run_task, settings=settings, out=out)
-        return run_all(tasks, work, "bboxqa.batch.tasks", jobs, seconds)
+        return run_all(tasks, work, "bboxqa.batch.project", jobs, seconds)
 
     yield run_here
 
