@@ -84,20 +84,34 @@ class BatchResult:
         return all(row.passed for row in self.rows)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How projects are found, and how many of them are run where."""
+
+    pattern: str | None = None
+    """A glob that the names of files have to match."""
+    jobs: int = 1
+    """Number of projects that run at a time."""
+    fresh: bool = False
+    fail_fast: bool = False
+    """Run unchanged projects again; stop at the first project that fails or misses a gate."""
+    force: bool = False
+    """Write to a folder with the results of another root, or with other files."""
+    follow_links: bool = False
+    """Follow links that lead out of the root."""
+    project_timeout: float | None = None
+    """Seconds after which a project fails; on this machine only."""
+    scheduler: str | None = None
+    """Run on a Dask cluster: ``tcp://host:port``, or ``local:N``; see `connected`."""
+    part_size: int | None = None
+    """On a cluster, the number of annotations per part of a large project."""
+
+
 def run_batch(
     root: str | Path,
     out: Path,
     settings: Settings,
-    *,
-    pattern: str | None = None,
-    jobs: int = 1,
-    fresh: bool = False,
-    fail_fast: bool = False,
-    force: bool = False,
-    follow_links: bool = False,
-    project_timeout: float | None = None,
-    scheduler: str | None = None,
-    part_size: int | None = None,
+    run: Run | None = None,
     on_project: Callable[[Step], None] | None = None,
 ) -> BatchResult:
     """Validate and measure every project below a folder.
@@ -109,51 +123,36 @@ def run_batch(
     out : Path
         The folder of the results; made if it does not exist.
     settings : Settings
-    pattern : str, optional
-        A glob that the names of files have to match.
-    jobs : int
-        Number of projects that run at a time.
-    fresh, fail_fast : bool
-        Run unchanged projects again; stop at the first project that fails or misses a gate.
-    force : bool
-        Write to a folder with the results of another root, or with other files.
-    follow_links : bool
-        Follow links that lead out of the root.
-    project_timeout : float, optional
-        Seconds after which a project fails; on this machine only.
-    scheduler : str, optional
-        Run on a Dask cluster: ``tcp://host:port``, or ``local:N``; see `connected`.
-    part_size : int, optional
-        On a cluster, the number of annotations per part of a large project.
+    run : Run, optional
+        By default one project after the other, without those that are unchanged.
     on_project : callable, optional
         Called with a `Step` after each project.
     """
+    run = run or Run()
     _check_out(out, root)
     if settings.pseudonyms is not None:
         check_key(settings.pseudonyms, [out])
-        _check_workers(scheduler)
-    if not force:
+        _check_workers(run.scheduler)
+    if not run.force:
         refuse_foreign(out)
-    found = find_projects(root, pattern, skip=out, follow_links=follow_links)
+    found = find_projects(root, run.pattern, skip=out, follow_links=run.follow_links)
     if not found.projects:
         # Nothing is found if a folder is not mounted: this must not replace the results.
         return BatchResult(_shown_files(found, settings), (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     rows: dict[str, Row] = {}
     n_reused = 0
-    with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
-        claim(out, root, settings.pseudonyms, force=force)
+    with locked(out), _engine(run) as engine:
+        claim(out, root, settings.pseudonyms, force=run.force)
         remove_unfinished(out)
         before = last_rows(out)
         unusable = _unusable_projects(found, before)
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
-
+        n_projects = len(projects) + len(unusable)
         try:
             # Closing the steps ends their processes.
-            with closing(
-                _steps(run, projects, unusable, settings, out, jobs, fresh, fail_fast)
-            ) as steps:
+            with closing(_steps(engine, projects, unusable, settings, out, run)) as steps:
                 for each, reused in steps:
                     row = shown_row(each, settings)
                     if not reused:
@@ -161,14 +160,13 @@ def run_batch(
                     rows[row.project] = row
                     n_reused += reused
                     if on_project is not None:
-                        n_projects = len(projects) + len(unusable)
                         on_project(Step(row, reused, len(rows), n_projects))
         finally:
             # Worker processes that died or were ended may have left some as well.
             remove_unfinished(out)
         of_run = tuple(rows[name] for name in sorted(rows))
-        n_left = len(projects) + len(unusable) - len(rows)
-        worse = (*regressions(before, of_run), *_missing_projects(root, out, of_run, pattern))
+        n_left = n_projects - len(rows)
+        worse = (*regressions(before, of_run), *_missing_projects(root, out, of_run, run.pattern))
         # Measuring adds people to the key.
         found = _shown_files(found, settings)
         write_outputs(out, found, of_run, worse, settings, started)
@@ -205,34 +203,34 @@ def _check_out(out: Path, root: str | Path) -> None:
 
 
 def _steps(
-    run: _Engine,
+    engine: _Engine,
     projects: Sequence[Project],
     unusable: Sequence[Row],
     settings: Settings,
     out: Path,
-    jobs: int,
-    fresh: bool,
-    fail_fast: bool,
+    run: Run,
 ) -> Generator[tuple[Row, bool]]:
     """Yield the row of each project when it is known, and whether it is that of the last run."""
     yield from ((row, False) for row in unusable)
     has_failed, pending = bool(unusable), []
     # Threads are enough: hashing releases the interpreter lock.
-    with ThreadPoolExecutor(jobs) as threads:
+    with ThreadPoolExecutor(run.jobs) as threads:
         results = threads.map(partial(_last_result, settings=settings, out=out), projects)
         for project, (key, last) in zip(projects, results, strict=True):
-            if last is not None and (key is None or not fresh):
+            if last is not None and (key is None or not run.fresh):
                 has_failed |= not last.passed
                 yield last, key is not None
             elif key is not None:
                 pending.append((project, key))
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
-    with closing(run([] if fail_fast and has_failed else pending, settings, out)) as outcomes:
+    with closing(
+        engine([] if run.fail_fast and has_failed else pending, settings, out)
+    ) as outcomes:
         for (project, _), outcome in outcomes:
             row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
             yield row, False
-            if fail_fast and not row.passed:
+            if run.fail_fast and not row.passed:
                 break
 
 
@@ -251,20 +249,18 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
 
 
 @contextmanager
-def _engine(
-    scheduler: str | None, jobs: int, part_size: int | None, seconds: float | None
-) -> Iterator[_Engine]:
+def _engine(run: Run) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
-    if scheduler is not None:
+    if run.scheduler is not None:
         from bboxqa.batch.cluster import connected, run_projects
 
-        with connected(scheduler) as client:
-            yield partial(run_projects, client, part_size=part_size)
+        with connected(run.scheduler) as client:
+            yield partial(run_projects, client, part_size=run.part_size)
         return
 
     def run_here(tasks: Sequence[Task], settings: Settings, out: Path) -> Generator[Any]:
         work = partial(run_task, settings=settings, out=out)
-        return run_all(tasks, work, "bboxqa.batch.project", jobs, seconds)
+        return run_all(tasks, work, "bboxqa.batch.project", run.jobs, run.project_timeout)
 
     yield run_here
 

@@ -101,7 +101,7 @@ def batch(
     \b
     Exit code 0: passed. 1: a project failed or missed a gate. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.batch.run import run_batch
+    from bboxqa.batch.run import Run, run_batch
     from bboxqa.batch.store import find_projects
     from bboxqa.core.parallel import cores
     from bboxqa.core.text import count
@@ -110,17 +110,17 @@ def batch(
     _check_options(root, given, dry_run=dry_run)
     names = ("pattern", "jobs", "project_timeout", "scheduler", "fail_fast", "force")
     how = {name: given.pop(name) for name in (*names, "follow_links")}
+    run = Run(**how | {"jobs": how["jobs"] or cores(), "fresh": not resume})
     settings = _settings(given)
     if dry_run:
-        found = find_projects(root, how["pattern"], skip=out, follow_links=how["follow_links"])
+        found = find_projects(root, run.pattern, skip=out, follow_links=run.follow_links)
         for project in found.projects:
             click.echo(_planned(project))
         click.echo(count(len(found.projects), "project"))
         _show_some(found.left_alone, "not annotations: ", err=True)
     else:
-        how |= {"jobs": how["jobs"] or cores(), "fresh": not resume}
         with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
-            result = run_batch(root, out, settings, on_project=on_project, **how)
+            result = run_batch(root, out, settings, run, on_project)
         found = result.found
         if not found.projects:
             click.echo(

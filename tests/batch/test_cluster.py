@@ -14,7 +14,7 @@ import pytest
 from support.cli import run
 
 from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
+from bboxqa.batch.run import Run, run_batch
 from bboxqa.core.errors import ConfigError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
@@ -102,7 +102,7 @@ def contents(out, there="", here=""):
 def local(root, tmp_path_factory):
     """What a run without a cluster leaves."""
     out = tmp_path_factory.mktemp("local") / "out"
-    result = run_batch(root, out, SETTINGS, jobs=2)
+    result = run_batch(root, out, SETTINGS, Run(jobs=2))
     statuses = {row.project: row.status for row in result.rows}
     assert statuses["three"] == statuses["outlines"] == "measured"
     assert statuses["broken"] == statuses["no outlines"] == "failed"
@@ -178,7 +178,7 @@ def until(done, seconds=30):
 
 @pytest.mark.parametrize("part_size", [None, 17])
 def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path, part_size):
-    run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=part_size)
+    run_batch(root, tmp_path, SETTINGS, Run(scheduler=address, part_size=part_size))
     assert contents(tmp_path) == local
 
 
@@ -204,7 +204,7 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
     killer.start()
     try:
         assert ready.wait(60)
-        run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=2)
+        run_batch(root, tmp_path, SETTINGS, Run(scheduler=address, part_size=2))
     finally:
         killer.join()
     assert killed
@@ -257,7 +257,7 @@ def test_files_in_a_store_give_the_same(
     caplog.set_level(logging.DEBUG)
     # Parts of so few make projects large: another worker fetches and validates them.
     options = {"scheduler": address, "part_size": 10} if clustered else {}
-    result = run_batch(bucket, tmp_path / "out", SETTINGS, **options)
+    result = run_batch(bucket, tmp_path / "out", SETTINGS, Run(**options))
     assert all("cannot be the name of a file" in text for text in result.found.unreadable)
     ours, unreadable = without_unreadable(contents(tmp_path / "out", bucket, str(root)))
     theirs, _ = without_unreadable(local)
@@ -271,7 +271,7 @@ def test_files_in_a_store_give_the_same(
             assert ours[name] == theirs[name], name
     assert not list(tmp_path.rglob("escaped*"))
     assert not list((tmp_path / "out" / "projects").glob(".*"))
-    again = run_batch(bucket, tmp_path / "out", SETTINGS, **options)
+    again = run_batch(bucket, tmp_path / "out", SETTINGS, Run(**options))
     assert again.n_reused == len(result.rows) == 7
     shown = capfd.readouterr()
     written = b"".join(contents(tmp_path / "out").values())

@@ -19,7 +19,7 @@ from support.cli import process
 from support.datasets import annotation, document, image, write
 
 from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
+from bboxqa.batch.run import Run, run_batch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -59,7 +59,7 @@ def top(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.delattr(sys.modules["__main__"], "__file__", raising=False)
         with contextlib.chdir(folder):
-            run_batch(ROOT, Path("undisturbed"), Settings({}, {}), jobs=2)
+            run_batch(ROOT, Path("undisturbed"), Settings({}, {}), Run(jobs=2))
     return folder
 
 
@@ -156,7 +156,7 @@ def test_killed_at_eight_moments(top, monkeypatch):
     expected = files(Path("undisturbed"))
     for seed in (1, 2):
         out = Path(f"out {seed}")
-        run_batch(ROOT, out, Settings({}, {}), jobs=2)
+        run_batch(ROOT, out, Settings({}, {}), Run(jobs=2))
         found = files(out)
         assert found.keys() == expected.keys()
         assert [name for name in found if found[name] != expected[name]] == []

@@ -9,7 +9,7 @@ from support.datasets import two_annotators, write
 
 from bboxqa.batch.results import claim, names_of_last_run
 from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
+from bboxqa.batch.run import Run, run_batch
 from bboxqa.core.errors import OutputError
 
 OUT = Path("out")
@@ -25,7 +25,7 @@ def _here(tmp_path, monkeypatch):
 
 
 def run(root, **more):
-    return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), **more)
+    return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), Run(**more))
 
 
 def test_another_root_is_refused_before_anything_is_written():

@@ -10,14 +10,14 @@ from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
+from bboxqa.batch.run import Run, run_batch
 
 PAGES = Settings({"bootstrap": 0}, {}, pages=True)
 
 
 def ran(root, **more):
     steps = []
-    run_batch(root, root.parent / "out", PAGES, on_project=steps.append, **more)
+    run_batch(root, root.parent / "out", PAGES, Run(**more), steps.append)
     return {step.row.project for step in steps if not step.reused}
 
 
@@ -81,7 +81,7 @@ def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
     plain = Settings({"bootstrap": 0}, {})
     assert run_batch(root, out, plain).n_reused == 2
     assert "projects/two/report.html" in (out / "index.html").read_text()
-    assert run_batch(root, out, plain, fresh=True).n_reused == 0
+    assert run_batch(root, out, plain, Run(fresh=True)).n_reused == 0
     assert not list(out.rglob("*/*.html"))
     assert ran(root) == {"one", "two"}
     assert (out / "projects/two/report.html").exists()

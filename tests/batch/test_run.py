@@ -17,7 +17,7 @@ from bboxqa.batch import run as module
 from bboxqa.batch.project import run_project
 from bboxqa.batch.results import Regression
 from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
+from bboxqa.batch.run import Run, run_batch
 from bboxqa.core.errors import OutputError
 
 PLAIN = Settings({"bootstrap": 50}, {})
@@ -54,7 +54,7 @@ def night(tmp_path_factory):
     for seed, name in enumerate("abc"):
         write(top / "root" / name / "x.json", noisy(seed, 8 - seed))
     with contextlib.chdir(top):
-        assert run_batch(ROOT, OUT, PLAIN, jobs=2).passed
+        assert run_batch(ROOT, OUT, PLAIN, Run(jobs=2)).passed
     return top
 
 
@@ -75,8 +75,8 @@ def ran(night, root):
     return root
 
 
-def run(root, settings=PLAIN, out="out", **more):
-    return run_batch(root, root.parent / out, settings, **{"jobs": 1, **more})
+def run(root, settings=PLAIN, out="out", on_project=None, **more):
+    return run_batch(root, root.parent / out, settings, Run(**more), on_project)
 
 
 def statuses(result):
