@@ -75,29 +75,6 @@ def note_failure(out: Path, project: str, text: str) -> None:
         (folder / FAILURE).write_text(text, "utf-8", "backslashreplace")
 
 
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Keep other runs out of a folder; the lock ends with the process that holds it."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(out / LOCK, timeout=0)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise OutputError(
-            f"{out}: another run is at work here; wait for it, or choose another --out"
-        ) from None
-    except FileExistsError:
-        raise OutputError(f"{out}: is a file; name a folder with --out") from None
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def remove_unfinished(out: Path) -> None:
     """Remove folders and files that killed runs left incomplete."""
     for rest in (out / "projects").glob(".bboxqa-*"):
@@ -149,7 +126,8 @@ def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force:
                 f"{out}: holds the results of {one_line(before['root'])}; name another folder with "
                 "--out, or replace the results with --force"
             )
-        put_aside(out)
+        if (out / HISTORY).exists():
+            (out / HISTORY).replace(out / f"{HISTORY}.bak")
     write_atomically(out / ROOT, json.dumps({"root": place, "key": identity}).encode())
 
 
@@ -259,12 +237,6 @@ def names_of_last_run(out: Path) -> list[str]:
             "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
         )
         return [name for (name,) in found]
-
-
-def put_aside(out: Path) -> None:
-    """Rename the history, so that the next run begins a new one."""
-    if (out / HISTORY).exists():
-        (out / HISTORY).replace(out / f"{HISTORY}.bak")
 
 
 def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:

@@ -24,7 +24,6 @@ from bboxqa.batch.results import (
     claim,
     folder_of,
     last_rows,
-    locked,
     names_of_last_run,
     note_failure,
     refuse_foreign,
@@ -43,6 +42,7 @@ from bboxqa.batch.rows import (
 )
 from bboxqa.batch.store import find_projects, is_url
 from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.files import locked
 from bboxqa.core.pseudonyms import check_key
 from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
@@ -142,7 +142,8 @@ def run_batch(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     rows: dict[str, Row] = {}
     n_reused = 0
-    with locked(out), _engine(run) as engine:
+    busy = "another run is at work here; wait for it, or choose another --out"
+    with locked(out / LOCK, out, busy), _engine(run) as engine:
         claim(out, root, settings.pseudonyms, force=run.force)
         remove_unfinished(out)
         before = last_rows(out)
@@ -189,6 +190,8 @@ def _check_workers(scheduler: str | None) -> None:
 
 def _check_out(out: Path, root: str | Path) -> None:
     """Refuse a folder of projects as output: the next run would skip it."""
+    if out.is_file():
+        raise OutputError(f"{out}: is a file; name a folder with --out")
     if out.is_symlink() and not out.exists():
         raise OutputError(f"{out}: is a link that leads nowhere; name another folder with --out")
     used = (out / LOCK).exists()
@@ -224,9 +227,8 @@ def _steps(
                 pending.append((project, key))
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
-    with closing(
-        engine([] if run.fail_fast and has_failed else pending, settings, out)
-    ) as outcomes:
+    started = [] if run.fail_fast and has_failed else pending
+    with closing(engine(started, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
             row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
             yield row, False

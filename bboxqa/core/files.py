@@ -275,6 +275,35 @@ def _hidden(folder: Path) -> Path:
     return folder / UNFINISHED_FOLDERS.replace("*", secrets.token_hex(_DIGITS // 2))
 
 
+@contextmanager
+def locked(lock: Path, name: Path, busy: str, seconds: float = 0) -> Iterator[None]:
+    """Keep other processes out of a block; the lock ends with the process that holds it.
+
+    Parameters
+    ----------
+    lock : Path
+        The file of the lock; its folder is made if it does not exist.
+    name : Path
+        What error messages call by its name.
+    busy : str
+        What they say where another process has the lock for so many seconds.
+    """
+    from filelock import FileLock, Timeout
+
+    held = FileLock(lock, timeout=seconds)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire()
+    except Timeout:
+        raise OutputError(f"{name}: {busy}") from None
+    except OSError as error:
+        raise OutputError(f"{name}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        held.release()
+
+
 def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
     """Write to a pipe or a device, which must not be replaced by a file."""
     try:

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import SystemRandom, token_hex
 from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
-from bboxqa.core.files import write_atomically
+from bboxqa.core.files import locked, write_atomically
 from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
 
@@ -98,23 +98,10 @@ def _write(path: Path, known: Mapping[str, str]) -> None:
     write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> AbstractContextManager[None]:
     """Keep other processes from writing the key, as their names would be lost."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_SECONDS_TO_WAIT)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise OutputError(f"{path}: another program has kept it locked for a minute") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        yield
-    finally:
-        lock.release()
+    busy = "another program has kept it locked for a minute"
+    return locked(path.with_name(f".{path.name}.lock"), path, busy, _SECONDS_TO_WAIT)
 
 
 def _read(path: Path) -> dict[str, str]:
