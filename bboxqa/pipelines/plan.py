@@ -11,7 +11,7 @@ from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects import f1_estimator
 from bboxqa.agreement.uncertainty.estimator import OK
-from bboxqa.agreement.uncertainty.resampling import TOO_FEW, plan_clusters
+from bboxqa.agreement.uncertainty.resampling import TOO_FEW, Plan, plan_clusters
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
@@ -120,27 +120,25 @@ def plan_images(
         drawn &= np.bincount(data.annotations.image, minlength=len(drawn)) > 0
     images = np.flatnonzero(drawn)
     of_alpha = replace(alpha(unit_counts(first.reliability, settings.missing)), clusters=images)
+    value, f1 = of_alpha.value, None
     plan = plan_clusters(of_alpha, target_width, settings.bootstrap, settings.seed)
     if first.alpha_has_no_meaning:
-        status = first.alpha_reason if plan.status == OK else plan.status
-        plan = replace(plan, value=nan, width=nan, status=status)
-    f1 = None
+        value, plan = nan, Plan(first.alpha_reason if plan.status == OK else plan.status)
     if plan.status not in (OK, TOO_FEW):
         of_f1 = f1_estimator(first.images, images)
         instead = plan_clusters(of_f1, target_width, settings.bootstrap, settings.seed)
         if instead.status == OK:
-            plan, f1 = instead, instead.value
-    measured = plan.status == OK
+            plan, f1 = instead, of_f1.value
     return ImagePlan(
-        alpha=None if isnan(plan.value) or f1 is not None else plan.value,
+        alpha=None if isnan(value) or f1 is not None else value,
         f1=f1,
         width=None if isnan(plan.width) else plan.width,
         target_width=target_width,
         n_images=result.n_images,
         n_annotators=int(np.bincount(asked[asked >= 2], minlength=3).argmax()),
-        n_needed=plan.n_needed if measured else None,
-        n_more=max(0, plan.n_needed - result.n_images) if measured else None,
-        needed_range=plan.needed_range if measured else None,
+        n_needed=plan.n_needed or None,
+        n_more=max(0, plan.n_needed - result.n_images) if plan.n_needed else None,
+        needed_range=plan.needed_range if plan.n_needed else None,
         status=_FEW_IMAGES if plan.status == TOO_FEW else plan.status,
         headlines=data.headlines,
     )

@@ -383,7 +383,6 @@ _NORMAL = 1.96
 # The relative error of the squared width between two quantiles of as many draws is this, divided by
 # the root of their number: of each of them sqrt(0.025 * 0.975) / density (David and Nagaraja 2003).
 _OF_DRAWS = 1.93
-_TRIAL_CHUNK = 1 << 12
 # With more clusters, the expansion of intervals is negligible.
 _MANY = 1 << 40
 
@@ -392,21 +391,14 @@ _MANY = 1 << 40
 class Plan:
     """The number of clusters that a narrower interval needs."""
 
-    value: float
-    """The coefficient of the present data."""
-    n_clusters: int
-    """How many clusters (images, recordings, units) it depends on."""
-    width: float
-    """The width of the 95 % interval."""
-    target_width: float
-    n_needed: int
-    """The number of clusters for the target width; 0 if unknown."""
-    n_more: int
-    """How many more than at present."""
-    needed_range: tuple[int, int]
-    """The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself."""
     status: str
     """Why nothing can be planned, or "ok"."""
+    width: float = nan
+    """The width of the 95 % interval."""
+    n_needed: int = 0
+    """The number of clusters for the target width; 0 if unknown."""
+    needed_range: tuple[int, int] = (0, 0)
+    """The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself."""
 
 
 def plan_clusters(
@@ -421,15 +413,9 @@ def plan_clusters(
     """
     if not target_width > 0:
         raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")
-    n_clusters = len(estimator.clusters)
-
-    def nothing(status: str, width: float = nan) -> Plan:
-        value = estimator.value
-        return Plan(value, n_clusters, width, target_width, 0, 0, (0, 0), status)
-
     if np.isnan(estimator.value):
-        return nothing(estimator.status)
-    width = nan
+        return Plan(estimator.status)
+    n_clusters, width = len(estimator.clusters), nan
     if n_clusters > 1:
         drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
         # Clusters in which nothing is compared are drawn, and make no figure more certain.
@@ -438,15 +424,14 @@ def plan_clusters(
         ends = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
         width = float(ends[1] - ends[0])
     if np.isnan(width):
-        return nothing(TOO_FEW)
+        return Plan(TOO_FEW)
     if width == 0:
-        return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
+        return Plan("all replicates are equal: the data show no spread to plan by", 0.0)
     needed = _needed(n_clusters, width / target_width)
-    more = max(0, needed - n_clusters)
-    error = hypot(_error_of_spread(estimator), _OF_DRAWS / sqrt(replicates))
+    error = hypot(_error_of_spread(jackknife(estimator)), _OF_DRAWS / sqrt(replicates))
     factor = exp(_NORMAL * error)
     between = max(2, floor(needed / factor)), ceil(needed * factor)
-    return Plan(estimator.value, n_clusters, width, target_width, needed, more, between, OK)
+    return Plan(OK, width, needed, between)
 
 
 def _needed(n_clusters: int, factor: float) -> int:
@@ -463,15 +448,8 @@ def _needed(n_clusters: int, factor: float) -> int:
     return 2 + bisect_left(range(2, most), True, key=lambda n: width(n) <= widest)
 
 
-def _error_of_spread(estimator: Estimator) -> float:
-    """Return the relative standard error of the variance of a coefficient."""
-    without = estimator.without
-    if without is None:
-        sums = estimator.drawn_sums()
-        total = np.asarray(sums.sum(axis=1)).reshape(-1, 1)
-        parts = (sums[:, at : at + _TRIAL_CHUNK] for at in range(0, sums.shape[1], _TRIAL_CHUNK))
-        dense = (part.toarray() if hasattr(part, "toarray") else part for part in parts)
-        without = np.concatenate([estimator.evaluate(total - part) for part in dense])
+def _error_of_spread(without: FloatArray) -> float:
+    """Return the relative standard error of the variance of a coefficient; see `jackknife`."""
     known = without[~np.isnan(without)]
     squares = (known - known.mean()) ** 2 if len(known) else np.zeros(1)
     if not squares.any():
