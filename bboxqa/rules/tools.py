@@ -13,34 +13,39 @@ def _rule(head: str, **fields: Any) -> Rule:
     return rule(head, check=partial(found_defects, head[:4]), **fields)
 
 
+def _changed(good: Any, *changes: tuple[str, str]) -> dict[str, Any]:
+    """Return an example, and as the bad one the same with texts replaced, in all files."""
+
+    def bad(text: str) -> str:
+        for old, new in changes:
+            text = text.replace(old, new)
+        return text
+
+    is_text = isinstance(good, str)
+    return {
+        "bad": bad(good) if is_text else type(good)({name: bad(good[name]) for name in good}),
+        "good": good,
+    }
+
+
+_SIZE = '"original_width": 100, "original_height": 80,'
+_REGION = (
+    f'{{"id": "r1", "type": "rectanglelabels", {_SIZE}\n'
+    '    "value": {"x": 10, "y": 10, "width": 20, "height": 30, "rectanglelabels": ["cat"]}}'
+)
+_RLE = "0, 0, 0, 8, 57, 17, 20, 255, 224"
+_MASK = (
+    '{"id": "r1", "type": "brushlabels", "original_width": 2, "original_height": 1,\n'
+    f'    "value": {{"format": "rle", "rle": [{_RLE}], "brushlabels": ["cat"]}}}}'
+)
+
+
 def _task(regions: str) -> str:
     """Return a Label Studio task with one annotation."""
     return (
         '[{"id": 7, "data": {"image": "a.jpg"},\n'
         f'  "annotations": [{{"completed_by": 1, "result": [{regions}]}}]}}]'
     )
-
-
-_SIZE = '"original_width": 100, "original_height": 80,'
-_OTHER_SIZE = '"original_width": 200, "original_height": 160,'
-
-
-def _region(
-    value: str = '"x": 10, "y": 10, "width": 20, "height": 30',
-    size: str = _SIZE,
-    label: str = '"cat"',
-) -> str:
-    return (
-        f'{{"id": "r1", "type": "rectanglelabels", {size}\n'
-        f'    "value": {{{value}, "rectanglelabels": [{label}]}}}}'
-    )
-
-
-_MASK = (
-    '{"id": "r1", "type": "brushlabels", "original_width": 2, "original_height": 1,\n'
-    '    "value": {"format": "rle", "rle": [RLE], "brushlabels": ["cat"]}}'
-)
-_GOOD_MASK = _MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 255, 224")
 
 
 # The beginning of an image file in text form, of which only the size is read.
@@ -54,42 +59,32 @@ def _files(more: Mapping[str, str], names: str = "[cat]") -> Files:
     return Files({**files, **more})
 
 
-def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
+def _xml(name: str) -> str:
     return (
         f"<annotation>\n  <filename>{name}</filename>\n"
         "  <size><width>100</width><height>80</height></size>\n"
         "  <object>\n    <name>cat</name>\n"
-        f"    <bndbox><xmin>{xmin}</xmin><ymin>10</ymin>"
-        f"<xmax>{xmax}</xmax><ymax>40</ymax></bndbox>\n"
+        "    <bndbox><xmin>10</xmin><ymin>10</ymin><xmax>30</xmax><ymax>40</ymax></bndbox>\n"
         "  </object>\n</annotation>\n"
     )
 
 
-_TWO = {"a.xml": _xml(), "b.xml": _xml("b.jpg")}
-
-
-def _cvat_task(assignee: str = "<username>ann</username>", label: str = "cat") -> str:
-    """Return a CVAT task with one box."""
-    return (
-        "<annotations>\n<version>1.1</version>\n<meta><task><id>7</id>\n"
-        "  <owner><username>admin</username></owner>\n"
-        f"  <assignee>{assignee}</assignee>\n"
-        "  <labels><label><name>cat</name></label></labels>\n"
-        "</task></meta>\n"
-        '<image id="0" name="a.jpg" width="100" height="80">\n'
-        f'  <box label="{label}" xtl="10.00" ytl="10.00" xbr="30.00" ybr="40.00"></box>\n'
-        "</image>\n</annotations>"
-    )
-
-
-def _item(label: str) -> str:
-    """Return a Datumaro file with two labels."""
-    return (
-        '{"categories": {"label": {"labels": [{"name": "cat"}, {"name": "dog"}]}},\n'
-        ' "items": [{"id": "a", "image": {"path": "a.jpg", "size": [80, 100]},\n'
-        '   "annotations": [{"type": "bbox", "label_id": '
-        f'{label}, "bbox": [10, 10, 20, 30]}}]}}]}}'
-    )
+_TWO = Files({"a.xml": _xml("a.jpg"), "b.xml": _xml("b.jpg")})
+_CVAT = (
+    "<annotations>\n<version>1.1</version>\n<meta><task><id>7</id>\n"
+    "  <owner><username>admin</username></owner>\n"
+    "  <assignee><username>ann</username></assignee>\n"
+    "  <labels><label><name>cat</name></label></labels>\n"
+    "</task></meta>\n"
+    '<image id="0" name="a.jpg" width="100" height="80">\n'
+    '  <box label="cat" xtl="10.00" ytl="10.00" xbr="30.00" ybr="40.00"></box>\n'
+    "</image>\n</annotations>"
+)
+_DATUMARO = (
+    '{"categories": {"label": {"labels": [{"name": "cat"}, {"name": "dog"}]}},\n'
+    ' "items": [{"id": "a", "image": {"path": "a.jpg", "size": [80, 100]},\n'
+    '   "annotations": [{"type": "bbox", "label_id": 1, "bbox": [10, 10, 20, 30]}]}]}'
+)
 
 
 class _Masks(Files):
@@ -105,6 +100,7 @@ def _mask(*rows: str) -> Files:
 
 
 _SQUARE = ("1111",) * 4
+_BOX = _task(_REGION)
 
 RULES = (
     _rule(
@@ -115,8 +111,7 @@ RULES = (
             relative ones, numbers have decimal commas, or the file is cut off or in another
             encoding than it declares. Correct the script that wrote it, or export the file again.
             The example is of Label Studio.""",
-        bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
-        good=_task(_region()),
+        **_changed(_BOX, ('"x": 10', '"x": "left"')),
     ),
     _rule(
         "T002 error: size of the image is unknown",
@@ -126,8 +121,7 @@ RULES = (
             columns image_width and image_height. Or give the sizes, by `--image-size 1920x1080` or
             by `--image-size FILE`, a table with the columns image, width and height, or annotations
             that have sizes.""",
-        bad=_task(_region(size="")),
-        good=_task(_region()),
+        **_changed(_BOX, (_SIZE, "")),
     ),
     _rule(
         "T003 error: coordinate beyond the image",
@@ -136,16 +130,14 @@ RULES = (
         explanation="""A relative coordinate is not between 0 and 100 % of the image, or a shape in
             Label Studio lies outside: it was drawn beyond the edge, or the image was cropped later.
             Correct it in the tool.""",
-        bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
-        good=_task(_region()),
+        **_changed(_BOX, ('"x": 10', '"x": 104')),
     ),
     _rule(
         "T004 warning: shape without a label",
         breaks='Its category is unknown; it counts as category "(no label)".',
         explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
             which can require it: in Label Studio with required="true" of the tag.""",
-        bad=_task(_region(label="")),
-        good=_task(_region()),
+        **_changed(_BOX, ('"cat"', "")),
     ),
     _rule(
         "T005 warning: annotation does not name its annotator",
@@ -154,8 +146,7 @@ RULES = (
             annotators (Darwin) or <annotator> (Pascal VOC). Where others name theirs, it counts as
             by the annotator "(not named)". Add the name to the import; if nobody is named, `bboxqa
             agree` takes a file of each annotator.""",
-        bad=_task(_region()).replace('"completed_by": 1, ', ""),
-        good=_task(_region()),
+        **_changed(_BOX, ('"completed_by": 1, ', "")),
     ),
     _rule(
         "T007 warning: annotator annotated an image twice",
@@ -164,10 +155,9 @@ RULES = (
             `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
             of them in the tool. Annotations of a task with the same ids are copies of one, as
             where exports were joined.""",
-        bad=_task(_region()).replace(
-            '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
+        **_changed(
+            _BOX, ('[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"')
         ),
-        good=_task(_region()),
     ),
     _rule(
         "T008 error: mask cannot be decoded",
@@ -175,24 +165,24 @@ RULES = (
         explanation="""The run lengths of a mask are cut off, or do not have the size of the image;
             or the image file of a mask has colours, opacity or several bands. Draw the mask again
             in the tool, or correct the script that wrote it.""",
-        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
-        good=_task(_GOOD_MASK),
+        **_changed(_task(_MASK), (_RLE, "0, 0, 0, 8")),
     ),
     _rule(
         "T010 error: sizes of one image differ",
         breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
         explanation="""Records of one image give it different sizes, for example because the image
             was replaced by a smaller copy. Correct the sizes, or annotate the image again.""",
-        bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
-        good=_task(f"{_region()}, {_region()}"),
+        bad=_task(
+            f"{_REGION}, {_REGION.replace('100', '200').replace('80', '160').replace('r1', 'r2')}"
+        ),
+        good=_task(f"{_REGION}, {_REGION}"),
     ),
     _rule(
         "T011 warning: mask without pixels",
         breaks="There is nothing to compare; the mask is left out.",
         explanation="""A mask was erased but its region was not deleted. Delete the region in the
             tool if there is no object.""",
-        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 224, 0")),
-        good=_task(_GOOD_MASK),
+        **_changed(_task(_MASK), ("20, 255, 224", "20, 224, 0")),
     ),
     _rule(
         "T012 warning: file of another format among the files of a tool",
@@ -210,16 +200,14 @@ RULES = (
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
             number.""",
-        bad=_files({"labels/a.txt": "3 0.5 0.5 0.25 0.25\n"}),
-        good=_files({}),
+        **_changed(_files({}), ("0 0.5", "3 0.5")),
     ),
     _rule(
         "T021 warning: number of classes differs from the names",
         breaks="Training stops, or learns classes that do not exist.",
         explanation="""nc in data.yaml is the number of classes, but there are more or fewer names.
             Correct nc, or omit it, as it follows from the names.""",
-        bad=_files({}, "[cat]\nnc: 2"),
-        good=_files({}, "[cat]\nnc: 1"),
+        **_changed(_files({}, "[cat]\nnc: 1"), ("nc: 1", "nc: 2")),
     ),
     _rule(
         "T022 warning: label file without an image file",
@@ -243,8 +231,7 @@ RULES = (
         breaks="A model learns them as two classes; bboxqa treats them as one category.",
         explanation="""The file of names gives several classes the same name. Rename one of them, or
             give all labels the same class.""",
-        bad=_files({}, "[cat, cat]"),
-        good=_files({}, "[cat, dog]"),
+        **_changed(_files({}, "[cat, dog]"), ("dog", "cat")),
     ),
     _rule(
         "T025 error: train or val of data.yaml names nothing",
@@ -252,16 +239,16 @@ RULES = (
         explanation="""A path under train or val in data.yaml leads to no file or folder. It leads
             from `path`, or from the folder of data.yaml. Correct the path, or restore the
             folder.""",
-        bad=_files({}, "[cat]\ntrain: images\nval: valid/images"),
-        good=_files({}, "[cat]\ntrain: images\nval: images"),
+        **_changed(_files({}, "[cat]\ntrain: images\nval: images"), ("val: ", "val: valid/")),
     ),
     _rule(
         "T030 warning: corners of a box are swapped",
         breaks="Training stops at a box of negative width, or leaves it out.",
         explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right
             order. Swap them in the file.""",
-        bad=Files({"a.xml": _xml(xmin=30, xmax=12)}),
-        good=Files({"a.xml": _xml()}),
+        **_changed(
+            Files({"a.xml": _xml("a.jpg")}), ("<xmin>10", "<xmin>30"), ("<xmax>30", "<xmax>12")
+        ),
     ),
     _rule(
         "T031 warning: several files name the same image",
@@ -269,8 +256,7 @@ RULES = (
         explanation="""The files were copied or renamed without changing the image name inside. All
             but the first are read as an image named after the file itself. Correct the name in the
             file.""",
-        bad=Files({"a.xml": _xml(), "b.xml": _xml()}),
-        good=Files(_TWO),
+        **_changed(_TWO, ("b.jpg", "a.jpg")),
     ),
     _rule(
         "T040 warning: task or job without assignee",
@@ -278,16 +264,14 @@ RULES = (
         explanation="""CVAT writes the owner of a task, who need not have drawn anything, and its
             assignee, who is missing. Assign the job in CVAT and export it again, or give one file
             per annotator, with `bboxqa agree --annotator ann=1.xml --annotator bob=2.xml`.""",
-        bad=_cvat_task(assignee=""),
-        good=_cvat_task(),
+        **_changed(_CVAT, ("<username>ann</username>", "")),
     ),
     _rule(
         "T041 warning: label is not one of the task",
         breaks="The shape gets a category of its own, and so agrees with no other shape.",
         explanation="""Shapes have a label that is not listed at the beginning of the file. CVAT
             refuses to import such a file. Correct the label, or add it to the task.""",
-        bad=_cvat_task(label="Cat"),
-        good=_cvat_task(),
+        **_changed(_CVAT, ('label="cat"', 'label="Cat"')),
     ),
     _rule(
         "T050 error: label is not in the list of the project",
@@ -295,8 +279,7 @@ RULES = (
         explanation="""A shape has a label that the project does not list, in Supervisely as classes
             of meta.json and in Datumaro under categories. Correct the list, or export the project
             again.""",
-        bad=_item("2"),
-        good=_item("1"),
+        **_changed(_DATUMARO, ('"label_id": 1', '"label_id": 2')),
     ),
     _rule(
         "T060 info: mask without an object",
