@@ -1,20 +1,19 @@
 """A: how annotators are named, who annotated what, and copies between annotators."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import MIX, FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, ids_of, summary
+from bboxqa.rules.base.reporting import MANY, Checked, Rows, ids_of, summary, value_at
 from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.authorship import (
     Authorship,
@@ -34,20 +33,12 @@ _CREATOR = "created_by"
 _MIN_COPIED = 3
 
 
-def _of(
-    document: Document,
-    name: str,
-    rows: Sequence[int] | IndexArray,
-    key: str,
-    message: str,
-    expected: str,
-    found: Any = None,
-) -> Defect:
-    """Return a defect of records of a list, which stands at the first."""
-    keys, ids = key.split(".") if key else [], ids_of(document, name, int(rows[0]))
-    more = {"ids": ids, "found": found, "expected": expected}
-    pointer = pointer_to(name, int(rows[0]), *keys)
-    return summary(message, "/".join([name, *keys]), rows, pointer=pointer, **more)
+def _under(key: str) -> str:
+    return f"annotations/{key}".replace(".", "/")
+
+
+def _of_creator(document: Document) -> Severity | None:
+    return Severity.WARNING if document.annotator_key == _CREATOR else None
 
 
 def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
@@ -74,20 +65,15 @@ _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
     good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
 )
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    authors = document.once(authorship)
-    of_creator = Severity.WARNING if document.annotator_key == _CREATOR else None
-    for defects, severity in (
-        (_two_names(document), None),
-        (_unnamed(document, authors), of_creator),
-        (_malformed_lists(document), None),
-        (_composed_names(document), of_creator),
-        (_spellings(document, authors), Severity.WARNING),
-        (_no_author(document, authors), Severity.WARNING),
-    ):
-        yield from (replace(each, severity=severity) for each in defects)
+    yield from _two_names(document)
+    yield from _unnamed(document)
+    yield from _malformed_lists(document)
+    yield from _composed_names(document)
+    yield from _spellings(document)
+    yield from _no_author(document)
 
 
-def _two_names(document: Document) -> Iterator[Defect]:
+def _two_names(document: Document) -> Checked:
     """Yield pairs of keys that name different annotators on one annotation."""
     columns = document.annotations
     codes = columns.annotator
@@ -100,69 +86,77 @@ def _two_names(document: Document) -> Iterator[Defect]:
             np.intersect1d(left[left >= 0], right[right >= 0]).size
         )
         if is_same and len(rows):
-            found = [columns.annotator_names[codes[key][rows[0]]] for key in (first, second)]
-            what = (
+            yield summary(
                 f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} and "
-                f"another under {shortened(second)}; expected the same"
+                f"another under {shortened(second)}; expected the same",
+                _under(second),
+                rows,
+                document,
+                found=[columns.annotator_names[each[rows[0]]] for each in (left, right)],
+                expected="one annotator, whichever key is read",
             )
-            expected = "one annotator, whichever key is read"
-            yield _of(document, "annotations", rows, second, what, expected, found)
 
 
-def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
+def _unnamed(document: Document) -> Checked:
     """Yield the records without an annotator if other records name theirs."""
-    key, name, columns = document.annotator_key, "annotations", document.annotations
+    key, at, columns = document.annotator_key, "annotations", document.annotations
     named, sound = document.annotator >= 0, columns.record == Kind.DICT
-    if key is None and authors.by_records:
-        key, name, named = "annotator", "images", authors.listed
+    if key is None and document.once(authorship).by_records:
+        key, at, named = "annotator", "images", document.once(authorship).listed
         sound = np.array([type(image) is dict for image in document.images.values], np.bool_)
     rows = np.flatnonzero(sound & ~named)
-    if key is None or not len(rows):
+    if key is None:
         return
     others = (k for k in ANNOTATOR_KEYS if k != key and (columns.annotator[k][rows] >= 0).any())
-    other = next(others, "") if name == "annotations" else ""
-    what = (
-        f"{len(rows):,} of {count(int(sound.sum()), name[:-1])} do not name their annotator under "
-        f"{shortened(key)}{f' (some have {shortened(other)})' if other else ''}; expected it on all"
+    other = next(others, "") if at == "annotations" else ""
+    also = f" (some have {shortened(other)})" if other else ""
+    yield summary(
+        f"{len(rows):,} of {count(int(sound.sum()), at[:-1])} do not name their annotator under "
+        f"{shortened(key)}{also}; expected it on all",
+        _under(key) if at == "annotations" else "images/annotator",
+        rows,
+        document,
+        expected=f"{key} on every {at[:-1]}",
+        severity=_of_creator(document),
     )
-    yield _of(document, name, rows, key, what, f"{key} on every {name[:-1]}")
 
 
-def _malformed_lists(document: Document) -> Iterator[Defect]:
+def _malformed_lists(document: Document) -> Checked:
     """Yield the images whose list of annotators is malformed."""
     found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
     odd = [(row, key, value) for row, key, value in found if key and names_in(value) is None]
-    if odd:
-        key, value, rows = odd[0][1], shortened(odd[0][2]), [row for row, *_ in odd]
-        what = (
+    for _, key, value in odd[:1]:
+        yield summary(
             f"{shortened(key)} of {count(len(odd), 'image')} is neither a list of names nor an "
-            f"object with names as keys, such as {value}"
+            f"object with names as keys, such as {shortened(value)}",
+            f"images/{key}",
+            [row for row, *_ in odd],
+            document,
+            found=shortened(value),
+            expected='a list of names, or an object {"name": …}',
         )
-        expected = 'a list of names, or an object {"name": …}'
-        yield _of(document, "images", rows, key, what, expected, value)
 
 
-def _composed_names(document: Document) -> Iterator[Defect]:
+def _composed_names(document: Document) -> Checked:
     """Yield the annotations with a list, or an object, in place of the name of their annotator."""
     key, names = document.annotator_key, document.annotations.annotator_names
     codes = [code for code, name in enumerate(names) if name.startswith(("[", "{"))]
     if key is None or not codes:
         return
-    first, _, rest = key.partition(".")
-    values = {}
-    for row in np.flatnonzero(np.isin(document.annotator, codes)).tolist():
-        value = document.record(row).get(first)
-        values[row] = value.get(rest) if rest and type(value) is dict else value
+    rows = np.flatnonzero(np.isin(document.annotator, codes)).tolist()
+    values = {row: value_at(document, "annotations", row, *key.split(".")) for row in rows}
     for kind, words in ((list, "a list"), (dict, "an object")):
         if odd := [row for row, value in values.items() if type(value) is kind]:
             value, n = shortened(values[odd[0]]), count(len(odd), "annotation")
             what = f"{n} with {words} under {shortened(key)}, such as {value}"
             what += "; expected the name of one annotator"
-            yield _of(document, "annotations", odd, key, what, "a name", value)
+            more = {"found": value, "expected": "a name", "severity": _of_creator(document)}
+            yield summary(what, _under(key), odd, document, **more)
 
 
-def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
+def _spellings(document: Document) -> Checked:
     """Yield the names that differ only in case, blanks or invisible characters."""
+    authors = document.once(authorship)
     drawn = np.bincount(authors.author[authors.author >= 0], minlength=len(authors.names))
     used = drawn + np.bincount(authors.asked[:, 1], minlength=len(authors.names))
     # The most frequent spelling of each name comes first, and is the one to keep.
@@ -185,6 +179,7 @@ def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
         ids={"annotator": names[1]},
         count=int(used[rare].sum()),
         examples=tuple(places),
+        severity=Severity.WARNING,
     )
 
 
@@ -197,19 +192,22 @@ def _first_place(document: Document, authors: Authorship, code: int) -> str:
     return pointer_to("images", image, key)
 
 
-def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
+def _no_author(document: Document) -> Checked:
     """Yield the images that list several annotators if annotations name none."""
+    authors = document.once(authorship)
     if document.annotator_key is not None or authors.by_records or not len(document.annotations):
         return
-    rows = np.flatnonzero(np.bincount(authors.asked[:, 0], minlength=len(authors.picture)) > 1)
-    if len(rows):
+    if len(rows := np.flatnonzero(np.bincount(authors.asked[:, 0]) > 1)):
         key = image_list(document.images.values[int(rows[0])])[0]
-        what = (
+        yield summary(
             f"{count(len(rows), 'image')} with several annotators under {shortened(key)}, but no "
-            "annotation names its own; expected an annotator on each annotation"
+            "annotation names its own; expected an annotator on each annotation",
+            f"images/{key}",
+            rows,
+            document,
+            expected="a key such as annotator on every annotation",
+            severity=Severity.WARNING,
         )
-        expected = "a key such as annotator on every annotation"
-        yield _of(document, "images", rows, key, what, expected)
 
 
 @rule(
@@ -244,20 +242,13 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
             f"{shortened(list(value))}"
         )
 
-    keys = key.split(".")
-    if 2 * len(wrong) <= len(rows) or len(wrong) <= 3:
-        yield Rows(wrong, says, "/".join(["annotations", *keys]))
+    if 2 * len(wrong) <= len(rows) or len(wrong) <= MANY:
+        yield Rows(wrong, says, _under(key))
         return
     first = int(wrong[0])
-    yield summary(
-        f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does "
-        f"not list; the first: {says(first)}",
-        "/".join(["annotations", *keys]),
-        wrong,
-        pointer=pointer_to("annotations", first, *keys),
-        found=name(first),
-        ids=document.ids(first),
-    )
+    what = f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does"
+    what += f" not list; the first: {says(first)}"
+    yield summary(what, _under(key), wrong, document, found=name(first))
 
 
 @rule(
@@ -284,44 +275,43 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     asked = unique_pairs(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0]
     yield from _few(document, authors, drawn, asked)
     # Lists that name none of the annotators are reported by A002.
-    has_lists = is_complete and np.isin(asked[:, 1], drawn[:, 1]).any()
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
-    if has_lists and is_idle.any():
+    if not is_complete or is_idle.all():
+        return
+    if is_idle.any():
         names = _names(authors, np.unique(asked[is_idle, 1]))
         named = ", ".join(map(quoted, names[:3])) + (", …" if len(names) > 3 else "")
         message = (
             f"no annotations by {count(len(names), 'annotator')} ({named}) listed on "
             f"{count(int(is_idle.sum()), 'image')}; expected some"
         )
-        yield _by_nobody(document, asked[is_idle], names, message)
+        yield _by_nobody(document, asked[is_idle, 0], names, message)
     n = len(folded) + 1
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
-    if has_lists and is_quiet.any():
+    if is_quiet.any():
         names = _names(authors, asked[is_quiet, 1][:1])
         message = (
             f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
             f"that others annotated, such as {quoted(names[0])} here; expected only if nothing is "
             "there"
         )
-        found = _by_nobody(document, asked[is_quiet], names, message)
-        yield replace(found, found=names[0], severity=Severity.INFO)
+        quiet = _by_nobody(document, asked[is_quiet, 0], names, message)
+        yield replace(quiet, found=names[0], severity=Severity.INFO)
 
 
-def _few(
-    document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray
-) -> Iterator[Defect]:
+def _few(document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray) -> Checked:
     """Yield the images with a single annotator as a defect if most images have several."""
     seen = unique_pairs(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[0]
     number = np.bincount(seen[:, 0], minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
-    if 0 < len(single) < several:
+    if len(single) < several:
         message = (
             f"only one annotator on {len(single):,} of "
             f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
             "others"
         )
-        yield _of(document, "images", single, "", message, "two annotators or more")
+        yield summary(message, "images", single, document, expected="two annotators or more")
 
 
 def _names(authors: Authorship, folded: IndexArray) -> list[str]:
@@ -329,11 +319,11 @@ def _names(authors: Authorship, folded: IndexArray) -> list[str]:
     return [authors.names[int(np.argmax(authors.folded == code))] for code in folded.tolist()]
 
 
-def _by_nobody(document: Document, asked: IndexArray, names: list[str], message: str) -> Defect:
+def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: str) -> Defect:
     """Return a defect of the images that list annotators who have no annotations there."""
-    expected = "annotations by every listed annotator"
-    defect = _of(document, "images", asked[:, 0], "", message, expected, names[:3])
-    return replace(defect, ids={**defect.ids, "annotator": names[0]})
+    ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
+    more = {"ids": ids, "found": names[:3], "expected": "annotations by every listed annotator"}
+    return summary(message, "images", rows, document, **more)
 
 
 @rule(
@@ -358,27 +348,36 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     rows, of_row = rows[is_sound], of_row[is_sound]
     columns = (*boxes.T, *document.once(other_numbers), document.annotations.category_id)
     columns = (*columns, document.once(outline_numbers))
-    picture = sets[of_row, 0]
-    shape = first_equal([picture, *(c[rows] for c in (*columns, *_beside_boxes(document)))])
-    # Sets of boxes are equal if as many boxes have the same sum of hashes.
-    total = np.zeros(len(sets), np.uint64)
-    with np.errstate(over="ignore"):
-        key = (shape.astype(np.uint64) + np.uint64(1)) * MIX
-        np.add.at(total, of_row, (key ^ (key >> np.uint64(29))) * MIX)
-    n_sound = np.bincount(of_row, minlength=len(sets))
-    alike: dict[tuple[int, int, int], list[int]] = {}
-    for number in np.flatnonzero((size >= _MIN_COPIED) & (n_sound == size)).tolist():
-        each = (int(sets[number, 0]), int(size[number]), int(total[number]))
-        alike.setdefault(each, []).append(int(sets[number, 1]))
+    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
+    shape = first_equal(columns)
+    # Equal sets have equal boxes, in any order, on the same picture.
+    order = np.lexsort((shape, of_row))
+    of_set = np.split(shape[order], np.searchsorted(of_row[order], np.arange(1, len(sets))))
+    alike: dict[tuple[int, bytes], list[int]] = {}
+    for (picture, code), own, n in zip(sets.tolist(), of_set, size.tolist(), strict=False):
+        if len(own) == n >= _MIN_COPIED:
+            alike.setdefault((picture, own.tobytes()), []).append(code)
     images: dict[tuple[int, int], list[int]] = {}
-    for (image, _, _), codes in sorted(alike.items()):
+    for (picture, _), codes in alike.items():
         for pair in combinations(codes, 2):
-            images.setdefault(pair, []).append(image)
+            images.setdefault(pair, []).append(picture)
     for pair, copied in sorted(images.items()):
         left, right = (big[big[:, 1] == code, 0] for code in pair)
         shared = len(np.intersect1d(left, right, assume_unique=True))
         if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
-            yield _copied([authors.names[code] for code in pair], copied, shared)
+            names = [authors.names[code] for code in pair]
+            yield summary(
+                f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the same boxes "
+                f"and categories on {len(copied):,} of {count(shared, 'image')} with at least "
+                f"{_MIN_COPIED} annotations of each; expected small differences",
+                "images",
+                copied,
+                document,
+                found=names,
+                expected="boxes that differ by a little",
+                key=" ".join(sorted(map(shortened, names))),
+                ids={"annotator": names},
+            )
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:
@@ -391,18 +390,3 @@ def _beside_boxes(document: Document) -> Iterator[FloatArray]:
         column = np.zeros(len(document.annotations))
         column[row] = np.nan_to_num(value)
         yield column
-
-
-def _copied(names: list[str], images: list[int], shared: int) -> Defect:
-    return summary(
-        f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the "
-        f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
-        f"{_MIN_COPIED} annotations of each; expected small differences",
-        "images",
-        images,
-        pointer=pointer_to("images", images[0]),
-        found=names,
-        expected="boxes that differ by a little",
-        key=" ".join(sorted(map(shortened, names))),
-        ids={"annotator": names},
-    )

@@ -3,13 +3,12 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import folded
 from bboxqa.formats.columns import Kind
@@ -17,7 +16,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import MANY, Checked, Rows, record_edit
 from bboxqa.rules.base.rule import Defect, LazyEdits, rule
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, first_rows
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100
@@ -49,14 +48,6 @@ def _visible(name: str) -> str:
 
 def _names(document: Document) -> list[str]:
     return document.categories.texts("name")
-
-
-def _repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
-    """Return which rows repeat the key of an earlier row, and the first row with each key."""
-    seen: dict[Hashable, int] = {}
-    rows = [-1 if key is None else seen.setdefault(key, row) for row, key in enumerate(keys)]
-    first = np.array(rows, np.int64)
-    return (first >= 0) & (first < np.arange(len(keys))), first
 
 
 def _root_category(document: Document) -> int:
@@ -102,14 +93,13 @@ _CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     categories = document.categories
     ids = [categories.get(row, "id") for row in range(len(categories))]
-    keys = [
+    first = first_rows(
         int(number) if is_whole else raw if isinstance(raw, str) else None
         for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
-    ]
-    repeated, first = _repeats(keys)
-    texts = [json.dumps(value, sort_keys=True) for value in categories.values]
-    equal = [text == texts[at] for text, at in zip(texts, first.tolist(), strict=True)]
-    copies = repeated & np.array(equal, np.bool_)
+    )
+    repeated = (first >= 0) & (first < np.arange(len(first)))
+    texts = np.array([json.dumps(value, sort_keys=True) for value in categories.values])
+    copies = repeated & (texts == texts[first])
     copies &= ~np.isin(first, first[repeated & ~copies])
 
     def of_other(row: int) -> str:
@@ -142,8 +132,9 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     names, root = document.once(_names), document.once(_root_category)
-    repeated, first = _repeats([name or None for name in names])
-    with_root = (root >= 0) & ((first == root) | (np.arange(len(names)) == root))
+    first, rows = first_rows(name or None for name in names), np.arange(len(names))
+    repeated, with_root = (first >= 0) & (first < rows), (root >= 0) & (first == root)
+    with_root[rows == root] = True
 
     def says(row: int) -> str:
         other = shortened(document.categories.get(int(first[row]), "id"))
@@ -169,9 +160,10 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     names, root = document.once(_names), document.once(_root_category)
-    looks = [folded(name) if name and row != root else None for row, name in enumerate(names)]
     # The first is kept rather than the most used, as all files of a data set must keep the same.
-    first = _repeats(looks)[1].tolist()
+    first = first_rows(
+        folded(name) if name and row != root else None for row, name in enumerate(names)
+    ).tolist()
 
     def says(row: int) -> str:
         name, other = (shortened(names[each]) for each in (row, first[row]))

@@ -1,20 +1,19 @@
 """Findings with their places: in COCO JSON, in the user's own files, and in pictures."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.formats.document import Origin, OwnPlace
+from bboxqa.formats.document import Origin
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding, FoundBox
 from bboxqa.rules.base.reporting import Rows
-from bboxqa.rules.base.rule import Defect, Rule
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import ring_rows
 
@@ -27,6 +26,10 @@ _MOST_BOXES = 3
 _ABOUT_OUTLINES = ("P", "B011")
 # Outlines of more vertices would make a page slow.
 _MOST_VERTICES = 5_000
+_FIELDS = (
+    "message", "pointer", "ids", "found", "expected", "edits", "count", "examples", "key",
+)  # fmt: skip
+"""What a finding has of its defect."""
 # Larger coordinates are no pixels.
 _FARTHEST = 1e9
 
@@ -43,7 +46,12 @@ def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -
         described[rule.code] += wanted
         for number in rows.numbers[:wanted].tolist():
             found = rows.describe(document, number)
-            findings.append(_finding(rule, rows, found, document.name))
+            fields = {name: getattr(found, name) for name in _FIELDS}
+            fix, severity = rows.fix or rule.fix, rows.severity or rule.severity
+            fields["fix"] = fix if found.edits else None
+            findings.append(
+                Finding(code=rule.code, severity=severity, file=document.name, **fields)
+            )
             offsets.append(found.offset)
     if document.reading.origin is not None:
         return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))
@@ -57,24 +65,6 @@ def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -
         replace(each, pointer=shown(each.pointer), examples=tuple(map(shown, each.examples)))
         for each in placed
     ]
-
-
-def _finding(rule: Rule, rows: Rows, found: Defect, file: str) -> Finding:
-    return Finding(
-        code=rule.code,
-        severity=rows.severity or rule.severity,
-        message=found.message,
-        file=file,
-        pointer=found.pointer,
-        ids=found.ids,
-        found=found.found,
-        expected=found.expected,
-        fix=(rows.fix or rule.fix) if found.edits else None,
-        edits=found.edits,
-        count=found.count,
-        examples=found.examples,
-        key=found.key,
-    )
 
 
 def row_of(pointer: str) -> tuple[str, int]:
@@ -119,38 +109,30 @@ def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[F
     places = dict(zip(pointers, origin.own_places(list(pointers)), strict=True))
     for finding in listed:
         # A summary is about the whole file, and is located at the first of its records.
-        place = places[
-            finding.examples[0] if finding.count > 1 and finding.examples else finding.pointer
-        ]
+        of_first = finding.examples[:1] if finding.count > 1 else ()
+        place = places[next(iter(of_first), finding.pointer)]
+        words = (
+            each.pointer
+            if each.pointer and each.file == place.file
+            else place_in_words(each.file, each.pointer or each.spot.line)
+            for each in map(places.__getitem__, finding.examples)
+            if each.pointer or each.excerpt
+        )
+        ids, image = finding.ids, finding.ids.get("image")
+        if isinstance(image, int) and image in origin.image_names:
+            # The reader has made the id, so nobody has seen it.
+            ids = {**ids, "image": origin.image_names[image]}
         yield replace(
             finding,
             file=place.file,
             pointer=place.pointer,
             spot=place.spot,
-            ids=_shown(finding.ids, origin.image_names),
+            ids=ids,
             excerpt=place.excerpt,
-            examples=_examples([places[each] for each in finding.examples], place.file),
+            examples=tuple(dict.fromkeys(words)),
             fix=None,
             edits=(),
         )
-
-
-def _examples(places: Iterable[OwnPlace], file: str) -> tuple[str, ...]:
-    """Return where examples are, by pointer in the file of the finding, without unknown places."""
-    known = [each for each in places if each.pointer or each.excerpt]
-    words = (
-        each.pointer
-        if each.pointer and each.file == file
-        else place_in_words(each.file, each.pointer or each.spot.line)
-        for each in known
-    )
-    return tuple(dict.fromkeys(words))
-
-
-def _shown(ids: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
-    """Return ids with the name of the image in place of an id that nobody has seen."""
-    image = ids.get("image")
-    return {**ids, "image": names[image]} if isinstance(image, int) and image in names else ids
 
 
 def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
 from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, first_rows
 from bboxqa.rules.facts.file_kinds import kind_of
 
 if TYPE_CHECKING:
@@ -115,15 +115,14 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
 )
 @_on_disk
 def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    from bboxqa.rules.facts.pictures import ImageState
-
     def says(row: int) -> str:
         # Pillow begins its reason with the same words.
         problem = disk.contents[row].problem.removeprefix("image file is truncated").strip(" ()")
         what = "is truncated" if disk.contents[row].truncated else "cannot be decoded"
         return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
 
-    yield Rows(disk.state == ImageState.UNREADABLE, says, "images/file_name", apart=True)
+    unreadable = [row for row, content in enumerate(disk.contents) if content.problem]
+    yield Rows(unreadable, says, "images/file_name", apart=True)
 
 
 @rule(
@@ -284,8 +283,8 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("M009",),
 )
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
-    names, first = document.once(_names), dict[str, int]()
-    other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
+    names = document.once(_names)
+    other = first_rows(_plain(name) if name else row for row, name in enumerate(names)).tolist()
 
     def says(row: int) -> str:
         name, earlier = names[row], names[other[row]]
@@ -316,27 +315,19 @@ def _plain(name: str) -> str:
 )
 @_on_disk
 def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
-    from bboxqa.rules.facts.pictures import ImageState
-
-    digests = [content.digest for content in disk.contents]
-    first: dict[bytes, int] = {}
-    repeated = [
-        row
-        for row, digest in enumerate(digests)
-        if disk.state[row] == ImageState.FOUND
-        and names[first.setdefault(digest, row)] != names[row]
-    ]
+    first = first_rows(each.digest or None if not each.problem else None for each in disk.contents)
+    repeated = [row for row, at in enumerate(first.tolist()) if at >= 0 and names[at] != names[row]]
 
     def says(row: int) -> str:
-        other = first[digests[row]]
+        other = first[row]
         is_same = disk.places[row].file == disk.places[other].file
         how = "is the same file as" if is_same else "has the bytes of"
         return f"image {shortened(names[row])} {how} {shortened(names[other])}"
 
-    def mark(row: int) -> str:
-        return " ".join(sorted((names[row], names[first[digests[row]]])))
-
-    yield Rows(repeated, says, "images", "each image once", names.__getitem__, mark=mark)
+    yield Rows(
+        repeated, says, "images", "each image once", names.__getitem__,
+        mark=lambda row: " ".join(sorted((names[row], names[first[row]]))),
+    )  # fmt: skip
 
 
 @rule(

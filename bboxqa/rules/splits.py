@@ -27,23 +27,14 @@ _Key = tuple[str, object]
 _OfFiles = Iterator[tuple[Document, Found]]
 
 
-class _Twin(NamedTuple):
-    """An image that belongs together with one of an earlier file."""
-
-    row: int
-    other: int
-    """The record of the earlier file."""
-    how: str
-    """What the image does, such as "has the same name as"."""
-
-
 class _Overlap(NamedTuple):
     """What a file has in common with an earlier one."""
 
     document: Document
     earlier: Document
-    twins: list[_Twin]
-    """Its images that no file before the earlier one has."""
+    twins: dict[int, tuple[int, str]]
+    """The image of the earlier file of each image that no file before has, and how they are alike,
+    such as "has the same name as"."""
     n_shared: int
 
 
@@ -54,16 +45,16 @@ def _overlaps(
     known: dict[_Key, dict[int, int]] = {}
     for number, document in enumerate(documents):
         shared: Counter[int] = Counter()
-        of_file: dict[int, list[_Twin]] = {}
+        twins: dict[int, dict[int, tuple[int, str]]] = {}
         keys = [*keys_of(document)]
         for row, own in enumerate(keys):
             there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
             shared.update({place for place, *_ in there})
             if there:
                 place, other, how = min(there, key=lambda each: each[0])
-                of_file.setdefault(place, []).append(_Twin(row, other, how))
-        for place, twins in of_file.items():
-            yield _Overlap(document, documents[place], twins, shared[place])
+                twins.setdefault(place, {})[row] = other, how
+        for place, of_file in twins.items():
+            yield _Overlap(document, documents[place], of_file, shared[place])
         for row, own in enumerate(keys):
             for key in own:
                 known.setdefault(key, {}).setdefault(number, row)
@@ -138,7 +129,7 @@ def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFi
     for each in _overlaps(documents, _by_original):
         names, others = (file.images.texts("file_name") for file in (each.document, each.earlier))
         # M008 reports images that are in both files.
-        twins = [twin for twin in each.twins if names[twin.row] != others[twin.other]]
+        twins = {row: own for row, own in each.twins.items() if names[row] != others[own[0]]}
         for found in _of_twins(each._replace(twins=twins), "copies of images of", ""):
             yield each.document, found
 
@@ -146,15 +137,15 @@ def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFi
 def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = False) -> Checked:
     """Yield findings of images that belong together with those of an earlier file."""
     names, others = (file.images.texts("file_name") for file in (found.document, found.earlier))
-    of_row = {twin.row: twin for twin in found.twins}
     copies = "all copies of an image" if "copies" in what else "each image"
     expected = f"{copies} in one split{'' if 'copies' in what else ' only'}"
 
     def says(row: int) -> str:
-        other = shortened(others[of_row[row].other])
-        return f"image {shortened(names[row])} {of_row[row].how} {other} in {found.earlier.name}"
+        other, how = found.twins[row]
+        name, earlier = shortened(names[row]), shortened(others[other])
+        return f"image {name} {how} {earlier} in {found.earlier.name}"
 
-    listed = [*of_row]
+    listed = [*found.twins]
     if len(listed) <= _MANY and not is_same_set:
         yield Rows(listed, says, "images", expected=expected, found=names.__getitem__, apart=True)
         return

@@ -211,11 +211,18 @@ def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tup
     return (Edit(pointer, "remove") if value is None else Edit(pointer, "replace", value),)
 
 
-def summary(message: str, at: str, rows: Sequence[int] | IndexArray, **more: Any) -> Defect:
+def summary(
+    message: str,
+    at: str,
+    rows: Sequence[int] | IndexArray,
+    document: Document | None = None,
+    **more: Any,
+) -> Defect:
     """Return one defect of many records of a list; it is not reported if there are none.
 
-    `at` names the list and the keys that lead from each record to the value. By default, the
-    pointer leads to the list; `more` are further fields of `Defect`.
+    `at` names the list and the keys that lead from each record to the value. The pointer leads to
+    the list, or with a document to the first record, whose ids are those of the defect; `more` are
+    further fields of `Defect`.
 
     Examples
     --------
@@ -226,6 +233,8 @@ def summary(message: str, at: str, rows: Sequence[int] | IndexArray, **more: Any
     name, *keys = at.split("/")
     examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])
     fields = {"pointer": pointer_to(name), "examples": examples, **more}
+    if document is not None and examples:
+        fields = {"ids": ids_of(document, name, int(rows[0])), **fields, "pointer": examples[0]}
     return Defect(message, count=len(rows), **fields)
 
 

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import as_written, folded
 from bboxqa.formats.records import ASKED_KEYS, annotator_name
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, first_rows
 
 _NAMES = (str, int, float)
 
@@ -128,9 +128,7 @@ def authorship(document: Document) -> Authorship:
         of_image = np.full(n_images + 1, -1, np.int32)
         of_image[table[:, 0]] = table[:, 1]
         author = of_image[document.image]
-        first: dict[str, int] = {}
-        for row, record in enumerate(records):
-            name = record.get("file_name")
-            if type(name) is str and name:
-                picture[row] = first.setdefault(name, row)
+        names = [record.get("file_name") for record in records]
+        first = first_rows(name if type(name) is str and name else None for name in names)
+        picture = np.where(first >= 0, first, picture)
     return Authorship(tuple(number), author, by_records, picture, listed, table)

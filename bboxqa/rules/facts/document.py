@@ -1,6 +1,6 @@
 """The document that rules check: the records of a file, and columns computed from them."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
@@ -73,6 +73,19 @@ class Records:
         rows = np.flatnonzero(self.named)
         place = find(self.id[rows], ids)
         return np.where(place < 0, -1, rows[place]) if len(rows) else place
+
+
+def first_rows(keys: Iterable[Hashable | None]) -> IndexArray:
+    """Return the first row with the key of each row, (N,) int64; -1 where the key is None.
+
+    Examples
+    --------
+    >>> first_rows(["a", None, "b", "a"])
+    array([ 0, -1,  2,  0])
+    """
+    seen: dict[Hashable, int] = {}
+    rows = [-1 if key is None else seen.setdefault(key, row) for row, key in enumerate(keys)]
+    return np.array(rows, np.int64)
 
 
 class Document:
