@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, found_defects
+from bboxqa.rules.base.reporting import Checked, Rows, found_defects, record_edit
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure, overshoot
 from bboxqa.rules.facts.document import Document
@@ -80,9 +80,9 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
         return f"num_keypoints is {found}; expected {wanted}"
 
     def edits(which: int) -> tuple[Edit, ...]:
-        pointer = pointer_to("annotations", int(points.row[which]), "num_keypoints")
-        is_missing = kind[which] == Kind.MISSING
-        return (Edit(pointer, "add" if is_missing else "replace", int(seen[which])),)
+        row, is_new = int(points.row[which]), kind[which] == Kind.MISSING
+        number = int(seen[which])
+        return record_edit("annotations", row, "num_keypoints", value=number, is_new=is_new)
 
     yield Rows(misshapen, of_shape, "annotations/keypoints", owner=points.row)
     yield Rows(miscounted, of_count, "annotations/num_keypoints", owner=points.row, edits=edits)

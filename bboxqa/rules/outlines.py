@@ -195,8 +195,10 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
     unchecked = np.unique(rings.row[states == RingState.UNCHECKED])
     what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
     what += "million pairs of edges side by side; expected fewer points"
-    fields = {"severity": Severity.INFO, "expected": "an outline of fewer points"}
-    yield summary(what, "annotations/segmentation", unchecked, **fields)
+    expected = "an outline of fewer points"
+    yield summary(
+        what, "annotations/segmentation", unchecked, severity=Severity.INFO, expected=expected
+    )
 
 
 def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:

@@ -1,13 +1,13 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
@@ -17,7 +17,7 @@ from bboxqa.formats.raw_values import FARTHEST, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at, value_in
 from bboxqa.rules.base.rule import ABSENT, Defect, Rule, rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -233,15 +233,10 @@ def _info(document: Document, _settings: ValidateSettings) -> Checked:
             edit = Edit(pointer_to(name), "add" if is_missing else "replace", empty)
             message = f"{name} is {'missing' if is_missing else 'null'}; expected {expected}"
             yield Defect(message, pointer_to(name), expected=expected, edits=(edit,))
-    if _year_of(document) == "":
+    if value_in(document.top, "info", "year") == "":
         pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
         edits = (Edit(pointer, "remove"),)
         yield Defect(message, pointer, found="", expected="a number", edits=edits)
-
-
-def _year_of(document: Document) -> Any:
-    info = document.top.get("info")
-    return info.get("year") if isinstance(info, dict) else None
 
 
 @rule(
@@ -254,27 +249,14 @@ def _year_of(document: Document) -> Any:
     fix="safe",
 )
 def _year(document: Document, _settings: ValidateSettings) -> Checked:
-    year, pointer = _year_of(document), pointer_to("info", "year")
-    if year in (None, "", 0) or (type(year) is int and year in _YEARS):
+    year, pointer = value_in(document.top, "info", "year"), pointer_to("info", "year")
+    if year in (ABSENT, None, "", 0) or (type(year) is int and year in _YEARS):
         return
     is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
     edits = (Edit(pointer, "replace", int(year)),) if is_text else ()
     expected = "a number such as 2026"
     message = f"year is {shortened(year)}; expected {expected}"
     yield Defect(message, pointer, found=year, expected=expected, edits=edits)
-
-
-def _writing(
-    key: str, missing: BoolArray, values: Callable[[int], Any]
-) -> Callable[[int], tuple[Edit, ...]]:
-    """Return the edits that add or replace the value of a key; None is for no value."""
-
-    def edits(row: int) -> tuple[Edit, ...]:
-        value, pointer = values(row), pointer_to("annotations", row, key)
-        action: Literal["add", "replace"] = "add" if missing[row] else "replace"
-        return () if value is None else (Edit(pointer, action, value),)
-
-    return edits
 
 
 @rule(
@@ -293,14 +275,14 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
     absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
     wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
 
-    def number(row: int) -> int | None:
-        if absent[row]:
-            return 0
+    def edits(row: int) -> tuple[Edit, ...]:
+        flag = 0 if absent[row] else int(columns.iscrowd[row])
         if kind[row] == Kind.TEXT:
-            return {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""))
-        return int(columns.iscrowd[row]) if columns.iscrowd[row] >= 0 else None
+            flag = {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""), -1)
+        is_new = kind[row] == Kind.MISSING
+        edit = record_edit("annotations", row, "iscrowd", value=flag, is_new=is_new)
+        return edit if flag >= 0 else ()
 
-    edits = _writing("iscrowd", kind == Kind.MISSING, number)
     for where in (absent, wrong):
         yield Rows(where, at="annotations/iscrowd", expected="0 or 1", edits=edits)
 
@@ -434,12 +416,14 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
         areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
         areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
-    def number(row: int) -> int | float | None:
+    def edits(row: int) -> tuple[Edit, ...]:
         written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan
         area = written if written > 0 else float(areas[row])
-        return _plain(area) if math.isfinite(area) else None
+        if not math.isfinite(area):
+            return ()
+        is_new = kind[row] == Kind.MISSING
+        return record_edit("annotations", row, "area", value=_plain(area), is_new=is_new)
 
-    edits = _writing("area", kind == Kind.MISSING, number)
     for where in (absent, wrong):
         expected = "a number of square pixels"
         yield Rows(where, at="annotations/area", expected=expected, edits=edits)
@@ -516,19 +500,48 @@ def _captions(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
-    rings, turns = columns.rings, columns.rotations
+    rings, turns, rows = columns.rings, columns.rotations, np.arange(len(columns))
     owner = np.repeat(rings.row, np.diff(rings.offsets))
-    angles, turned = turns.angle[:, None], np.where(turns.n_numbers == 5, turns.values[:, 4], 0)
-    for key, what, expected, row, values, most in (
-        ("bbox", "a number of bbox", _PLACE, np.arange(len(columns)), columns.bbox, MAX_COORDINATE),
-        ("segmentation", "a number of segmentation", _PLACE, owner, rings.xy, MAX_COORDINATE),
-        ("attributes", "attributes.rotation", _ANGLE, turns.row, angles, _LAST_ANGLE),
-        ("bbox", "the angle of bbox", _OF_BOX, turns.row, turned[:, None], FARTHEST),
+    angles, turned = turns.angle[:, None], turns.values[:, 4:5] * (turns.n_numbers == 5)[:, None]
+    for each in (
+        ("bbox", rows, columns.bbox, MAX_COORDINATE, "a number of bbox", _PLACE),
+        ("segmentation", owner, rings.xy, MAX_COORDINATE, "a number of segmentation", _PLACE),
+        ("attributes", turns.row, angles, _LAST_ANGLE, "attributes.rotation", _ANGLE),
+        ("bbox", turns.row, turned, FARTHEST, "the angle of bbox", _OF_BOX),
     ):
-        at, column = np.nonzero(np.abs(values) > most)
-        # Of several numbers of an annotation, the first is reported.
-        of = dict(zip(row[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
-        yield _large(document, key, dict(sorted(of.items())), what, expected)
+        yield _large(document, *each)
+
+
+def _large(
+    document: Document,
+    key: str,
+    row: IndexArray,
+    values: FloatArray,
+    most: float,
+    what: str,
+    expected: str,
+) -> Rows:
+    """Return the annotations with a number above the most, by the row of each of the numbers."""
+    at, column = np.nonzero(np.abs(values) > most)
+    # Of several numbers of an annotation, the first is reported.
+    rows, first = np.unique(row[at], return_index=True)
+    number = values[at, column][first]
+
+    def edits(place: int) -> tuple[Edit, ...]:
+        row = int(rows[place])
+        box = _outline_box(document, row) if expected == _PLACE else None
+        return () if box is None else record_edit("annotations", row, "bbox", value=box)
+
+    def says(place: int) -> str:
+        is_infinite = math.isinf(number[place])
+        size = "more than a float can hold" if is_infinite else figure(number[place])
+        return f"{what} is {size}"
+
+    return Rows(
+        range(len(rows)), says, f"annotations/{key}", expected,
+        lambda place: None if math.isinf(number[place]) else float(number[place]),
+        edits, f"{key} is too large in {{share}}", owner=rows,
+    )  # fmt: skip
 
 
 @rule(
@@ -556,24 +569,6 @@ def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
     # I007 reports an empty list.
     elif len(document.images) and (reading.origin or "annotations" not in reading.spans):
         yield Defect("there are no annotations, so none was examined; expected annotations")
-
-
-def _large(document: Document, key: str, of: dict[int, float], what: str, expected: str) -> Rows:
-    """Return the annotations with a number that is too large, by their rows."""
-
-    def edits(row: int) -> tuple[Edit, ...]:
-        box = _outline_box(document, row) if expected == _PLACE else None
-        return () if box is None else record_edit("annotations", row, "bbox", value=box)
-
-    def says(row: int) -> str:
-        is_infinite = math.isinf(of[row])
-        return f"{what} is {'more than a float can hold' if is_infinite else figure(of[row])}"
-
-    def found(row: int) -> float | None:
-        return None if math.isinf(of[row]) else of[row]
-
-    rows, summed = np.array([*of], np.int64), f"{key} is too large in {{share}}"
-    return Rows(rows, says, f"annotations/{key}", expected, found, edits, summed)
 
 
 @rule(

@@ -25,10 +25,12 @@ _BY_FILE, _BY_FILE_IF_MANY = ("T003", "T020"), ("T001",)
 
 def value_at(document: Document, name: str, row: int, *keys: str | int) -> Any:
     """Return a value of a record in a list; `ABSENT` if there is none."""
-    if name == "annotations":
-        value: Any = document.record(row)
-    else:
-        value = (document.images if name == "images" else document.categories).values[row]
+    records = document.images if name == "images" else document.categories
+    return value_in(document.record(row) if name == "annotations" else records.values[row], *keys)
+
+
+def value_in(value: Any, *keys: str | int) -> Any:
+    """Return a value inside another one; `ABSENT` if there is none."""
     for key in keys:
         try:
             value = value[key]
@@ -205,10 +207,14 @@ def rows_of(found: Iterable[Found]) -> Iterator[Rows]:
         yield Rows(range(len(of)), at="", defects=of, severity=severity)
 
 
-def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
-    """Return the edit that replaces a value of a record, or removes the record or value."""
+def record_edit(
+    name: str, row: int, *keys: str | int, value: Any = None, is_new: bool | np.bool_ = False
+) -> tuple[Edit]:
+    """Return the edit that writes a value of a record; None removes the record or value."""
     pointer = pointer_to(name, row, *keys)
-    return (Edit(pointer, "remove") if value is None else Edit(pointer, "replace", value),)
+    if value is None:
+        return (Edit(pointer, "remove"),)
+    return (Edit(pointer, "add" if is_new else "replace", value),)
 
 
 def summary(
