@@ -45,7 +45,7 @@ _ENOUGH, _NEAR = 5, 0.04
 
 
 @rule(
-    "B001 error: box without area",
+    "B001 error, unsafe fix: box without area",
     breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels of
         YOLO, Ultralytics ignores the whole image if a side is negative.""",
     explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
@@ -53,7 +53,6 @@ _ENOUGH, _NEAR = 5, 0.04
         no outline is removed.""",
     bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
     good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
-    fix="unsafe",
     requires=("R008",),
 )
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
@@ -226,7 +225,7 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "B011 warning: area differs from the area of the outline",
+    "B011 warning, safe fix: area differs from the area of the outline",
     breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
     explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
         of the outline inside its image, or of the box without an outline. The fix recomputes it,
@@ -234,7 +233,6 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
         B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
-    fix="safe",
     requires=(
         "F004", "S006", "S010", "S012", "S015", "B001", "B014", "R001", "R002", "R008", "O004",
     ),
@@ -337,7 +335,7 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
 
 RULES = (
     rule(
-        "B003 warning: box extends beyond its image",
+        "B003 warning, unsafe fix: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
             clips it if enough of it is left, but not if a fifth of the boxes of the file or of some
@@ -346,11 +344,10 @@ RULES = (
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=partial(_crossing, is_far=True),
-        fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),
     rule(
-        "B004 info: box extends beyond its image by a pixel or less",
+        "B004 info, unsafe fix: box extends beyond its image by a pixel or less",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, by rounding,
             resizing or counting pixels from 1. The unsafe fix clips the box and its area, but not
@@ -358,7 +355,6 @@ RULES = (
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=partial(_crossing, is_far=False),
-        fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),
 )  # fmt: skip

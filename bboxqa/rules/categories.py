@@ -81,14 +81,13 @@ _CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
 
 
 @rule(
-    "C001 error: category id used twice",
+    "C001 error, safe fix: category id used twice",
     breaks="pycocotools keeps the last category with the id, so the first class is lost.",
     explanation="""Two categories have the same id, usually because lists were joined. Give the
         later one, and its annotations, a new id. It is a warning if the two are equal in all keys;
         the fix removes the copy.""",
     bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
     good=_example({"id": 1}, {"id": 2}),
-    fix="safe",
 )
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     categories = document.categories
@@ -223,14 +222,13 @@ def _unused(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "C005 info: root category of a Roboflow export",
+    "C005 info, unsafe fix: root category of a Roboflow export",
     breaks="Tools that count categories shift the labels of all others by one.",
     explanation="""The category with id 0 is the supercategory of all others, and no annotation has
         it, as in exports of Roboflow. The unsafe fix removes it; first look at the other files of
         the data set, where annotations may have it.""",
     bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
     good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
-    fix="unsafe",
 )
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
     if (root := document.once(_root_category)) >= 0:
@@ -293,14 +291,13 @@ def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "C009 warning: category name with invisible characters",
+    "C009 warning, unsafe fix: category name with invisible characters",
     breaks="Code that looks the class up by name does not find it.",
     explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe fix
         removes them; the other files of the data set need the same name. In the example, the name
         has U+200B between its letters.""",
     bad={"categories": [{"name": "c\u200bat"}]},
     good={"categories": [{"name": "cat"}]},
-    fix="unsafe",
 )
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
     names = document.once(_names)
@@ -326,7 +323,6 @@ _Known = dict[tuple[str, int | str], tuple[int, str, str]]
 
 @rule(
     "C007 error: category maps of files contradict each other",
-    scope="files",
     breaks="A model trained on one file is evaluated on the other with the wrong classes.",
     explanation="""In an earlier file the same id has another name, or the same name has another id.
         Give all files the same list of categories. It is an info finding if the files have no name

@@ -138,7 +138,7 @@ _NEARLY = {"bbox": [10, 10, 20, 31]}
 
 
 @rule(
-    "D001 warning: annotation is in the file twice",
+    "D001 warning, safe fix: annotation is in the file twice",
     breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines of
         YOLO, Ultralytics keeps one.""",
     explanation="""Two annotations of one image are equal in all keys except the id. It is an error
@@ -146,7 +146,6 @@ _NEARLY = {"bbox": [10, 10, 20, 31]}
         or categories share the id.""",
     bad={"annotations": [{}, {}]},
     good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
-    fix="safe",
 )
 def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     earlier, columns = document.once(_repeats), document.annotations

@@ -101,14 +101,13 @@ _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 
 
 @rule(
-    "S003 error: id is not a valid whole number",
+    "S003 error, safe fix: id is not a valid whole number",
     breaks='pycocotools finds nothing for text or 12.0: "0", 0.0 and 0 are different ids.',
     explanation="""An id is text, a fraction, negative, too large, or no number. The fix writes "7"
         and 7.0 as 7, with the references to it, if no other record has that id. Other ids, such as
         "im_1" or "007", have no fix; `bboxqa convert` writes a copy with whole numbers.""",
     bad={"annotations": [{"id": "7"}]},
     good={"annotations": [{"id": 7}]},
-    fix="safe",
 )
 def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
@@ -183,13 +182,12 @@ def _new_id(name: str, new: IndexArray) -> Callable[[int], tuple[Edit, ...]]:
 
 
 @rule(
-    "I003 warning: annotation id is 0",
+    "I003 warning, safe fix: annotation id is 0",
     breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
     explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id above
         all others.""",
     bad={"annotations": [{"id": 0}]},
     good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
-    fix="safe",
 )
 def _zero(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
@@ -203,7 +201,7 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "I004 error: annotation refers to a missing record",
+    "I004 error, unsafe fix: annotation refers to a missing record",
     breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
     explanation="""No image has the image_id of the annotation, or no category its category_id.
         Where the image_id is the name of an image, the fix writes its id. The unsafe fix removes
@@ -211,7 +209,6 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
         from 0 and from 1 explain all of them.""",
     bad={"annotations": [{}, {}, {"image_id": 9}]},
     good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
-    fix="unsafe",
 )
 def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
     for key in _references(document):
@@ -348,14 +345,13 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
 
 RULES: tuple[Rule, ...] = (
     rule(
-        "I001 error: annotation id used twice",
+        "I001 error, safe fix: annotation id used twice",
         breaks="pycocotools returns the last annotation with the id instead of the others.",
         explanation="""Several annotations have the same id, often because files were joined. The
             fix gives every later one a new id above all others.""",
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
         check=partial(_repeated, "annotations"),
-        fix="safe",
         requires=("D001",),
     ),
     rule(

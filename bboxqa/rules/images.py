@@ -59,8 +59,7 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
 
 
 @rule(
-    "M001 error: image file missing",
-    scope="images",
+    "M001 error, unsafe fix: image file missing",
     breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
     explanation="""No file in the image folders, or next to the COCO file in one of them, has that
         name. Nothing outside of the folders is opened. The unsafe fix writes the name that differs
@@ -68,7 +67,6 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
         it.""",
     bad=_one("C:\\photos\\A.JPG"),
     good=_one("photos/a.jpg"),
-    fix="unsafe",
 )
 @_on_disk
 def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Checked:
@@ -105,7 +103,6 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
 
 @rule(
     "M002 error: image file that cannot be decoded",
-    scope="images",
     breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
     explanation="""The file is empty, truncated, not an image, or has more than a gigapixel. Copy or
         download it again. Of images above 89 megapixels, only JPEG and PNG are read beyond the
@@ -127,7 +124,6 @@ def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> 
 
 @rule(
     "M007 info: image file without a record",
-    scope="images",
     breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
     explanation="""No image record names these files of the image folder. That is right for other
         splits in the same folder; otherwise check that the export is complete.""",
@@ -213,13 +209,12 @@ def _oddity(name: str) -> str:
 
 
 @rule(
-    "M005 warning: file name is not a plain path",
+    "M005 warning, unsafe fix: file name is not a plain path",
     breaks="The images are found on one computer only.",
     explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes. Write
         paths relative to the image folder. The unsafe fix replaces backslashes by slashes.""",
     bad=_one("photos\\a.jpg"),
     good=_one("photos/a..b.jpg"),
-    fix="unsafe",
 )
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
     names = document.once(_names)
@@ -240,13 +235,12 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
 
 
 @rule(
-    "M012 warning: file name with escapes of a URL",
+    "M012 warning, unsafe fix: file name with escapes of a URL",
     breaks="No loader finds the image: the file has a blank in its name, not %20.",
     explanation="""The file name has escapes such as %20 for a blank, like the path of a URL. The
         unsafe fix writes the characters, unless another image has that name.""",
     bad=_one("my%20cat.jpg"),
     good=_one("my cat 100%.jpg"),
-    fix="unsafe",
 )
 def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
     names = document.once(_names) if document.disk is None else []
@@ -305,7 +299,6 @@ def _plain(name: str) -> str:
 
 @rule(
     "M009 warning: image twice in one file",
-    scope="images",
     breaks="The image weighs twice, and a random split puts one into each part.",
     explanation="""Two records with different names have image files with equal bytes, or refer to
         the same file. Remove one record and move its annotations. In the example, both files hold
@@ -332,7 +325,6 @@ def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checke
 
 @rule(
     "M011 warning: image file has another format than its name says",
-    scope="images",
     breaks="Decoders that are chosen by the name stop at the file.",
     explanation="""The first bytes of an image file belong to another format than its name says.
         Convert it, or rename the file and its record. In the example, a.jpg is a PNG file.""",
@@ -356,8 +348,7 @@ def _other_format(_document: Document, names: list[str], disk: "ImageFolder") ->
 
 RULES = (
     rule(
-        "M003 error: size differs from the size of the image file",
-        scope="images",
+        "M003 error, unsafe fix: size differs from the size of the image file",
         breaks="Boxes are misplaced, and masks differ in size from the image.",
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
             unsafe fix writes the size of the file if all annotations of the image fit into it;
@@ -366,11 +357,9 @@ RULES = (
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
         check=partial(_other_size, are_swapped=False),
-        fix="unsafe",
     ),
     rule(
-        "M004 error: width and height swapped compared with the image file",
-        scope="images",
+        "M004 error, unsafe fix: width and height swapped compared with the image file",
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
             boxes.""",
         explanation="""Width and height are swapped compared with the file. The unsafe fix swaps
@@ -379,6 +368,5 @@ RULES = (
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
         check=partial(_other_size, are_swapped=True),
-        fix="unsafe",
     ),
 )

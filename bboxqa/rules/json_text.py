@@ -63,14 +63,13 @@ def _head(reading: RawDocument) -> bytes:
 
 
 @rule(
-    "F002 error: text follows the document",
+    "F002 error, unsafe fix: text follows the document",
     breaks="Python's decoder stops with 'Extra data'.",
     explanation="""The file continues after the end of the document, as when a shorter file is
         written over a longer one. The unsafe fix removes that text; first check that it is not
         needed.""",
     bad=_PLAIN + '{"annotations": []}',
     good=_PLAIN + "\n\n",
-    fix="unsafe",
 )
 def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
     reading, start = document.reading, document.reading.trailing
@@ -89,13 +88,12 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "F003 warning: encoding is not plain UTF-8",
+    "F003 warning, safe fix: encoding is not plain UTF-8",
     breaks="Python's decoder, and so pycocotools, refuses a byte order mark and other encodings.",
     explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as UTF-8,
         but not from another 8-bit encoding, since a file does not show which it has.""",
     bad="\ufeff" + _PLAIN,
     good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
-    fix="safe",
 )
 def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     reading = document.reading

@@ -40,14 +40,13 @@ def _pose(*keypoints: int, number: int = 2, **category: Any) -> dict[str, Any]:
 
 
 @rule(
-    "K001 error: keypoints do not fit their category or their number",
+    "K001 error, safe fix: keypoints do not fit their category or their number",
     breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
     explanation="""Keypoints are x, y and visibility of each point that the category names, and
         num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
         lists of a wrong length again.""",
     bad=_pose(52, 12, 2, 0, 0, 0),
     good=_pose(52, 12, 2, 0, 0, 0, number=1),
-    fix="safe",
 )
 def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     columns = document.annotations

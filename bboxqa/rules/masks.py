@@ -90,14 +90,13 @@ def _counts(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "R003 warning: all masks are marked as crowds",
+    "R003 warning, unsafe fix: all masks are marked as crowds",
     breaks="COCOeval ignores crowds: without other objects, AP is -1.",
     explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it means
         a region of many objects. `bboxqa agree` takes masks of CVAT as single objects. The unsafe
         fix writes 0.""",
     bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
     good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
-    fix="unsafe",
 )
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
@@ -120,7 +119,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "R004 warning: polygon is marked as a crowd",
+    "R004 warning, unsafe fix: polygon is marked as a crowd",
     breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
     explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
         unsafe fix writes 0.""",
@@ -128,7 +127,6 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
         {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
     ]},
     good={"annotations": [{**_SOUND, "iscrowd": 1}]},
-    fix="unsafe",
 )  # fmt: skip
 def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
@@ -139,14 +137,13 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
 
 
 @rule(
-    "R007 error: masks are written row by row",
+    "R007 error, safe fix: masks are written row by row",
     breaks="Every program reads a wrong mask, with stripes across the image.",
     explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
         they go along the rows. The fix writes them column by column, but not in square images, nor
         where a few runs would become millions.""",
     bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
     good={"annotations": [_COLUMNWISE]},
-    fix="safe",
 )
 def _row_major(document: Document, settings: ValidateSettings) -> Checked:
     rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)

@@ -123,13 +123,12 @@ _AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
 
 
 @rule(
-    "P003 error: outline is not written as a list of rings",
+    "P003 error, safe fix: outline is not written as a list of rings",
     breaks="pycocotools stops with a TypeError, or with 'input type is not supported'.",
     explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of numbers.
         The fix writes the same points in this form, where there are at least 3.""",
     bad={"annotations": [{"segmentation": _RING}]},
     good=_outline(_RING),
-    fix="safe",
 )
 def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     form = document.annotations.form
@@ -171,14 +170,13 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
 
 
 @rule(
-    "P005 warning: polygon crosses or touches itself",
+    "P005 warning, unsafe fix: polygon crosses or touches itself",
     breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
     explanation="""The edges of a ring cross or touch each other, or its points lie on one line. The
         unsafe fix splits the ring, unless that needs a hole or it crosses itself more than 30
         times; edges without area are lost.""",
     bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
     good=_outline(_RING),
-    fix="unsafe",
     requires=("O004",),
 )
 def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
@@ -229,14 +227,13 @@ def _beyond(document: Document) -> FloatArray:
 
 
 @rule(
-    "P006 warning: outline extends beyond its image",
+    "P006 warning, unsafe fix: outline extends beyond its image",
     breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
     explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe fix
         clips it if enough of it is left and it does not cross itself, but not if a fifth of all
         outlines or boxes extend beyond, as all these numbers are then in doubt.""",
     bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
     good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
-    fix="unsafe",
     requires=("F004", "S015", "B002", "B014", "T003"),
 )
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
@@ -281,7 +278,7 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> tuple[Edi
 
 
 @rule(
-    "P007 warning: box is not the bounds of its outline",
+    "P007 warning, unsafe fix: box is not the bounds of its outline",
     breaks="A detector learns another object than a segmenter does.",
     explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
         outline, and of its part inside the image. The unsafe fix writes the bounds of the outline;
@@ -289,7 +286,6 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> tuple[Edi
         0.5 with the bounds, as boxes or outlines are then all in doubt.""",
     bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
     good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
-    fix="unsafe",
     requires=("F004", "S015", "B014", "R002"),
 )
 def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
@@ -363,14 +359,13 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
 
 RULES = (
     rule(
-        "P001 error: polygon with fewer than 3 points",
+        "P001 error, unsafe fix: polygon with fewer than 3 points",
         breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
         explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
             ring; the only ring only where most annotations have no outline.""",
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
         check=partial(_wrong_length, "P001"),
-        fix="unsafe",
     ),
     rule(
         "P002 error: polygon with an odd number of coordinates",
@@ -382,13 +377,12 @@ RULES = (
         check=partial(_wrong_length, "P002"),
     ),
     rule(
-        "P004 warning: empty polygon in an outline",
+        "P004 warning, safe fix: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
         explanation="""One of the rings is an empty list. The fix removes it; the only ring only
             where most annotations have no outline.""",
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
         check=partial(_wrong_length, "P004"),
-        fix="safe",
     ),
 )

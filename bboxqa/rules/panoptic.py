@@ -234,7 +234,6 @@ def _read_png(place: Place, size: FloatArray) -> _Png | None:
 
 @rule(
     "G005 error: PNG of the segments is missing or unusable",
-    scope="images",
     breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
     explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size from
         its image, or is not in RGB. It is searched next to the images and the COCO file, and in a
@@ -254,7 +253,6 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
 
 @rule(
     "G006 error: segments differ from their PNG",
-    scope="images",
     breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
     explanation="""The PNG and segments_info have different segments, or the area of a segment is
         not that of its pixels. The PNG may have been resized, or the two come from different

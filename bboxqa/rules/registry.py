@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -113,7 +114,8 @@ RULES = Rules(_ORDER, {})
 def _of_module(name: str) -> dict[str, Rule]:
     values = vars(import_module(f"bboxqa.rules.{name}"))
     named = (value for value in values.values() if isinstance(value, Rule))
-    return {rule.code: rule for rule in (*named, *values.get("RULES", ()))}
+    rules = (*named, *values.get("RULES", ()))
+    return {rule.code: replace(rule, scope=_SCOPES[rule.code]) for rule in rules}
 
 
 def looks_at(code: str, document: Document) -> bool:

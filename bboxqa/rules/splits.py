@@ -87,7 +87,6 @@ def _by_original(document: Document) -> Iterator[list[_Key]]:
 
 @rule(
     "M008 warning: image in several files",
-    scope="files",
     breaks="If the files are splits, the model is tested on images that it was trained on.",
     explanation="""An image is also in an earlier file: with --images by content, otherwise by name,
         or by the last part of the name and the size. It is an info finding if the files are by
@@ -117,7 +116,6 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
 
 @rule(
     "M010 warning: copy of an image in several files",
-    scope="files",
     breaks="If the files are splits, the model is tested on scenes that it was trained on.",
     explanation="""An image of an earlier file has the same name before the hash that Roboflow adds,
         like augmented copies of one image. Split by original image. In the example, the earlier

@@ -138,13 +138,12 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked
 
 
 @rule(
-    "S012 error: record is empty, or has none of the keys that it needs",
+    "S012 error, safe fix: record is empty, or has none of the keys that it needs",
     breaks="pycocotools stops with a KeyError while it builds its index.",
     explanation="""An image, an annotation or a category is {}, or has other keys than those of
         COCO. The fix removes records that are {}.""",
     bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
     good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
-    fix="safe",
 )
 def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     for name in ("annotations", *dict(document.lists)):
@@ -213,13 +212,12 @@ def _required(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S004 info: info or licenses missing, or year empty",
+    "S004 info, safe fix: info or licenses missing, or year empty",
     breaks="COCO.info() of pycocotools stops without info, and strict readers at an empty year.",
     explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it. The
         fix adds an empty info and empty licenses, and removes the empty year.""",
     bad={"info": {"year": ""}},
     good={"info": {"year": 2026}},
-    fix="safe",
     requires=("F001", "S001"),
 )
 def _info(document: Document, _settings: ValidateSettings) -> Checked:
@@ -240,13 +238,12 @@ def _info(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S013 info: year is not a number",
+    "S013 info, safe fix: year is not a number",
     breaks="Readers with a strict schema expect the year as a number and refuse the file.",
     explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix writes
         "2026" as 2026.""",
     bad={"info": {"year": "2026"}},
     good={"info": {"year": 2026}},
-    fix="safe",
 )
 def _year(document: Document, _settings: ValidateSettings) -> Checked:
     year, pointer = value_in(document.top, "info", "year"), pointer_to("info", "year")
@@ -260,13 +257,12 @@ def _year(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S005 warning: iscrowd is not 0 or 1",
+    "S005 warning, safe fix: iscrowd is not 0 or 1",
     breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
     explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0 if
         it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
     bad=_one({"iscrowd": ABSENT}),
     good=_one({"iscrowd": 0}),
-    fix="safe",
     requires=("S012",),
 )
 def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
@@ -321,14 +317,13 @@ def _outline_box(document: Document, row: int) -> list[int | float] | None:
 
 
 @rule(
-    "S006 error: bbox is not a list of the expected numbers",
+    "S006 error, unsafe fix: bbox is not a list of the expected numbers",
     breaks="COCOeval stops at null, at an object and at a list of another length.",
     explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
         numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
         unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
     bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
     good=_one({"bbox": [10.0, 10, 2e1, 30]}),
-    fix="unsafe",
     requires=("F004",),
 )
 def _box(document: Document, _settings: ValidateSettings) -> Checked:
@@ -360,13 +355,12 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S010 warning: segmentation has a wrong type, or is missing while others have one",
+    "S010 warning, safe fix: segmentation has a wrong type, or is missing while others have one",
     breaks="pycocotools stops at it when masks are evaluated.",
     explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
         neither, or is missing while other annotations have one; it is an info finding if at most
         half of them do. The fix writes numbers that are text as numbers. Draw a missing outline, or
         train on boxes only.""",
-    fix="safe",
     bad=_one({"segmentation": [[*map(str, _RING[0])]]}),
     good=_one({"segmentation": _RING}),
     requires=("S012",),
@@ -394,14 +388,13 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S011 warning: area is missing or not a number",
+    "S011 warning, safe fix: area is missing or not a number",
     breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is missing,
         and with TypeError if it is null, text, a list or an object.""",
     explanation="""The area in square pixels is missing or not a number. The fix computes it from
         the outline, or from the box if there is none; text such as "996.0" becomes that number.""",
     bad=_one({"area": ABSENT}),
     good=_one({"area": 600.0}),
-    fix="safe",
     requires=("S012",),
 )
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
@@ -430,13 +423,12 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S007 error: width or height of an image is not a size",
+    "S007 error, safe fix: width or height of an image is not a size",
     breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
     explanation="""The width or height is not a whole number above 0. The fix writes "640", "640.0"
         and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
     bad={"images": [{"width": "100"}]},
     good={"images": [{"width": 100}]},
-    fix="safe",
     requires=("S012",),
 )
 def _size(document: Document, _settings: ValidateSettings) -> Checked:
@@ -488,14 +480,13 @@ def _captions(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S015 error: number too large for a place or an angle",
+    "S015 error, unsafe fix: number too large for a place or an angle",
     breaks="Areas and IoU are infinite or inexact, and masks for such boxes exhaust the memory.",
     explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
         million degrees or more. The unsafe fix replaces a box by the bounds of its outline. Redraw
         other annotations, or remove them.""",
     bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
     good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
-    fix="unsafe",
     requires=("F004",),
 )
 def _too_large(document: Document, _settings: ValidateSettings) -> Checked:

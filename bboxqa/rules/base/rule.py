@@ -126,12 +126,15 @@ def rule(head: str, **fields: Any) -> Callable[[Check], Rule]: ...
 def rule(head: str, check: Check | None = None, **fields: Any) -> Rule | Callable[[Check], Rule]:
     """Return a rule with code, severity and title as in "S001 error: list is missing".
 
-    Without `check`, a decorator that makes a rule of its check is returned.
+    The kind of fix, if any, follows the severity: "S003 error, safe fix: id is a text". Without
+    `check`, a decorator that makes a rule of its check is returned.
     """
     start, _, title = head.partition(": ")
-    code, severity = start.split()
+    code, severity, *fix = start.removesuffix(" fix").replace(",", "").split()
+    texts = {"code": code, "title": title, "severity": Severity(severity), **fields}
+    texts |= {"fix": fix[0]} if fix else {}
 
     def of_check(check: Check) -> Rule:
-        return Rule(code=code, title=title, severity=Severity(severity), check=check, **fields)
+        return Rule(check=check, **texts)
 
     return of_check if check is None else of_check(check)
