@@ -16,21 +16,13 @@ from support.plugins import install
 import bboxqa
 from bboxqa import stats
 from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, coefficient
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
-from bboxqa.formats import registry as formats
-from bboxqa.formats.format import Format
-from bboxqa.formats.problems import file_of_records
-from bboxqa.formats.records import Category, Image
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import MATCHERS, Matcher
-from bboxqa.model.annotations import Source
-from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table
 from bboxqa.report.registry import AGREEMENT_VIEWS, FINDING_VIEWS, view
-from bboxqa.rules import registry as rules
-from bboxqa.rules.base.rule import Defect, Rule, hits
 
 # Two annotators drew the same widths, at heights that hardly overlap.
 DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])
@@ -117,50 +109,6 @@ class TestSimilarity:
         with pytest.raises(ConfigError, match=message):
             bboxqa.agree(DATA, similarity="bbox")
         assert "acme_box" not in sys.modules
-
-
-def test_rule(monkeypatch):
-    def check(document, settings):
-        names = document.images.texts("file_name")
-        wrong = np.array([name.endswith(".bmp") for name in names], np.bool_)
-        yield from hits(wrong, lambda row: Defect(f"image is {names[row]}; expected a JPEG"))
-
-    bitmap = Rule(
-        code="X001", title="image is a bitmap", severity=Severity.WARNING, scope="record",
-        breaks="Bitmaps fill the disk.", explanation="Convert the image.",
-        bad={"images": [{"file_name": "a.bmp"}]}, good={"images": [{}]}, check=check,
-    )  # fmt: skip
-    monkeypatch.setitem(rules.RULES.more, "X001", bitmap)
-    rules.known_rules.cache_clear()
-    try:
-        report = bboxqa.validate(
-            {"images": [{"file_name": "a.bmp"}, {"file_name": "a.jpg"}]}, select=("X",)
-        )
-    finally:
-        rules.known_rules.cache_clear()
-    assert [(each.code, each.message) for each in report.findings] == [
-        ("X001", "image is a.bmp; expected a JPEG")
-    ]
-
-
-def test_format(monkeypatch, tmp_path):
-    def recognises(path):
-        return path.suffix == ".one"
-
-    def read(path, options):
-        """Return the box that the file holds, drawn by two annotators."""
-        of = {"image_id": 1, "category_id": 1, "bbox": list(map(float, path.read_text().split()))}
-        records = [{**of, "id": n, "annotator": f"a{n}"} for n in (1, 2)]
-        source = Source(str(path), path.stat().st_size, None)
-        return file_of_records(source, [Image(1, "a")], [Category(1, "cat")], records, options)
-
-    path = write(tmp_path / "box.one", "1 2 3 4")
-    with pytest.raises(DatasetError):
-        bboxqa.read_coco(path)
-    monkeypatch.setitem(formats.FORMATS, "one", Format("one", (".one",), recognises, read))
-    data = bboxqa.read_coco(path)
-    assert data.annotator_names == ("a1", "a2")
-    assert data.annotations.bbox.tolist() == [[1, 2, 3, 4]] * 2
 
 
 def test_matcher(monkeypatch):

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cli import run
-from support.reference import data_file
 
 import bboxqa
 from bboxqa.pipelines.consensus.consensus import coco_document
@@ -301,10 +300,3 @@ def test_each_annotation_is_merged_or_dropped(tmp_path_factory, seed):
     assert sorted(of_all(folder)[0], key=int) == [
         str(n) for n in range(len(content["annotations"]))
     ]
-
-
-@pytest.mark.parametrize("name", ["asthma_round1", "crowd_boxes", "pedestrians"])
-def test_each_annotation_of_real_files_is_merged_or_dropped(tmp_path, name):
-    content = json.loads(data_file(f"several/{name}.json").read_text("utf-8"))
-    assert written(tmp_path, content).returncode == 0
-    assert sorted(of_all(tmp_path)[0]) == sorted(str(each["id"]) for each in content["annotations"])

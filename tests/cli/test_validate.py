@@ -221,24 +221,6 @@ def test_explain():
     assert "no rule begins with 'B05'" in wrong.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("roboflow.json", {"I003": 1, "C005": 1, "Q001": 1}),
-        ("simulated.json", {"A003": 1, "I007": 1, "D001": 0, "D002": 0}),
-        ("exports/cvat_boxes.json", {"P007": 1, "B001": 1, "B006": 0}),
-        ("exports/cvat_polygons.json", {"P005": 20, "S004": 1}),
-        ("exports/roboflow_boxes.json", {"I003": 1, "C005": 1}),
-        ("exports/taco.json", {"I001": 2, "P005": 84}),
-        ("lvis_double_100.json", {"D001": 0, "D002": 0}),
-    ],
-)
-def test_exports(name, expected):
-    path = data_file(name)
-    counts = found(run("validate", path, "--output-format", "json"))
-    assert {code: counts.get(code, 0) for code in expected} == expected
-
-
 def test_places_of_planted_defects(tmp_path):
     content = json.loads(data_file("simulated.json").read_bytes())
     records = content["annotations"]

@@ -7,7 +7,6 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
-from support.brute import fine_iou
 from support.datasets import segmentations
 from support.rings import slanted_comb
 
@@ -88,18 +87,6 @@ def test_every_shape_with_every_other_one(name, shift):
     pairs = [(0, place + 1) for place in range(len(others))]
     found = ious([SHAPES[name], *others], pairs)
     assert found == pytest.approx([shapely_iou(SHAPES[name], o) for o in others], abs=1e-6)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_against_fine_rasterising(name):
-    as_rings = {key: [np.reshape(r, (-1, 2)) for r in rings] for key, rings in SHAPES.items()}
-    others = [moved(rings, 2.3, 1.7) for rings in SHAPES.values()]
-    found = ious([SHAPES[name], *others], [(0, place + 1) for place in range(len(others))])
-    expected = [
-        fine_iou(as_rings[name], [np.reshape(ring, (-1, 2)) for ring in other], steps=100)
-        for other in others
-    ]
-    assert found == pytest.approx(expected, abs=0.03)
 
 
 @given(st.integers(0, 2**32), st.integers(3, 40), st.integers(3, 40), st.booleans())

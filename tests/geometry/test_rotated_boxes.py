@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from support.brute import convex_iou
@@ -51,15 +50,6 @@ def test_iou_is_the_exact_fraction():
     rings = zip(corners(left).tolist(), corners(right).tolist(), strict=True)
     expected = [float(convex_iou(*pair)) for pair in rings]
     assert iou(left, right) == pytest.approx(expected, abs=1e-11)
-
-
-def test_iou_is_that_of_shapely():
-    n = max(2000, 500 * FUZZ)
-    left, right = (random_boxes(np.random.default_rng(seed), n) for seed in (2, 3))
-    shapes = [shapely.polygons(corners(each)) for each in (left, right)]
-    both = shapely.area(shapely.intersection(*shapes))
-    union = shapely.area(shapes[0]) + shapely.area(shapes[1]) - both
-    assert iou(left, right) == pytest.approx(both / union, abs=1e-10)
 
 
 number = st.integers(-20, 20).map(float)

@@ -7,7 +7,7 @@ from support import brute
 from support.datasets import boxes_as_outlines, dataset, random_rows
 from support.masks import decode, encode
 
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
@@ -89,11 +89,6 @@ def refused(data, name):
 
 
 MASK = encode(np.eye(40))
-
-
-def test_unknown_similarity():
-    with pytest.raises(ConfigError, match="similarity is 'boxes'; expected one of bbox, giou,"):
-        candidate_pairs(dataset([]), "boxes", 0.5)
 
 
 @pytest.mark.parametrize("name", ["polygon", "mask", "pixel", "raster"])

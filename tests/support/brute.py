@@ -282,14 +282,3 @@ def even_odd(ring, points):
         with np.errstate(divide="ignore", invalid="ignore"):
             inside ^= crosses & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
     return inside
-
-
-def fine_iou(left, right, steps=400):
-    """Return the IoU of two lists of rings, (V, 2) each, by fine rasterising."""
-    vertices = np.concatenate([*left, *right])
-    low, high = vertices.min(0), vertices.max(0)
-    axes = [low[k] + (np.arange(steps) + 0.5) * (high[k] - low[k]) / steps for k in (0, 1)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    a = np.any([even_odd(ring, points) for ring in left], axis=0)
-    b = np.any([even_odd(ring, points) for ring in right], axis=0)
-    return (a & b).sum() / max((a | b).sum(), 1)

@@ -8,9 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from support.masks import encode
-
-__all__ = ["ORIGINALS", "first_images", "run_lengths"]
+__all__ = ["ORIGINALS", "first_images"]
 
 SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
 N_IMAGES = 48
@@ -108,109 +106,13 @@ def boxes(seed=16):
     return document(images, annotations)
 
 
-def masks(seed=17, *, compressed=True):
-    """Return masks as run lengths, as brushes and models draw them."""
-    rng = np.random.default_rng(seed)
-    images = pictures(rng, ((96, 72), (128, 96), (80, 120)))
-    annotations = annotated(rng, images, lambda _rng, box: {"bbox": box.tolist()})
-    for annotation in annotations:
-        image = images[annotation["image_id"] - 1]
-        pixels = blob(*annotation["bbox"], image["height"], image["width"])
-        annotation.update(of_pixels(pixels, compressed=compressed))
-    return document(images, annotations)
-
-
-def blob(x, y, w, h, height, width):
-    """Return (height, width) bool: the pixels of an ellipse without a corner."""
-    rows, columns = np.mgrid[:height, :width] + 0.5
-    across, down = (columns - x) / w * 2 - 1, (rows - y) / h * 2 - 1
-    return (across**2 + down**2 < 1) & (across + down < 1)
-
-
-def of_pixels(pixels, *, compressed=True):
-    """Return the mask of pixels, its area and its box."""
-    columns, rows = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
-    box = [columns[0], rows[0], len(columns), len(rows)]
-    counts = encode(pixels)["counts"].decode() if compressed else run_lengths(pixels.T.ravel())
-    return {
-        "bbox": [int(number) for number in box], "area": int(pixels.sum()),
-        "segmentation": {"size": list(pixels.shape), "counts": counts},
-    }  # fmt: skip
-
-
-def run_lengths(values):
-    """Return how many values are false, true, false, … in turn."""
-    changes = np.flatnonzero(np.diff(np.concatenate([[0], values]).astype(int)))
-    return np.diff(np.concatenate([[0], changes, [len(values)]])).tolist()
-
-
-POINTS = ("head", "left_hand", "right_hand", "left_foot", "right_foot")
-# Where in a box, from 0 to 1.
-POSE = np.array([[0.5, 0.1], [0.9, 0.4], [0.1, 0.4], [0.7, 0.9], [0.3, 0.9]])
-
-
-def people(seed=18):
-    """Return people with keypoints, outlines and boxes."""
-    rng = np.random.default_rng(seed)
-
-    def draw(rng, box):
-        return {**drawn(rng, box), **keypoints(rng, box)}
-
-    images = pictures(rng)
-    annotations = annotated(rng, images, draw)
-    for annotation in annotations:
-        annotation["category_id"] = 1
-        annotation.update(keypoints(rng, np.array(annotation["bbox"])))
-    skeleton = [[1, 2], [1, 3], [1, 4], [1, 5]]
-    person = {"name": "person", "supercategory": "", "keypoints": list(POINTS)}
-    return document(images, annotations, [{**person, "skeleton": skeleton}])
-
-
-def keypoints(rng, box):
-    """Return keypoints in a box: most are visible, some hidden or not labelled."""
-    xy = np.round(box[:2] + POSE * box[2:] + rng.uniform(-0.05, 0.05, (5, 2)) * box[2:], 1)
-    visibility = rng.choice([2, 2, 2, 1, 0], 5)
-    values = [
-        number
-        for (x, y), seen in zip(xy.tolist(), visibility.tolist(), strict=True)
-        for number in ((x, y, seen) if seen else (0, 0, 0))
-    ]
-    return {"keypoints": values, "num_keypoints": int((visibility > 0).sum())}
-
-
-def annotated_by_three(seed=19):
-    """Return polygons that three annotators drew on the same images."""
-    rng = np.random.default_rng(seed)
-    images = pictures(rng)[:30]
-    annotations = []
-    for number, image in enumerate(images, 1):
-        image["annotators"] = ["ann", "bob", "cid"]
-        for box in places(rng, image["width"], image["height"]):
-            category = int(rng.integers(1, 4))
-            for who in image["annotators"]:
-                shift = np.round(box + np.append(rng.uniform(-2, 2, 2), [0, 0]), 1)
-                shape = drawn(rng, shift.clip(0))
-                annotations.append(
-                    {"image_id": number, "category_id": category, "iscrowd": 0, "annotator": who,
-                     **shape}
-                )  # fmt: skip
-    return document(images, annotations)
-
-
 def copies(make):
     """Return a function that returns a document anew, which is made once."""
     content = cache(lambda: json.dumps(make()))
     return lambda: json.loads(content())
 
 
-ORIGINALS = {
-    "polygons": copies(polygons),
-    "boxes": copies(boxes),
-    "compressed masks": copies(masks),
-    "plain masks": copies(lambda: masks(compressed=False)),
-    "people": copies(people),
-    "three annotators": copies(annotated_by_three),
-}
+ORIGINALS = {"polygons": copies(polygons), "boxes": copies(boxes)}
 """What is in a sound export to a function that makes it."""
 
 

@@ -6,11 +6,7 @@ import sys
 import pytest
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.geometry.similarities.registry import names, needs_outlines, similarity
-
-
-def test_what_is_burnt_by_rasterio_is_compared_in_one_thread():
-    assert [name for name in names() if not similarity(name).threads] == ["raster"]
+from bboxqa.geometry.similarities.registry import needs_outlines, similarity
 
 
 @pytest.mark.parametrize("ask", [similarity, needs_outlines])
