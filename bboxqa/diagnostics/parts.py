@@ -8,7 +8,6 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    find,
     frozen_arrays,
     overlapping_boxes,
     rows,
@@ -17,7 +16,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import edges_of, object_cells
-from bboxqa.model.units import CandidatePairs, MatchedUnits
+from bboxqa.model.units import MatchedUnits
 
 
 @frozen_arrays
@@ -331,10 +330,6 @@ def _means_of_others(
     return means, np.where(number > 0, others / np.maximum(number, 1), np.nan)
 
 
-# Largest distance of second boxes that show another object, relative to that from first boxes.
-_NEARER = 1 / 3
-
-
 @frozen_arrays
 class _Beside:
     """P pairs of overlapping objects of several annotators each, and the B boxes of the smaller."""
@@ -358,9 +353,9 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
 
     If one annotator draws an object twice and another draws it in halves, the second box may match
     a half. Such boxes are an object that the others miss only if more than half of the annotators
-    drew them for the same reason, or two annotators drew the same two boxes. Otherwise each becomes
-    an object of its own, which `disagreements` counts with the surrounding object, and single
-    boxes of others that match them are joined to that object.
+    drew them for the same reason. Otherwise each becomes an object of its own, which
+    `disagreements` counts with the surrounding object, and single boxes of others that match them
+    are joined to that object.
     """
     objects, rank, n = drawn_objects(matched), object_ranks(matched), len(matched.objects)
     ends = objects.of[np.stack(_pairs_of_objects(matched))]
@@ -379,7 +374,6 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
     for reason in (twice, part):
         apart &= 2 * beside.count(reason) <= objects.n_asked[small]
-    apart &= ~_are_two_objects(matched, beside, twice)
     taken = _taken(rank, beside, apart, ~shared)
     if not taken.any():
         return matched
@@ -407,28 +401,6 @@ def _taken(rank: IndexArray, beside: _Beside, apart: BoolArray, single: BoolArra
     taken[chosen[~moves]] = True
     taken[movers] = True
     return taken
-
-
-def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -> BoolArray:
-    """Return (P,) bool: pairs that are two objects, as two or more drew the same two boxes."""
-    found = np.flatnonzero(twice)
-    found = found[np.argsort(beside.pair[found], kind="stable")]
-    box, pair = beside.box[found], beside.pair[found]
-    follows = pair[1:] == pair[:-1]
-    between = _similarity(matched.near, len(matched.objects), box[:-1][follows], box[1:][follows])
-    own = _similarity(matched.own, len(matched.objects), box, beside.other[found])
-    least, most = np.ones(len(beside.small)), np.zeros(len(beside.small))
-    np.minimum.at(least, pair[1:][follows], between)
-    np.maximum.at(most, pair, own)
-    return (beside.count(twice) > 1) & (1 - least <= _NEARER * (1 - most))
-
-
-def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArray) -> FloatArray:
-    """Return the similarity of annotations, 0 if they are not among the pairs."""
-    known = np.minimum(pairs.left, pairs.right) * n + np.maximum(pairs.left, pairs.right)
-    place = find(known, np.minimum(one, other) * n + np.maximum(one, other))
-    similarity = np.append(pairs.similarity, 0.0)
-    return np.where(place >= 0, similarity[place], 0.0)
 
 
 def _are_parts(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:

@@ -12,7 +12,7 @@ from bboxqa.agreement.alpha.nominal import (
     nominal_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.unit_counts import coincidences, from_units, unit_counts
+from bboxqa.agreement.counts.unit_counts import coincidences, from_units
 from bboxqa.agreement.objects import values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
@@ -32,7 +32,6 @@ from bboxqa.diagnostics.object_cells import (
     ObjectCells,
     RatioSums,
     alpha_has_meaning,
-    cell_values,
     object_cells,
     pairs_of_units,
     summed_rows,
@@ -41,7 +40,7 @@ from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
-from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits
+from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits, ReliabilityData
 
 
 def _matching(matched: MatchedUnits) -> CandidatePairs:
@@ -81,10 +80,7 @@ def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
 def _without(
     matched: MatchedUnits, annotator: int, images: IndexArray, pairs: CandidatePairs
 ) -> Coincidences:
-    """Return the coincidences of images that are matched again without an annotator.
-
-    The groups are indices of `images`.
-    """
+    """Return the coincidences of images that are matched again without an annotator."""
     of, place = matched.data.annotations, np.full(len(matched.data.image_names), -1)
     place[images] = np.arange(len(images))
     drawn = np.flatnonzero((place[of.image] >= 0) & (of.annotator != annotator))
@@ -101,35 +97,22 @@ def _without(
     assigned = matched.data.assigned[images]
     assigned[:, annotator] = False
     data = from_units(others, units, assigned, len(matched.data.category_names))
-    return coincidences(data, matched.missing)
+    found = coincidences(data, matched.missing)
+    return replace(found, group=images[found.group].astype(np.int32))
 
 
-Losses = tuple[IndexArray, IndexArray, IndexArray, FloatArray, FloatArray]
-"""Annotators, images, values, and the decreases of marginals and of coincidences there."""
+def _rest(matched: MatchedUnits, annotator: int, images: BoolArray) -> ReliabilityData:
+    """Return the units of some images, (I,) bool, without an annotator.
 
-
-def _of_cells(matched: MatchedUnits, again: BoolArray) -> Losses:
-    """Return the losses in images that are not matched again, from the cells of annotators.
-
-    A unit that nobody else drew is lost with its annotator, as the object does not exist for the
-    others. A unit of two values is lost as well: one value alone is not pairable.
+    A unit that nobody else drew is lost, as the object does not exist for the others.
     """
-    data, counts = matched.reliability, unit_counts(matched.reliability, matched.missing)
-    drawn, size = data.state == Cell.CATEGORY, counts.size[data.unit]
-    alone = drawn & (np.bincount(data.unit, drawn, len(counts.size))[data.unit] == 1)
-    image = data.group[data.unit].astype(np.int64)
-    cells = (drawn | (matched.missing == "category")) & (size >= 2)
-    found = cell_values(data, counts, np.flatnonzero(cells & ~again[image, data.annotator]))
-    cell, number = found.cell, found.count
-    m, stays = size[cell], found.n_others * ~((size == 2) | alone)[cell]
-    before, after = (each * (each - 1) for each in (number, stays))
-    return (
-        data.annotator[cell].astype(np.int64),
-        image[cell],
-        found.value,
-        number - stays,
-        before / (m - 1) - after / np.maximum(m - 2, 1),
+    data = matched.reliability
+    drawn, is_own = data.state == Cell.CATEGORY, data.annotator == annotator
+    n_drawn, own = (
+        np.bincount(data.unit, each, len(data.group)) for each in (drawn, drawn & is_own)
     )
+    lost = (n_drawn == 1) & (own == 1)
+    return data.take(np.flatnonzero(~is_own & (images[data.group] & ~lost)[data.unit]))
 
 
 @frozen_arrays
@@ -161,22 +144,19 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
     The annotations of the others are matched again where that may change units.
     """
     before, again = coincidences(matched.reliability, matched.missing), _open_images(matched)
-    parts, pairs = [_of_cells(matched, again)], _matching(matched)
-    for annotator in np.flatnonzero(again.any(0)).tolist():
-        images = np.flatnonzero(again[:, annotator])
-        after = _without(matched, annotator, images, pairs)
-        own = np.flatnonzero(again[before.group, annotator])
-        group = np.concatenate([before.group[own], images[after.group]])
-        value, marginal, diagonal = (
-            np.concatenate([each[own], other])
-            for each, other in (
-                (before.value, after.value),
-                (before.marginal, -after.marginal),
-                (before.diagonal, -after.diagonal),
-            )
+    found, pairs = [], _matching(matched)
+    for annotator, asked in enumerate(matched.data.assigned.T):
+        own = np.flatnonzero(asked[before.group])
+        images, closed = np.flatnonzero(again[:, annotator]), asked & ~again[:, annotator]
+        after = [coincidences(_rest(matched, annotator, closed), matched.missing)]
+        if len(images):
+            after.append(_without(matched, annotator, images, pairs))
+        group, value, marginal, diagonal = (
+            np.concatenate([getattr(before, name)[own], *(sign * getattr(e, name) for e in after)])
+            for name, sign in (("group", 1), ("value", 1), ("marginal", -1), ("diagonal", -1))
         )
-        parts.append((np.full(len(group), annotator), group, value, marginal, diagonal))
-    who, image, value, marginal, diagonal = map(np.concatenate, zip(*parts, strict=True))
+        found.append((np.full(len(group), annotator), group, value, marginal, diagonal))
+    who, image, value, marginal, diagonal = map(np.concatenate, zip(*found, strict=True))
     n_values = before.n_values
     keys, row = compact(who * n_values + value, again.shape[1] * n_values)
     return LostCoincidences(before, *np.divmod(keys, n_values), row, image, marginal, diagonal)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bboxqa.diagnostics.strata import threshold_choice
+from bboxqa.pipelines.diagnosis.sensitivity import threshold_choice
 
 GRID = np.arange(1, 10) / 10
 
@@ -21,11 +21,11 @@ def test_distance_is_that_of_kolmogorov_and_smirnov():
     found = threshold_choice(GRID, survival(observed), survival(expected))
     everywhere = np.union1d(observed, expected)
     shares = [np.mean(each[:, None] <= everywhere, axis=0) for each in (observed, expected)]
-    assert found.distance == pytest.approx(np.abs(shares[0] - shares[1]).max())
+    assert found["distance"] == pytest.approx(np.abs(shares[0] - shares[1]).max())
     # Densities of beta distributions: equal near 0.43.
-    assert found.threshold in {0.4, 0.5}
-    assert found.lowest <= found.threshold <= found.highest
-    assert found.reason == ""
+    assert found["threshold"] in {0.4, 0.5}
+    assert found["lowest"] <= found["threshold"] <= found["highest"]
+    assert found["reason"] == ""
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def test_distance_is_that_of_kolmogorov_and_smirnov():
 )
 def test_none_suggests_itself(observed, by_chance, reason):
     found = threshold_choice(GRID, observed, by_chance)
-    assert np.isnan(found.threshold)
-    assert found.reason.startswith(reason)
+    assert np.isnan(found["threshold"])
+    assert found["reason"].startswith(reason)
 
 
 def test_none_suggests_itself_where_another_choice_of_images_moves_it_far():
     curves = GRID, 0.9 - (GRID - 0.4) ** 2, 0.3 - 0.3 * GRID
-    assert threshold_choice(*curves, (0.4, 0.7)).reason == ""
+    assert threshold_choice(*curves, (0.4, 0.7))["reason"] == ""
     found = threshold_choice(*curves, (0.3, 0.8))
-    assert np.isnan(found.threshold)
-    assert found.reason.startswith(
+    assert np.isnan(found["threshold"])
+    assert found["reason"].startswith(
         "the choice of images decides which of the thresholds 0.3 to 0.8 is best"
     )

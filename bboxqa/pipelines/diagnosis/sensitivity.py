@@ -13,7 +13,6 @@ from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics.strata import ThresholdChoice, sigma, threshold_choice
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
@@ -71,32 +70,23 @@ def sensitivity(
     observed = np.stack(
         [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
     )
-    distance, choice, share = _separation(observed, chance.sums, settings)
+    distance, row = _separation(observed, chance.sums, settings)
     columns = _columns(
         map(figures_of, measured_thresholds(part, settings, counted, chance, progress))
     )
     columns |= dict(zip(("distance", "distance_low", "distance_high"), distance, strict=True))
     for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         columns[name] = columns[of] - np.append(columns[of][1:], 0.0)
-    n_images = int((part.data.assigned.sum(1) >= 2).sum())
-    best = 0 if np.isnan(distance[0]).any() else int(np.argmax(distance[0]))
-    row = {
-        **_with_interval("threshold", choice.threshold, choice.interval),
-        **_with_interval("distance", choice.distance, distance[1:, best]),
-        "lowest": choice.lowest,
-        "highest": choice.highest,
-        **_with_interval("sigma", share[0], share[1:3]),
-        "sigma_threshold": share[3],
-        "n_images": n_images,
-    }
+    n_images, reason = int((part.data.assigned.sum(1) >= 2).sum()), row.pop("reason")
     suggested = Table(
         {
             "similarity": text_column([settings.similarity]),
             **{name: np.array([value]) for name, value in row.items()},
-            "reason": text_column([choice.reason]),
+            "n_images": np.array([n_images]),
+            "reason": text_column([reason]),
         }
     )
-    text = "" if choice.reason else _text(choice, measure_name(settings.similarity))
+    text = "" if reason else _text(row, measure_name(settings.similarity))
     if text and part is not images:
         text += f"; of {count(n_images, 'random image')}"
     return Sensitivity(Table(columns), suggested, text)
@@ -104,8 +94,8 @@ def sensitivity(
 
 def _separation(
     observed: FloatArray, expected: FloatArray, settings: AgreeSettings
-) -> tuple[FloatArray, ThresholdChoice, FloatArray]:
-    """Return F1 less F1 by chance, (3, T), where it is largest, and sigma with its start, (4,).
+) -> tuple[FloatArray, dict[str, Any]]:
+    """Return F1 less F1 by chance with its bounds, (3, T), and the suggested threshold and sigma.
 
     The sums, (T, I, 2), are pairs of annotations that match and that could, of annotators of one
     image and of annotations of other images laid over it. Intervals are over images.
@@ -126,12 +116,18 @@ def _separation(
     f1, by_chance = (ratio(*each.sum(1).T) for each in (observed, expected))
     values = figures(f1, by_chance)
     bounds = drawn_intervals(values, tables, evaluate, settings.bootstrap, settings.seed)
-    low, high = bounds[-2].round(10).tolist()
-    return (
-        np.concatenate([values[None, :-2], bounds[:-2].T]),
-        threshold_choice(thresholds, f1, by_chance, (low, high)),
-        np.array([values[-1], *bounds[-1].round(10), sigma(thresholds, f1, by_chance)[1]]),
-    )
+    distance, interval = np.column_stack([values, bounds])[:-2].T, bounds[-2:].round(10)
+    best = 0 if np.isnan(distance[0]).any() else int(np.argmax(distance[0]))
+    choice = threshold_choice(thresholds, f1, by_chance, tuple(interval[0].tolist()))
+    return distance, {
+        **_with_interval("threshold", choice["threshold"], interval[0]),
+        **_with_interval("distance", choice["distance"], distance[1:, best]),
+        "lowest": choice["lowest"],
+        "highest": choice["highest"],
+        **_with_interval("sigma", values[-1], interval[1]),
+        "sigma_threshold": sigma(thresholds, f1, by_chance)[1],
+        "reason": choice["reason"],
+    }
 
 
 def _with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
@@ -193,11 +189,121 @@ def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _text(choice: ThresholdChoice, measure: str) -> str:
+def _text(found: Mapping[str, float], measure: str) -> str:
     """Return the suggestion as a sentence."""
-    low, high = choice.interval
+    low, high, lowest, highest = (
+        found[name] for name in ("threshold_low", "threshold_high", "lowest", "highest")
+    )
     interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
-    about = ""
-    if choice.lowest != choice.highest:
-        about = f"; {choice.lowest:g} to {choice.highest:g} do about as well"
-    return f"{measure} {choice.threshold:g}{interval} separates objects from chance best{about}"
+    about = "" if lowest == highest else f"; {lowest:g} to {highest:g} do about as well"
+    return f"{measure} {found['threshold']:g}{interval} separates objects from chance best{about}"
+
+
+# Thresholds whose distance is at most this much below the largest separate about as well.
+_SAME = 0.02
+# With a smaller distance, annotators hardly agree more than by chance.
+_LEAST = 0.2
+# The level of significance: the share of chance similarities above the limit for sigma.
+_SIGNIFICANCE = 0.05
+# If a larger part of the range of thresholds does about as well, no threshold stands out.
+_WIDE = 0.35
+
+
+def threshold_choice(
+    thresholds: FloatArray,
+    observed: FloatArray,
+    by_chance: FloatArray,
+    interval: tuple[float, ...] = (nan, nan),
+) -> dict[str, Any]:
+    """Return the threshold at which observed and expected similarity differ most [1]_.
+
+    The keys are "threshold", NaN if there is no clear best one; "reason", why there is none, or "";
+    "distance", the largest Kolmogorov-Smirnov distance; "lowest" and "highest", the thresholds
+    whose distance is at most 0.02 less.
+
+    F1 at a threshold is the share of annotations with a similarity of at least the threshold to
+    that of another annotator; F1 by chance is this share for annotations of other images. Their
+    difference is the distance of the two distributions of similarity. It is largest where the
+    densities cross: similarities above are more frequent for annotations of one object, those
+    below are more frequent by chance.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T,) float64
+        F1 at each threshold; NaN where not measured.
+    interval : tuple of float
+        The 95 % interval of the threshold with the largest difference.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+    """
+    distance = observed - by_chance
+    if np.isnan(distance).any() or len(distance) == 0:
+        unknown = dict.fromkeys(("threshold", "distance", "lowest", "highest"), nan)
+        return unknown | {"reason": "agreement by chance is not known"}
+    largest = float(distance.max())
+    near = np.flatnonzero(distance >= largest - _SAME)
+    low, high = float(thresholds[near[0]]), float(thresholds[near[-1]])
+    reason = ""
+    if largest < _LEAST:
+        reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
+    elif high - low > _WIDE:
+        reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
+    elif interval[1] - interval[0] > _WIDE:
+        first, last = (f"{round(each, 2):g}" for each in interval)
+        reason = f"the choice of images decides which of the thresholds {first} to {last} is best"
+    elif near[0] == 0:
+        reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
+    best = nan if reason else float(thresholds[np.argmax(distance)])
+    found = {"threshold": best, "distance": largest, "lowest": low, "highest": high}
+    return found | {"reason": reason}
+
+
+def sigma(
+    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return sigma, and the lowest similarity that counts for it [1]_.
+
+    Sigma is the share of annotations that are significantly similar to that of another annotator:
+    their distance is below the 5th percentile of distances by chance. Both shares are interpolated
+    linearly between thresholds. If fewer than 5 % reach the lowest threshold by chance, this
+    threshold is the limit.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T, …) float64
+        F1 at each threshold; `by_chance` falls with the threshold. NaN where not measured.
+
+    Returns
+    -------
+    sigma, from : (…) float64
+        NaN if chance is not measured, or more than 5 % by chance reach all thresholds.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+    """
+    significant = by_chance <= _SIGNIFICANCE
+    row = significant.argmax(0)[None]
+    before = np.maximum(row - 1, 0)
+    levels = np.broadcast_to(thresholds.reshape(-1, *[1] * (observed.ndim - 1)), observed.shape)
+    (low, high), (from_low, from_high), (chance_low, chance_high) = (
+        (np.take_along_axis(values, before, 0)[0], np.take_along_axis(values, row, 0)[0])
+        for values in (observed, levels, by_chance)
+    )
+    step = chance_low - chance_high
+    part = np.where(step > 0, (chance_low - _SIGNIFICANCE) / np.where(step > 0, step, 1.0), 0.0)
+    known = significant.any(0) & ~np.isnan(by_chance).any(0)
+    return (
+        np.where(known, low + part * (high - low), np.nan),
+        np.where(known, from_low + part * (from_high - from_low), np.nan),
+    )
