@@ -190,7 +190,13 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
 
 
 def _check_one(labels: Dataset) -> None:
-    """Refuse labels of several annotators, with what can be done with them."""
+    """Refuse results of a model, and labels of several annotators, with what can be done."""
+    results = [each.name for each in labels.sources if each.score is not None]
+    if results:
+        drawn = [each.name for each in labels.sources if each.score is None] or ["LABELS"]
+        typed = shlex.join(["bboxqa", "audit", *drawn, "--predictions", results[0]])
+        problem = f"{results[0]}: is a list of results of a model; expected labels"
+        raise DatasetError([problem], f"Audit labels with it: {typed}")
     several = np.flatnonzero(_n_people(labels) > 1)
     if not len(several):
         return

@@ -306,6 +306,14 @@ def test_errors(tmp_path, labels, model, error):
         bboxqa.audit(*files)
 
 
+def test_results_are_no_labels(files):
+    labels, model = files
+    for paths, typed in ((model, "LABELS"), ([labels, model], str(labels))):
+        with pytest.raises(DatasetError, match="is a list of results of a model") as error:
+            bboxqa.audit(paths)
+        assert f"bboxqa audit {typed} --predictions {model}" in error.value.advice
+
+
 def test_yolo_with_scores(tmp_path):
     """Images and categories are joined by name."""
     for folder, lines in (("labels", ["0 .05 .05 .05 .05"]),
