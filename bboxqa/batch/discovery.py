@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_file, is_folder, is_split
 from bboxqa.core.text import one_line
 from bboxqa.formats.coco.reader import COCO
@@ -17,6 +17,7 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged
+from bboxqa.model.settings_files import read_settings_file
 
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, which override those of the run."""
@@ -75,10 +76,11 @@ def discover(
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
     ``train/``, ``valid/``, ``val/`` and ``test/``. A folder that is one source, as with YOLO, is a
-    project if it lies directly below the root; deeper ones are the annotators of the surrounding
-    project. Hidden files and folders, the folder `skip` and results of ``bboxqa`` are left out, as
-    are files whose names do not match the glob `pattern`. A folder with several links to it is read
-    once. Links that lead out of the root are unreadable, unless `follow_links`.
+    project if it lies directly below the root, as is one of masks whose settings say `mask`; deeper
+    ones are the annotators of the surrounding project. Hidden files and folders, the folder `skip`
+    and results of ``bboxqa`` are left out, as are files whose names do not match the glob
+    `pattern`. A folder with several links to it is read once. Links that lead out of the root are
+    unreadable, unless `follow_links`.
     """
     if not root.is_dir():
         if root.is_file():
@@ -153,7 +155,8 @@ class _Walk:
                     continue
                 seen.add(identity)
                 inside = _entries(folder, is_root=folder == self.root)
-                if inside and is_source(folder):
+                is_home = folder in (self.root, self.root / folder.name)
+                if inside and (is_source(folder) or (is_home and _has_masks(folder))):
                     yield folder
                     continue
             except OSError as error:
@@ -223,6 +226,15 @@ class _Walk:
                     reason = error.problems[0].removeprefix(f"{folder}: ")
                     found[folder] = one_line(reason.replace(f"{folder}/", ""))
         return found
+
+
+def _has_masks(folder: Path) -> bool:
+    """Return whether the settings of a project say what the values of its masks stand for."""
+    try:
+        settings = folder / SETTINGS_FILE
+        return settings.is_file() and "mask" in read_settings_file(str(settings)).reading
+    except ConfigError:
+        return False
 
 
 def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:

@@ -159,7 +159,8 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
         own = read_settings_file(file)
         agree_settings_from(own.agree, file)
         _check_codes(own.validate, file)
-        agree, validate = {**agree, **own.agree}, {**validate, **own.validate}
+        default = {"similarity": "mask"} if "mask" in own.reading else {}
+        agree, validate = {**default, **agree, **own.agree}, {**validate, **own.validate}
     return (
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),

@@ -126,7 +126,7 @@ def batch(
             click.echo(
                 f"Error: {root}: no project below this folder has annotations that are read\n"
                 "Expected a folder for each project, with what `bboxqa agree` reads "
-                "(docs/formats.md); masks are converted to COCO first: bboxqa convert.",
+                "(docs/formats.md); for masks, a bboxqa.toml with mask in [reading].",
                 err=True,
             )
     if dry_run or not found.projects:

@@ -4,7 +4,9 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from support.datasets import annotation, document, write
 
 from bboxqa.batch.rows import Settings
@@ -75,6 +77,23 @@ def test_projects_are_merged_where_their_settings_or_those_of_the_run_say_so(tmp
     merged = json.loads((folder / "merged.json").read_text())["annotations"]
     assert [each["votes"] for each in merged] == [2, 2]
     assert (folder / "dropped.csv").read_text().startswith("image,annotator,id,")
+
+
+def test_masks_are_read_where_a_project_says_what_their_values_are(tmp_path):
+    for name in ("said", "unsaid"):
+        for who, left in (("ann", 10), ("bob", 15)):
+            pixels = np.zeros((40, 60), np.uint8)
+            pixels[5:25, left : left + 20] = 7
+            (tmp_path / "root" / name / who).mkdir(parents=True)
+            Image.fromarray(pixels).save(tmp_path / "root" / name / who / "a.png")
+    write(tmp_path / "root/said/bboxqa.toml", '[reading]\nmask = "instances"\n')
+    rows = batch(tmp_path / "root")
+    assert [*rows] == ["said"]
+    assert (rows["said"].status, rows["said"].n_annotations) == ("measured", 2)
+    # Masks are compared as such: 15 of 25 columns.
+    summary = json.loads((tmp_path / "out/projects/said/summary.json").read_text())
+    assert summary["similarity"] == "mask"
+    assert rows["said"].mean_iou == pytest.approx(15 / 25)
 
 
 @pytest.mark.parametrize(
