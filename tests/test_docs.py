@@ -6,11 +6,8 @@ import math
 import re
 import shlex
 import shutil
-import tracemalloc
-import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from support.cli import run
@@ -24,7 +21,6 @@ from bboxqa.agreement.kappa import pair_kappas
 from bboxqa.agreement.registry import SCALES
 from bboxqa.agreement.uncertainty import estimator
 from bboxqa.cli import cli
-from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import answers
 from bboxqa.rules.registry import RULES
 
@@ -44,7 +40,6 @@ GUIDE = PAGES["docs/statistics.md"]
 VALIDATE = PAGES["docs/validate.md"]
 CI = PAGES["docs/ci.md"]
 COMMANDS = cli.list_commands(None)
-SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
 
 def contents(text, kind):
@@ -306,74 +301,6 @@ def test_modules_that_the_architecture_names_exist():
     assert missing == []
     folders = {path.parent.name for path in package.glob("*/__init__.py")}
     assert folders <= set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
-
-
-def coefficient(name, table):
-    return stats.measure(stats.ratings_from_table(table), [name], bootstrap=0).coefficients[name]
-
-
-def test_size_of_a_table_of_values_in_krippendorff():
-    peer = pytest.importorskip("krippendorff")
-    codes = np.tile(np.arange(100.0), (2, 1))
-    tracemalloc.start()
-    peer.alpha(reliability_data=codes, level_of_measurement="nominal")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak >= 8 * 100**3
-    assert f"{8 * 10_000 * 1203**2 / 2**30:.1f} GiB" in GUIDE
-    many = np.random.default_rng(0).integers(0, 1203, (3, 10_000))
-    assert abs(stats.alpha_of_codes(many, 1203).value) < 0.01
-
-
-def test_orientation_and_level_in_krippendorff(tmp_path):
-    peer = pytest.importorskip("krippendorff")
-    ours = f"{coefficient('krippendorff_alpha', SOME_VALUES.astype(int)).value:.4f}"
-    nominal = f"{peer.alpha(SOME_VALUES, level_of_measurement='nominal'):.4f}"
-    transposed = peer.alpha(SOME_VALUES.T, level_of_measurement="nominal")
-    interval = f"{peer.alpha(SOME_VALUES):.4f}"
-    assert interval == f"{peer.alpha(SOME_VALUES, level_of_measurement='interval'):.4f}"
-    assert ours == nominal
-    assert f"{transposed:.4f} instead of {ours}, without a warning".replace("-", "−") in GUIDE
-    assert f"krippendorff: interval, {interval} | nominal, {ours}" in GUIDE
-    path = tmp_path / "sideways.csv"
-    path.write_text("rater,u1,u2,u3\nrater 1,a,b,a\nrater 2,a,b,b\n", "utf-8")
-    with pytest.raises(DatasetError, match='layout="raters-x-units"'):
-        stats.read_ratings(path, layout="units-x-raters")
-
-
-def test_one_value_only_elsewhere():
-    ones = np.ones((2, 3), int)
-    assert math.isnan(coefficient("krippendorff_alpha", ones).value)
-    assert math.isnan(coefficient("fleiss_kappa", ones).value)
-    assert coefficient("cohen_kappa", ones).value == 1
-    peer = pytest.importorskip("krippendorff")
-    with pytest.raises(ValueError, match="more than one value"):
-        peer.alpha(ones.astype(float), level_of_measurement="nominal")
-    fleiss = pytest.importorskip("statsmodels.stats.inter_rater").fleiss_kappa
-    with pytest.warns(RuntimeWarning):
-        assert math.isnan(fleiss(np.array([[3, 0], [3, 0]])))
-
-
-def test_scikit_learn_elsewhere():
-    cohen = pytest.importorskip("sklearn.metrics").cohen_kappa_score
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        value = cohen([1, 1, 1], [1, 1, 1])
-        assert math.isnan(value)
-        assert told
-        with pytest.raises(ValueError, match="NaN"):
-            cohen([1, 2, np.nan], [1, 2, 2])
-    assert coefficient("cohen_kappa", [[1.0, 2, np.nan], [1, 2, 2]]).n_shared == 2
-
-
-def test_unequal_numbers_of_ratings_in_statsmodels():
-    fleiss = pytest.importorskip("statsmodels.stats.inter_rater").fleiss_kappa
-    with pytest.raises(AssertionError):
-        fleiss(np.array([[3, 0], [1, 1], [0, 3]]))
-    table = [[0, 0, 1], [0, 1, 1], [0, np.nan, 1]]
-    found = stats.measure(stats.ratings_from_table(table), ["fleiss_kappa"], bootstrap=0)
-    assert found.coefficients["fleiss_kappa"].status == "ok"
-    assert "units have 2 to 3 ratings" in found.notes
 
 
 def test_nltk_elsewhere():

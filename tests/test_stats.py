@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from support.ratings import jackknife_of
 
 from bboxqa import stats
 from bboxqa.agreement.consistency import CRONBACH_WARNING
@@ -136,17 +135,6 @@ def test_intervals_of_a_mean_over_pairs(name):
     assert percentile.interval != bca.interval
 
 
-def test_error_of_a_mean_over_pairs_is_that_of_the_jackknife():
-    none = stats.measure(table(), ["cohen_kappa", "light_kappa"], bootstrap=0)
-    without = {name: [] for name in none.coefficients}
-    for unit in range(40):
-        rest = stats.measure(table(np.delete(CODES, unit, axis=1)), list(without), bootstrap=0)
-        for name, estimate in rest.coefficients.items():
-            without[name].append(estimate.value)
-    for name, estimate in none.coefficients.items():
-        assert estimate.standard_error == pytest.approx(jackknife_of(without[name]))
-
-
 def test_interval_of_a_mean_over_pairs_stays_on_the_scale():
     values = np.tile([0, 1], (3, 10))
     values[2, 0] = 1
@@ -164,65 +152,6 @@ def test_too_few_and_too_many_replicates(number):
     with pytest.raises(ConfigError) as error:
         stats.measure(table(), ["fleiss_kappa"], bootstrap=number)
     assert str(error.value) == f"bootstrap is {number}; expected 0, or 40 to 100,000"
-
-
-def test_same_seed_same_intervals():
-    once, again, other = (
-        stats.measure(table(), ["krippendorff_alpha"], bootstrap=100, seed=seed).coefficients[
-            "krippendorff_alpha"
-        ]
-        for seed in (1, 1, 2)
-    )
-    assert once == again
-    assert once.interval != other.interval
-    assert once.value == other.value
-
-
-def test_bca_is_another_interval_of_the_same_replicates():
-    percentile, bca = (
-        stats.measure(table(), ["fleiss_kappa"], bootstrap=300, interval=kind).coefficients[
-            "fleiss_kappa"
-        ]
-        for kind in ("percentile", "bca")
-    )
-    assert percentile.interval != bca.interval
-    assert percentile.interval == pytest.approx(bca.interval, abs=0.1)
-    assert percentile.standard_error == bca.standard_error
-
-
-def test_a_coefficient_without_a_formula_has_the_error_of_the_jackknife():
-    found = stats.measure(table(), ["cronbach_alpha"], bootstrap=40)
-    without = [
-        stats.measure(table(np.delete(CODES, unit, axis=1)), ["cronbach_alpha"], bootstrap=0)
-        .coefficients["cronbach_alpha"]
-        .value
-        for unit in range(40)
-    ]
-    expected = jackknife_of(without)
-    assert found.coefficients["cronbach_alpha"].standard_error == pytest.approx(expected)
-
-
-def test_clusters_are_what_intervals_draw():
-    units, annotators = np.tile(np.arange(40), 3), np.repeat([1, 2, 3], 40)
-    found = {}
-    for name, cluster in (("units", None), ("images", units // 2)):
-        ratings = stats.ratings_from_columns(units, annotators, CODES.ravel(), cluster=cluster)
-        measured = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=200)
-        found[name] = measured.coefficients["krippendorff_alpha"]
-    assert found["units"].value == found["images"].value
-    assert found["units"].interval != found["images"].interval
-    assert found["units"].standard_error != found["images"].standard_error
-
-
-def test_together_coefficients_have_the_intervals_that_each_has_alone():
-    values = CODES.astype(object)
-    values[1:, :4] = None
-    names = ["krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "conger_kappa", "cronbach_alpha"]
-    together = stats.measure(table(values), names, bootstrap=60).coefficients
-    for name in names:
-        alone = stats.measure(table(values), [name], bootstrap=60).coefficients[name]
-        assert together[name].value == alone.value
-        assert together[name].interval == alone.interval
 
 
 def test_alpha_without_each_annotator_and_value():
@@ -335,29 +264,12 @@ def test_no_unit_has_two_ratings():
     assert (found.n_units, found.n_annotators, found.n_ratings) == (2, 2, 2)
 
 
-def test_no_ratings_at_all():
-    found = stats.measure(table([[None, None], [None, None]]), bootstrap=50)
-    assert {estimate.status for estimate in found.coefficients.values()} == {NO_PAIR}
-    assert (found.n_units, found.n_annotators, found.n_ratings) == (0, 0, 0)
-
-
 def test_one_value_only():
     found = stats.measure(table([["a"] * 5] * 2), bootstrap=50).coefficients
     assert found["krippendorff_alpha"].status == NO_VARIATION
     assert np.isnan(found["krippendorff_alpha"].value)
     assert found["cohen_kappa"].value == 1
     assert found["percent_agreement"].value == 1
-
-
-def test_a_value_that_occurs_in_single_ratings_only():
-    found = stats.measure(table([["a", "a", "b"], ["a", "a", None]]), bootstrap=0).coefficients
-    assert found["krippendorff_alpha"].status == NO_VARIATION
-
-
-def test_cronbach_needs_numbers():
-    assert statuses(table([["a", "b", "a"], ["a", "b", "b"]]))["cronbach_alpha"] == (
-        "undefined: some values are not numbers"
-    )
 
 
 def notes(ratings, names=("fleiss_kappa",), **settings):
@@ -475,33 +387,6 @@ def test_cronbach_never_comes_without_its_warning():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"interval": "normal"}, "interval is 'normal'; expected one of percentile, bca"),
-        (
-            {"coefficients": ["kappa", "fleiss_kappa", "pi"]},
-            "coefficient is 'kappa'; expected one of "
-            + ", ".join((*stats.COEFFICIENTS, "all"))
-            + "; did you mean 'light_kappa'?",
-        ),
-        (
-            {"level": "cardinal"},
-            (
-                "level is 'cardinal'; expected one of nominal, ordinal, interval, ratio; "
-                "did you mean 'ordinal'?"
-            ),
-        ),
-        ({"weights": "cubic"}, "weights is 'cubic'; expected one of identity, linear, quadratic"),
-        ({"weights": [[1, 0]]}, "weights is 1 x 2; expected 3 x 3, one row per value"),
-    ],
-)
-def test_wrong_settings(settings, said):
-    with pytest.raises(ConfigError) as error:
-        stats.measure(table(), bootstrap=0, **settings)
-    assert str(error.value) == said
-
-
-@pytest.mark.parametrize(
     ("settings", "asked"),
     [
         ({"level": "ordinal"}, "level ordinal"),
@@ -603,17 +488,6 @@ def test_measuring_changes_no_argument():
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     with pytest.raises(ValueError, match="read-only"):
         ratings.data.value[0] = 1
-
-
-def test_binary_table_of_twelve_units():
-    values = [
-        [1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0],
-        [0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0],
-        [1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0],
-    ]
-    found = stats.measure(table(values), ["krippendorff_alpha", "fleiss_kappa"], bootstrap=0)
-    assert found.coefficients["fleiss_kappa"].value == pytest.approx(7 / 16)
-    assert found.coefficients["krippendorff_alpha"].value == pytest.approx(29 / 64)
 
 
 def test_the_order_of_annotators_does_not_move_bca():

@@ -115,17 +115,6 @@ def test_error_of_each_value_is_that_of_the_value_against_the_rest(values, seed,
             assert np.isnan([found.standard_error[value], *found.interval[value]]).all()
 
 
-@given(tables(annotators=(3, 3), missing=False))
-def test_fleiss_is_the_mean_of_its_values_on_complete_data(values):
-    """Weighted by what chance makes of each value (Fleiss 1971, p. 381)."""
-    counts = unit_counts(reliability(values))
-    whole, each = chance_corrected(counts, "fleiss"), fleiss_per_value(counts)
-    assume(not np.isnan(whole.value))
-    share = np.bincount(values.ravel(), minlength=K) / values.size
-    part = share * (1 - share)
-    assert np.nansum(part * each.kappa) / part.sum() == pytest.approx(whole.value)
-
-
 def test_fleiss_of_each_diagnosis():
     """Depression, personality disorder, schizophrenia, neurosis, other (Fleiss 1971)."""
     path = Path(__file__).parents[1] / "data" / "coefficients.json"
@@ -188,25 +177,6 @@ def test_without_a_cluster_is_that_of_the_rest(values, kind):
         # An annotator who is left with nothing is one less there.
         assume(all((values[:, group != g] >= 0).any(1).all() for g in found.clusters))
     assert jackknife(found) == pytest.approx(without, nan_ok=True)
-
-
-@given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]), st.permutations(range(K)))
-def test_relabelling_and_reordering_change_nothing(values, kind, names):
-    before = estimated(kind, values)
-    for other in (np.array([*names, -1])[values], values[::-1], values[:, ::-1]):
-        after = estimated(kind, other)
-        assert after.value == pytest.approx(before.value, nan_ok=True)
-        assert after.standard_error == pytest.approx(before.standard_error, abs=1e-9, nan_ok=True)
-
-
-@given(tables(units=(2, 6)))
-def test_percent_agreement_is_a_share_and_chance_only_lowers_it(values):
-    percent = estimated("none", values)
-    assume(not np.isnan(percent.value))
-    assert 0 <= percent.value <= 1
-    for kind in ("fleiss", "uniform", "gwet", "conger"):
-        value = estimated(kind, values).value
-        assert np.isnan(value) or value <= percent.value + 1e-12
 
 
 @pytest.mark.parametrize(

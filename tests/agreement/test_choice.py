@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.ratings import (
     at_total,
-    jackknife_of,
     only_units,
     reliability,
     tables,
@@ -79,15 +78,6 @@ def test_by_hand(values, seed):
         assert at_total(mean) == pytest.approx(mean.value)
 
 
-@given(tables(), st.permutations(range(1, K)), st.integers(0, 2**32))
-def test_names_of_objects_do_not_matter_but_none_does(values, names, seed):
-    n_options = options_of(values, seed)
-    renamed = np.array([0, *names, -1])[values]
-    before, after = measured(values, n_options), measured(renamed, n_options)
-    assert after[0].kappa == pytest.approx(before[0].kappa)
-    assert after[1].value == pytest.approx(before[1].value, nan_ok=True)
-
-
 @given(tables(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -102,21 +92,6 @@ def test_weights_of_units_repeat_them(values, seed):
     assert weighted[1].value == pytest.approx(repeated[1].value, nan_ok=True)
     expected = pytest.approx(without_clusters(repeated[1]), abs=1e-9, nan_ok=True)
     assert without_clusters(weighted[1]) == expected
-
-
-@given(tables(units=(2, 6)), st.integers(0, 2**32))
-def test_without_a_unit_is_that_of_the_rest(values, seed):
-    n_options = options_of(values, seed)
-    mean = measured(values, n_options)[1]
-    assume(not np.isnan(mean.value))
-    without = [
-        measured(np.delete(values, unit, axis=1), np.delete(n_options, unit))[1].value
-        for unit in mean.clusters
-    ]
-    assert without_clusters(mean) == pytest.approx(without, abs=1e-9, nan_ok=True)
-    if mean.without is not None:
-        error = pytest.approx(jackknife_of(without), abs=1e-9, nan_ok=True)
-        assert mean.standard_error == error
 
 
 @given(tables(annotators=(2, 4), units=(6, 9)), st.integers(0, 2**32))

@@ -116,39 +116,6 @@ def test_agreement_on_everything_is_1_also_with_one_value():
     assert kappa_of(np.array([np.nan]), np.array([0.5])) == pytest.approx([np.nan], nan_ok=True)
 
 
-def test_every_answer_pairs_with_each_of_the_others():
-    rows = [(0, 0, 1), (0, 0, 2), (0, 1, 1), (0, 1, 1), (0, 1, 3)]
-    table = cohen_pairs(data_of(rows), 3).table
-    assert table.n_shared.tolist() == [6]
-    assert table.observed[0] == pytest.approx(2 / 6)
-    # The answers of one annotator are not compared with each other.
-    assert len(cohen_pairs(data_of(rows[:2]), 3).table) == 0
-
-
-@given(tables(), weightings)
-def test_order_of_annotators_only_turns_the_table(values, name):
-    weights = matrix(name)
-    table = cohen_pairs(reliability(values), len(values), weights).table
-    turned_weights = None if weights is None else weights.T
-    turned = cohen_pairs(reliability(values[::-1]), len(values), turned_weights).table
-    last = len(values) - 1
-    after = {
-        (last - b, last - a): kappa
-        for a, b, kappa in zip(turned.first, turned.second, turned.kappa, strict=True)
-    }
-    assert len(after) == len(table)
-    for a, b, kappa in zip(table.first, table.second, table.kappa, strict=True):
-        assert after[a, b] == pytest.approx(kappa)
-
-
-@given(tables(), st.permutations(range(K)))
-def test_relabelling_changes_nothing(values, names):
-    before = cohen_pairs(reliability(values), len(values)).table
-    renamed = np.array([*names, -1])[values]
-    after = cohen_pairs(reliability(renamed), len(values)).table
-    assert after.kappa == pytest.approx(before.kappa)
-
-
 @given(tables(), weightings, st.booleans(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -169,18 +136,6 @@ def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     if both[0].without is not None or len(np.unique(group[counted])) < counted.sum():
         expected = pytest.approx(both[1].standard_error, abs=1e-9, nan_ok=True)
         assert both[0].standard_error == expected
-
-
-@given(tables(annotators=(2, 3), units=(2, 6)), weightings, st.booleans())
-def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
-    def measured(part):
-        return mean_of(reliability(part), len(part), matrix(name), by_shared)
-
-    found = measured(values)
-    assume(not np.isnan(found.value))
-    without = [measured(np.delete(values, unit, axis=1)).value for unit in found.clusters]
-    expected = pytest.approx(without, rel=1e-9, abs=1e-9, nan_ok=True)
-    assert without_clusters(found) == expected
 
 
 def mean_of(data, n_annotators, weights, by_shared):
@@ -229,15 +184,6 @@ def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted)
     if found.without is not None:
         error = pytest.approx(jackknife_of(expected), rel=1e-9, abs=1e-9, nan_ok=True)
         assert found.standard_error == error
-
-
-@given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
-def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared):
-    data, weights = reliability(values), matrix(name)
-    found = mean_of(data, len(values), weights, by_shared)
-    assume(found.without is not None)
-    error = jackknife_of(recomputed(data, len(values), found, weights, by_shared))
-    assert found.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
 @given(tables(annotators=(2, 2), units=(4, 8)), weightings, st.booleans())

@@ -119,14 +119,6 @@ def test_shifted_annotators_and_another_unit_of_measure_change_nothing(table, fa
     assert other.interval == pytest.approx(found.interval)
 
 
-@given(scores(), st.integers(0, 2**32))
-def test_order_of_units_and_annotators_changes_nothing(table, seed):
-    rng = np.random.default_rng(seed)
-    shuffled = rng.permutation(rng.permutation(table, axis=0), axis=1)
-    expected = cronbach_alpha(table).value
-    assert cronbach_alpha(shuffled).value == pytest.approx(expected, nan_ok=True)
-
-
 @given(scores())
 def test_cronbach_is_the_correlation_of_the_mean_of_these_annotators(table):
     found, other = cronbach_alpha(table), intraclass_correlations(table)["ICC3k"]

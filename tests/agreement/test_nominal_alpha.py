@@ -163,22 +163,6 @@ def test_coincidences_of_shards_add_to_the_whole(table, missing, cut):
          else pooled_alpha(whole).value)  # fmt: skip
 
 
-@given(tables(), modes, st.permutations(range(K)))
-def test_relabelling_and_reordering_change_nothing(table, missing, names):
-    values, asked = table
-    renamed = np.array([*names, -1])[values]
-    expected = pooled_alpha(coincidences(one_image(from_table(values, asked, K)), missing))
-    for other in (
-        from_table(renamed, asked, K),
-        from_table(values[::-1], asked[::-1], K),
-        from_table(values[:, ::-1], asked[:, ::-1], K),
-        from_table(values, asked, K + 50),
-    ):
-        found = pooled_alpha(coincidences(one_image(other), missing))
-        assert found.value == pytest.approx(expected.value, nan_ok=True)
-        assert found.status == expected.status
-
-
 def test_category_0_is_not_missing():
     with_zero = counted([[0, 1, 0], [0, 1, 1]])
     without = counted([[2, 1, 2], [2, 1, 1]])

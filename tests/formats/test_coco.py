@@ -683,19 +683,6 @@ def test_a_file_without_annotations_is_by_nobody(folder, content):
     ]
 
 
-@pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("window", [1, 70, 700])
-def test_reading_results_by_windows_changes_nothing(folder, monkeypatch, window, indent):
-    plain = rows_of(bboxqa.read_coco(paths(folder, "gt", "a", "b")))
-    monkeypatch.setattr(scanner, "WINDOW", window)
-    put(folder, "a", "\ufeff" + json.dumps(made(1), indent=indent) + "\n")
-    data = bboxqa.read_coco(paths(folder, "gt", "a", "b"))
-    assert rows_of(data) == plain
-    own = np.flatnonzero(data.annotations.annotator == 0)
-    places = [n for n, each in enumerate(made(1)) if each["score"] >= 0.5]
-    assert sorted(data.annotations.shown_ids(own)) == sorted(f"a.json#/{n}" for n in places)
-
-
 def test_scores_and_results_are_converted_completely(folder):
     bboxqa.convert(paths(folder, "gt", "a"), folder / "out.json", to="coco")
     whole = json.loads((folder / "out.json").read_text())

@@ -315,12 +315,6 @@ def test_a_ring_of_two_points(similarity, tmp_path):
 # Undefined is a result.
 
 
-def test_category_0_is_not_a_miss():
-    rows = sorted(object_rows(np.random.default_rng(1)))
-    shifted = [(i, a, c + 1, box) for i, a, c, box in rows]
-    assert agree(dataset(rows)).alpha == pytest.approx(agree(dataset(shifted)).alpha, abs=1e-12)
-
-
 # Large images.
 
 
@@ -356,17 +350,6 @@ def test_min_alpha_marks_images():
     assert "below_threshold" not in agree(dataset(rows)).images.columns
     undefined = agree(dataset([(0, 0, 0, BOX)], n_annotators=2), missing="ignore", min_alpha=0.6)
     assert undefined.images["below_threshold"].tolist() == [False]
-
-
-def test_attributes_of_several_thresholds_are_those_of_the_first():
-    result = agree(made(), iou_threshold=(0.5, 0.75))
-    first = agree(made(), iou_threshold=0.5)
-    for name in ("alpha", "interval", "mean_image_alpha", "status", "place"):
-        assert getattr(result, name) == getattr(first, name)
-    assert result.existence.f1 == first.existence.f1
-    for name in TABLES:
-        assert getattr(result, name).records() == getattr(first, name).records()
-    assert [part.iou_threshold for part in result.thresholds] == [0.5, 0.75]
 
 
 def test_html_is_escaped():
