@@ -14,7 +14,7 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.formats.registry import format_of, is_source, suffixes
+from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged
 from bboxqa.model.settings_files import read_settings_file
@@ -103,7 +103,7 @@ def discover(
     unpacked = {above for file in sources for above in file.parents}
     not_read = {file: _PACKED for file in archives if file.parent in unpacked}
     for file in (each for each in archives if each not in not_read):
-        (others if format_of(file) is COCO else sources).append(file)
+        (sources if formats_of(file) else others).append(file)
     homes, folders = _by_home(root, sources), {source.parent for source in sources}
     left_alone = []
     for file in others:

@@ -147,10 +147,10 @@ def agree(
 
 def _tool_of(source: Any) -> str:
     """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
-    from bboxqa.formats.registry import format_of, short_name
+    from bboxqa.formats.registry import format_of
     from bboxqa.formats.sources import paths_in
 
-    found = {short_name(format_of(Path(each))) for each in paths_in(source)}
+    found = {format_of(Path(each)).name for each in paths_in(source)}
     return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
 
 

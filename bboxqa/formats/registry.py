@@ -12,7 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, COCO_JSON, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, translated_format
 from bboxqa.formats.heads import (
@@ -30,7 +30,7 @@ from bboxqa.formats.heads import (
 )
 from bboxqa.formats.label_folders import LabelFolders, files_by_folder
 from bboxqa.formats.masks.folders import holds_masks, people_in
-from bboxqa.formats.member import READABLE, is_archive, is_picture
+from bboxqa.formats.member import READABLE, is_picture
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
 from bboxqa.formats.source import (
@@ -40,7 +40,7 @@ from bboxqa.formats.source import (
     head_of,
     is_like_folder,
     members_of,
-    readable_members,
+    text_head,
 )
 from bboxqa.formats.unreadable import is_result
 from bboxqa.model.choices import NO_CHOICES, Choices
@@ -52,15 +52,8 @@ _SERVICES = ("sagemaker", "labelbox", "zooniverse")
 _LOOKED_AT, _SAMPLE = 50, 5
 
 
-def _text_in(path: Path) -> tuple[str, bytes]:
-    """Return the name and the beginning of a file, or of the only file that is packed in it."""
-    head = head_of(path)
-    packed = readable_members(path) if is_archive(head) else []
-    return (path.stem, packed[0].head()) if len(packed) == 1 else (path.name, head)
-
-
 def _begins(kind: str, path: Path) -> bool:
-    head = _text_in(path)[1]
+    head = text_head(path)[1]
     return is_via_head(head) if kind == "VIA" else begins(kind, head)
 
 
@@ -117,7 +110,7 @@ def _is_yolo(folder: Path) -> bool:
 
 def _has_boxes(path: Path, said: Mapping[str, str] = MappingProxyType({})) -> bool:
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
-    name, head = _text_in(path)
+    name, head = text_head(path)
     if not name.lower().endswith(TABLES) and not _is_rows(head):
         return False
     from bboxqa.formats.box_tables.columns import columns_of
@@ -187,13 +180,12 @@ def _is_sagemaker(folder: Path) -> bool:
 
 
 def _is_zooniverse(path: Path) -> bool:
-    head = _text_in(path)[1].removeprefix(b"\xef\xbb\xbf")
+    head = text_head(path)[1].removeprefix(b"\xef\xbb\xbf")
     return head.startswith(b"classification_id,user_name,")
 
 
 _BUILT_IN = (
     COCO,
-    COCO_ARCHIVE,
     _text("label-studio", "Label Studio"),
     _text("cvat", "CVAT", (".xml",)),
     _text("supervisely", "Supervisely", recognises_folder=_is_supervisely),
@@ -222,7 +214,7 @@ _MASKS, _OBJECT_FILES = (
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 _TITLES = {
-    "coco": "COCO JSON", "coco-archive": "COCO JSON", "label-studio": "Label Studio",
+    "coco": "COCO JSON", "label-studio": "Label Studio",
     "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
     "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
     "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth", "labelbox": "Labelbox",
@@ -266,7 +258,7 @@ def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
     """
     found = formats_of(path, choices)
     if len(found) > 1:
-        found = [each for each in found if short_name(each) == choices.from_format] or found
+        found = [each for each in found if each.name == choices.from_format] or found
     return found[0] if found else COCO
 
 
@@ -286,16 +278,11 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
         return [_OBJECT_FILES if choices.mask.startswith("objects") else _MASKS]
     if is_like_folder(path):
         return _formats_at(path) or _formats_inside(path)
-    if path.is_file() and is_surely_coco(path):
+    if is_surely_coco(path):
         return [COCO]
     found = _formats_at(path)
     is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
-
-
-def short_name(found: Format) -> str:
-    """Return the name of a format for --from: COCO JSON is one format in an archive as well."""
-    return COCO.name if found is COCO_ARCHIVE else found.name
 
 
 def _formats_at(path: Path) -> list[Format]:
@@ -347,21 +334,16 @@ def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
     read = [each for each in files if _is_read(each)]
     if folders or not folder.is_dir():
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
-        sure = [each for each in read if _is_sure(each)]
+        sure = [each for each in read if is_surely_coco(each) or format_of(each) is not COCO]
         read = sure if folders or sure else read
     kept = {*read}
     return sorted([*folders, *read]), [each for each in files if each not in kept]
 
 
 def _is_read(file: Path) -> bool:
-    """Return whether a format recognises a file; any JSON of a folder may be COCO."""
+    """Return whether a format recognises a file; any JSON may be COCO."""
     found = formats_of(file) if file.name.lower().endswith(suffixes()) else []
     return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
-
-
-def _is_sure(file: Path) -> bool:
-    is_results = not file.is_file() and begins_with_results(head_of(file))
-    return is_results or is_surely_coco(file) or format_of(file) not in COCO_JSON
 
 
 def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> tuple[list[Path], list[Path]]:
@@ -393,7 +375,7 @@ def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> tuple[list[Path]
 def _of_others(files: Sequence[Path], folder: Path) -> Iterator[Path]:
     """Yield the files of many images in another format beside labels, of the first ones."""
     ends = (".json", ".xml", *TABLES)
-    known = (*COCO_JSON, *_formats_at(folder), *OF_ONE_IMAGE)
+    known = (COCO, *_formats_at(folder), *OF_ONE_IMAGE)
     for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
         if is_surely_coco(each) or format_of(each) not in known:
             yield each

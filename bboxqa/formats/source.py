@@ -159,6 +159,18 @@ def head_of(path: Path) -> bytes:
     return b""
 
 
+def is_packed(path: Path) -> bool:
+    """Return whether a path leads to an archive, or into one."""
+    return archive_around(path) is not None or is_archive(head_of(path))
+
+
+def text_head(path: Path) -> tuple[str, bytes]:
+    """Return the name and the beginning of a file, or of the only file that is packed in it."""
+    head = head_of(path)
+    packed = readable_members(path) if is_archive(head) else []
+    return (path.stem, packed[0].head()) if len(packed) == 1 else (path.name, head)
+
+
 @lru_cache(_KEPT_HEADS)
 def _head(path: Path, archive: Path | None, _identity: Identity) -> bytes:
     if archive is not None:

@@ -25,7 +25,6 @@ from bboxqa.formats.registry import (
     FORMATS,
     format_of,
     formats_of,
-    short_name,
     sources_below,
     suffixes,
     title_of,
@@ -35,6 +34,7 @@ from bboxqa.formats.source import (
     folders_and_files,
     head_of,
     is_like_folder,
+    is_packed,
     members_of,
 )
 from bboxqa.formats.unreadable import (
@@ -237,7 +237,7 @@ def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
     # Empty label files are of any format: their annotator found nothing.
     for each in [each for each in files if not has_empty_labels_only(each)] or files:
         for found in formats_of(each, choices) or [COCO]:
-            first.setdefault(short_name(found), each)
+            first.setdefault(found.name, each)
     if len(first) < 2 or choices.from_format in first:
         return
     shown = ", ".join(
@@ -339,7 +339,9 @@ def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
     chosen = choices.from_format
     if chosen is None:
         return sources
-    found = [e for e in sources if chosen in map(short_name, formats_of(e, choices) or [COCO])]
+    found = [
+        e for e in sources if chosen in [each.name for each in formats_of(e, choices) or [COCO]]
+    ]
     if not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
@@ -362,7 +364,9 @@ def _is_unrelated(file: Path) -> bool:
 
 def _is_foreign(path: Path) -> bool:
     """Return whether a file has a format that is not read."""
-    return path.is_file() and format_of(path) is COCO and foreign_kind(path) is not None
+    if is_packed(path) or format_of(path) is not COCO:
+        return False
+    return path.is_file() and foreign_kind(path) is not None
 
 
 def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
@@ -433,6 +437,8 @@ def _refuse_unread(path: Path) -> None:
     """Refuse a file that no format recognises, unless it may be JSON."""
     refuse_damaged_file(path)
     if archive_around(path) is not None or foreign_kind(path) == "archive":
+        if formats_of(path):
+            return
         for each in members_of(path):
             next(each.chunks(), b"")
     refuse_foreign(path)

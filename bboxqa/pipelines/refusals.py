@@ -14,7 +14,7 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
-from bboxqa.formats.coco.reader import COCO_JSON
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
@@ -138,7 +138,7 @@ def _suspect_codes(
     path: Path, file: AnnotationFile, read: Boxes, *, boxes: bool
 ) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
-    is_coco = format_of(path) in COCO_JSON and file.records == "annotations"
+    is_coco = format_of(path) is COCO and file.records == "annotations"
     codes: tuple[str, ...] = ()
     if boxes and is_coco and _is_sample_suspect(path, file):
         codes = _LAYOUTS

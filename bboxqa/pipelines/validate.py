@@ -13,7 +13,7 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.choices import given
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.images import by_ends
@@ -21,7 +21,7 @@ from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
-from bboxqa.formats.source import archive_around
+from bboxqa.formats.source import archive_around, is_packed
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.annotations import Dataset
@@ -272,11 +272,10 @@ def fix_file(
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
-    found = format_of(file, choices)
-    if found is not COCO:
+    if format_of(file, choices) is not COCO or is_packed(file):
         advice = "Correct it in the tool or script that wrote it, and export it again; "
         advice += "--max-findings 0 in place of --fix lists all places."
-        if found is COCO_ARCHIVE:
+        if format_of(file, choices) is COCO:
             advice = "Unpack the archive, and name the file."
         raise DatasetError([f"{file}: fixes are written to files of COCO JSON only"], advice)
     from bboxqa.rules.fixes import fix

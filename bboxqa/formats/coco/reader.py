@@ -23,7 +23,7 @@ from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken, turned_note
-from bboxqa.formats.member import Member, is_archive
+from bboxqa.formats.member import Member
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import BLANKS, Locator
 from bboxqa.formats.problems import UNUSABLE, more_rows, problems_of
@@ -49,12 +49,13 @@ from bboxqa.formats.scanner import (
     read_path,
 )
 from bboxqa.formats.source import (
-    archive_around,
     head_of,
+    is_packed,
     members_of,
     members_with,
     only_file,
     size_and_digest,
+    text_head,
 )
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import FilePlaces
@@ -80,6 +81,9 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
+    if is_packed(path):
+        source = Source(str(path), *size_and_digest(path, digest=options.digest))
+        return _read_text(_packed(path).read(), path, options, source)
     with named_errors(path, "a COCO JSON file"):
         if path.exists() and not path.is_file() and not path.is_dir():
             raise DatasetError(
@@ -207,83 +211,53 @@ def _converted(
 
 
 def _recognises(path: Path) -> int:
-    """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
-    if not path.is_file():
-        return 0
-    head = head_of(path)
-    if _has_images(head):
-        return 2
-    is_json = path.suffix.lower() == ".json"
+    """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written.
+
+    JSON in archives is only taken for COCO if it begins with one of its lists.
+    """
+    name, head = text_head(path)
+    if _IMAGES.match(head) is not None:
+        # Others have a list of images as well.
+        return 1 if begins("Hasty", head[:_FIRST_KEYS]) or is_lines(head) else 2
+    if is_packed(path):
+        return 2 if begins_with_results(head) else int(_is_like(head))
+    is_json = name.lower().endswith(".json")
     return int(is_json or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"))
 
 
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
-    return _has_images(head_of(path))
+    return _recognises(path) == 2
 
 
-def _has_images(head: bytes) -> bool:
-    """Return whether a text begins like COCO with a list of images, and is of no other tool."""
-    is_like = _IMAGES.match(head) is not None
-    return is_like and not begins("Hasty", head[:_FIRST_KEYS]) and not is_lines(head)
+def _is_like(head: bytes) -> bool:
+    plain = head.removeprefix(b"\xef\xbb\xbf")
+    found = _IMAGES.match(plain) or _OTHER_LISTS.match(plain)
+    return found is not None or begins_with_results(plain)
 
 
-COCO = Format("coco", (".json",), _recognises, read_file, read_path)
-"""COCO files with object annotations."""
-
-
-def _is_archive_of_coco(path: Path) -> int:
-    if not is_archive(head_of(path)) and archive_around(path) is None:
-        return 0
-    try:
-        found = _members(path)
-    except DatasetError:
-        return 0
-    heads = (each.head().removeprefix(b"\xef\xbb\xbf") for each in found)
-    is_sure = any(_IMAGES.match(head) or begins_with_results(head) for head in heads)
-    return 2 if is_sure else int(bool(found))
-
-
-def _members(path: Path) -> list[Member]:
-    """Return the files of an archive that are COCO JSON, or the file of a path into one."""
-    found = []
-    for member in members_with(members_of(path), ".json"):
-        head = member.head().removeprefix(b"\xef\xbb\xbf")
-        if _IMAGES.match(head) or _OTHER_LISTS.match(head) or begins_with_results(head):
-            found.append(member)
-    return found
-
-
-def _member(path: Path) -> Member:
-    return only_file(path, _members(path), "COCO JSON")
+def _packed(path: Path) -> Member:
+    """Return the COCO JSON of an archive, or of a path into one; raises DatasetError if none."""
+    named = members_with(members_of(path), ".json")
+    return only_file(path, [each for each in named if _is_like(each.head())], "COCO JSON")
 
 
 def begins_as_results(path: Path) -> bool:
-    """Return whether the COCO JSON of an archive, or of a path into one, is a list of results."""
-    return begins_with_results(_member(path).head())
+    """Return whether COCO JSON, maybe in an archive, is a list of results."""
+    return begins_with_results(_packed(path).head() if is_packed(path) else head_of(path))
 
 
-def text_of(path: Path) -> bytes:
-    """Return the COCO JSON of an archive, or of a path into one; raises DatasetError if none."""
-    return _member(path).read()
-
-
-def _read_packed(path: Path, options: ReadSettings) -> AnnotationFile:
-    source = Source(str(path), *size_and_digest(path, digest=options.digest))
-    return _read_text(text_of(path), path, options, source)
-
-
-def _packed_document(path: Path, settings: ReadSettings) -> RawDocument:
-    member = _member(path)
+def _document(path: Path, settings: ReadSettings) -> RawDocument:
+    if not is_packed(path):
+        return read_path(path, settings)
+    member = _packed(path)
     reading = read_bytes(member.read(), member.shown, settings)
     reading.is_packed = True
     return reading
 
 
-COCO_ARCHIVE = Format("coco-archive", (), _is_archive_of_coco, _read_packed, _packed_document)
-"""COCO JSON in an archive."""
-COCO_JSON = (COCO, COCO_ARCHIVE)
-"""COCO JSON as a file, or in an archive."""
+COCO = Format("coco", (".json",), _recognises, read_file, _document)
+"""COCO files with object annotations."""
 
 
 def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> AnnotationFile:

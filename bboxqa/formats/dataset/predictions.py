@@ -11,14 +11,13 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, results_file
+from bboxqa.formats.coco.reader import COCO, begins_as_results, results_file
 from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.scanner import begins_with_results, read_bytes
-from bboxqa.formats.source import head_of
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Source
 from bboxqa.model.choices import Choices
@@ -48,10 +47,7 @@ def read_predictions(predictions: Predictions, options: ReadSettings) -> Annotat
 
 def is_results_list(path: Path, choices: Choices) -> bool:
     """Return whether a file is a list of results by its beginning."""
-    found = format_of(path, choices)
-    if found is COCO_ARCHIVE:
-        return begins_as_results(path)
-    return found is COCO and begins_with_results(head_of(path))
+    return format_of(path, choices) is COCO and begins_as_results(path)
 
 
 def are_results(file: AnnotationFile) -> bool:
