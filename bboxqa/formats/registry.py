@@ -327,10 +327,29 @@ def _formats_inside(folder: Path) -> list[Format]:
 def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
     """Return the sources in a folder or an archive, sorted, and the files that are none.
 
-    Sources are folders of labels, files that a format recognises, and all JSON of a folder. Raises
-    DatasetError if a folder inside cannot be read.
+    Sources are folders of labels, files that a format recognises, and all JSON. Pictures, results
+    of bboxqa and what lies in folders of labels are left out, but for files of other formats there.
+    Raises DatasetError if a folder inside cannot be read.
     """
-    folders, files = _walk(folder)
+    folders: list[Path] = []
+    files: list[Path] = []
+    waiting = [(folder, _DEPTH)]
+    root = realpath(folder)
+    while waiting:
+        here, depth = waiting.pop()
+        if here.is_dir() and (problem := folder_problem(here)):
+            # Passing over it would lose annotations.
+            raise DatasetError([problem], READABLE)
+        inside, names = folders_and_files(here)
+        named = [each for each in sorted(names) if each[0] != "." and not is_picture(each)]
+        found = [path for each in named if not is_result(path := here / each)]
+        if _formats_at(here):
+            folders.append(here)
+            files += _of_others([*found, *_json_in(here / "annotations")], here)
+            continue
+        files += found
+        below = [each for name in inside if not _leads_back(each := here / name, root)]
+        waiting += [(each, depth - 1) for each in reversed(below) if depth]
     read = [each for each in files if _is_read(each)]
     if folders or not folder.is_dir():
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
@@ -340,36 +359,18 @@ def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
     return sorted([*folders, *read]), [each for each in files if each not in kept]
 
 
+def _leads_back(folder: Path, root: str) -> bool:
+    """Return whether a folder is a link to what is read anyway, or to a folder around it."""
+    if not folder.is_symlink():
+        return False
+    to = Path(realpath(folder))
+    return to.is_relative_to(root) or Path(root).is_relative_to(to)
+
+
 def _is_read(file: Path) -> bool:
     """Return whether a format recognises a file; any JSON may be COCO."""
     found = formats_of(file) if file.name.lower().endswith(suffixes()) else []
     return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
-
-
-def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> tuple[list[Path], list[Path]]:
-    """Return the folders in a folder that are one source, and the files outside of them.
-
-    Pictures and results of bboxqa are left out. Files of other formats directly beside labels, or
-    in `annotations`, are among the files.
-    """
-    if folder.is_dir() and (problem := folder_problem(folder)):
-        # Passing over it would lose annotations.
-        raise DatasetError([problem], READABLE)
-    inside, names = folders_and_files(folder)
-    named = [each for each in sorted(names) if each[0] != "." and not is_picture(each)]
-    files = [path for each in named if not is_result(path := folder / each)]
-    if is_source(folder):
-        return [folder], [*_of_others([*files, *_json_in(folder / "annotations")], folder)]
-    found, root = [], root or realpath(folder)
-    for each in (folder / name for name in inside if depth):
-        # A link may lead to what is read anyway, or to a folder around it.
-        to = realpath(each) if each.is_symlink() else ""
-        if to and (Path(to).is_relative_to(root) or Path(root).is_relative_to(to)):
-            continue
-        folders, more = _walk(each, depth - 1, root)
-        found += folders
-        files += more
-    return found, files
 
 
 def _of_others(files: Sequence[Path], folder: Path) -> Iterator[Path]:

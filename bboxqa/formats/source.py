@@ -118,26 +118,21 @@ def folders_and_files(folder: Path, most: int = MAX_MEMBERS) -> _Names:
 
     Folders are sorted. Empty if the folder cannot be read.
     """
-    with suppress(OSError, DatasetError, LookupError):
-        if folder.is_dir():
-            return _names_in(folder, most)
-        archive = archive_around(folder) or folder
-        folders, files = _content_of(archive).folders[_place_in(archive, folder)]
-        return sorted(folders), files[:most]
-    return [], []
-
-
-def _names_in(folder: Path, most: int) -> _Names:
     folders: list[str] = []
     files: list[str] = []
-    with os.scandir(folder) as found:
-        for each in found:
-            if not is_folder(each):
-                files.append(each.name)
-                if len(files) == most:
-                    break
-            elif each.name[0] != ".":
-                folders.append(each.name)
+    with suppress(OSError, DatasetError, LookupError):
+        if not folder.is_dir():
+            archive = archive_around(folder) or folder
+            folders, files = _content_of(archive).folders[_place_in(archive, folder)]
+            return sorted(folders), files[:most]
+        with os.scandir(folder) as found:
+            for each in found:
+                if not is_folder(each):
+                    files.append(each.name)
+                    if len(files) == most:
+                        break
+                elif each.name[0] != ".":
+                    folders.append(each.name)
     return sorted(folders), files
 
 

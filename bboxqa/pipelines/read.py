@@ -168,7 +168,10 @@ read_coco = read
 
 
 def _read(source: Data, reading: Reading) -> Dataset:
-    """Return the data set of files, or of a document or a table in memory."""
+    """Return the data set of files, or of a document or a table in memory.
+
+    Errors of files that are refused have the findings of the rules.
+    """
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if is_document(source):
@@ -179,7 +182,16 @@ def _read(source: Data, reading: Reading) -> Dataset:
         rows = rows_in(source, reading.choices)
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
-    return _read_files(cast("Files", source), reading)
+    files, predictions = cast("Files", source), reading.predictions
+    with names_hidden(reading.pseudonyms, files, reading.pattern, reading.choices):
+        try:
+            return read_dataset(files, reading)
+        except DatasetError as error:
+            if not any(error.files):
+                raise
+            if predictions is not None and predictions.path in error.files:
+                raise of_predictions(error, predictions.path, files, reading.choices) from None
+            raise with_findings(error, reading.choices) from None
 
 
 def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
@@ -189,7 +201,7 @@ def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
         path = Path(folder, file)
         path.write_bytes(content)
         try:
-            data = _read_files(path, reading)
+            data = _read(path, reading)
         except DatasetError as error:
             texts = [problem.replace(str(path), name) for problem in error.problems]
             problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
@@ -257,17 +269,3 @@ def _with_outlines(
     if problems:
         raise DatasetError(problems, "Compare boxes: --similarity bbox")
     return () if check is None else check(paths, files, attribution)
-
-
-def _read_files(source: Files, reading: Reading) -> Dataset:
-    """Return the data set of files; errors of refused files have the findings of the rules."""
-    with names_hidden(reading.pseudonyms, source, reading.pattern, reading.choices):
-        try:
-            return read_dataset(source, reading)
-        except DatasetError as error:
-            if not any(error.files):
-                raise
-            predictions = reading.predictions
-            if predictions is not None and predictions.path in error.files:
-                raise of_predictions(error, predictions.path, source, reading.choices) from None
-            raise with_findings(error, reading.choices) from None

@@ -81,23 +81,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    if is_packed(path):
-        source = Source(str(path), *size_and_digest(path, digest=options.digest))
-        return _read_text(_packed(path).read(), path, options, source)
-    with named_errors(path, "a COCO JSON file"):
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise DatasetError(
-                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
-            )
-        text = read_whole(path)
-    if not text:
-        raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-    digest = blake2b(text).hexdigest() if options.digest else None
-    return _read_text(text, path, options, Source(str(path), len(text), digest))
-
-
-def _read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -> AnnotationFile:
-    """Read the content of a COCO file; raises the errors of `read_file`."""
+    text, source = _text_of(path, options)
     document = read_bytes(text, str(path), options)
     if begins_with_results(text):
         return results_file(document, path, options, source)
@@ -123,6 +107,22 @@ def _read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
     return replace(file, sample=_sample(document.text))
+
+
+def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
+    if is_packed(path):
+        given = size_and_digest(path, digest=options.digest)
+        return _packed(path).read(), Source(str(path), *given)
+    with named_errors(path, "a COCO JSON file"):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise DatasetError(
+                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
+            )
+        text = read_whole(path)
+    if not text:
+        raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
+    digest = blake2b(text).hexdigest() if options.digest else None
+    return text, Source(str(path), len(text), digest)
 
 
 def _decoded(document: RawDocument) -> Any:

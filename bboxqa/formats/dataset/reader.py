@@ -60,7 +60,13 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     )
     if reading.pseudonyms is not None:
         sources.notes = without_files(sources.notes)
-    found, read = _read_source(sources, options)
+    refuse_repeated_files(sources.files)
+    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
+    try:
+        read = _read_all(sources.files, replace(options, tables=has_lists))
+    except DatasetError as error:
+        raise error.with_advice(sources.notes) from None
+    found, read = _measured(sources, read)
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
     files = found.files if reading.predictions is None else [*found.files, reading.predictions.path]
@@ -94,14 +100,8 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)
 
 
-def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list[AnnotationFile]]:
-    """Read all files; return those that are measured, lists of results last."""
-    refuse_repeated_files(sources.files)
-    has_lists = any(is_results_list(each, options.choices) for each in sources.files)
-    try:
-        read = _read_all(sources.files, replace(options, tables=has_lists))
-    except DatasetError as error:
-        raise error.with_advice(sources.notes) from None
+def _measured(sources: Sources, read: list[AnnotationFile]) -> tuple[Sources, list[AnnotationFile]]:
+    """Return the files that are measured, lists of results last."""
     tables: list[AnnotationFile] = []
     notes: list[str] = []
     kept = [*range(len(read))]
