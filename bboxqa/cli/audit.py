@@ -8,40 +8,29 @@ from typing import Any
 
 import click
 
+from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, targets_of
-from bboxqa.cli.options import (
-    A_PATH,
-    OUT,
-    READ,
-    READING,
-    Command,
-    agree_settings,
-    files_argument,
-    format_option,
-    option,
-    options,
-    reading_of,
-)
 from bboxqa.core.text import count
 from bboxqa.report.registry import AUDIT_VIEWS
 
 
-@click.command(cls=Command)
-@files_argument("LABELS…|DIR")
-@options(
-    option("--predictions FILE|DIR", READ,
+@click.command(cls=shared.Command)
+@shared.files_argument("LABELS…|DIR")
+@shared.options(
+    shared.option("--predictions FILE|DIR", shared.READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
         "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
-        "annotators in it count as votes. Without it, geometry alone is looked at.", type=A_PATH),
-    *READING, "config",
-    option("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
+        "annotators in it count as votes. Without it, geometry alone is looked at.",
+        type=shared.A_PATH),
+    *shared.READING, "config",
+    shared.option("--top NUMBER", shared.OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
     "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
-    option("--folds NUMBER", OUT,
+    shared.option("--folds NUMBER", shared.OUT,
         "Write lists of images to --out instead, to train a model on all but one and predict that "
         "one: a model repeats the errors of labels that it was trained on.", rare=True,
         type=click.IntRange(min=2)),
-    format_option(*AUDIT_VIEWS),
+    shared.format_option(*AUDIT_VIEWS),
 )  # fmt: skip
 def audit(
     *,
@@ -82,8 +71,8 @@ def audit(
         problem = f"{predictions} is given as labels and as predictions"
         raise click.UsageError(f"{problem}; name the file of a model with --predictions")
     inputs = (*paths, *filter(None, (predictions,)))
-    choices, targets = reading_of(config, given), targets_of(given, inputs)
-    settings, page = agree_settings(config, given), targets.page
+    choices, targets = shared.reading_of(config, given), targets_of(given, inputs)
+    settings, page = shared.agree_settings(config, given), targets.page
     out, send_back = targets.out, targets.send_back
     with tracking() as progress:
         reading = replace(AS_COMPARED, digest=bool(out or page), choices=choices, progress=progress)

@@ -195,6 +195,28 @@ def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
 _ROWS = 1 << 18
 
 
+def deviations(
+    values: FloatArray, group: NDArray[Any], least_spread: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return how far values are from the median of their group in robust standard deviations.
+
+    A robust standard deviation is 1.4826 times the median absolute deviation, which estimates that
+    of normal values. Also return the medians, (N,) like the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> deviations(np.array([1.0, 2, 3, 9, 5]), np.array([0, 0, 0, 0, 1]), 0.1)[0].round(2)
+    array([-1.01, -0.34,  0.34,  4.38,  0.  ])
+    """
+    middle, spread = np.empty(len(values)), np.empty(len(values))
+    order = np.argsort(group, kind="stable")
+    for here in np.split(order, run_starts(group[order])[1:]) if len(values) else ():
+        middle[here] = median = np.median(values[here])
+        spread[here] = 1.4826 * np.median(np.abs(values[here] - median))
+    return (values - middle) / np.maximum(spread, least_spread), middle
+
+
 def blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices that together cover all rows, so that intermediate arrays stay small.
 

@@ -10,6 +10,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
+    deviations,
     frozen_arrays,
     overlapping_boxes,
     rows,
@@ -379,23 +380,13 @@ def _outliers(data: Dataset, labels: IndexArray) -> list[Suspects]:
     size = data.image_size[of.image[labels]].astype(np.float64)
     # Unless the size of all images is known, sizes are those in pixels.
     scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
-    found = []
+    category, found = of.category[labels], []
+    is_common = np.bincount(category, minlength=1)[category] >= _FEW_LABELS
     for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
-        z = _deviations(np.log(values) / 2, of.category[labels])
-        score = 1 - _USUAL / z.clip(_USUAL)
+        z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
+        score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
         found.append(_places(of, PLACE, score, label=labels, reason=reason, one=z, other=z))
     return found
-
-
-def _deviations(value: FloatArray, category: IntArray) -> FloatArray:
-    """Return how many robust standard deviations values are from the median of their category."""
-    result = np.zeros(len(value))
-    order = np.argsort(category, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(category[order])) + 1):
-        if len(own) >= _FEW_LABELS:
-            apart = np.abs(value[own] - np.median(value[own]))
-            result[own] = apart / max(1.4826 * float(np.median(apart)), _LEAST_SPREAD)
-    return result
 
 
 def _copies(of: Annotations, number: IndexArray) -> Suspects:

@@ -4,13 +4,14 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics.audit import (
@@ -26,18 +27,19 @@ from bboxqa.diagnostics.audit import (
     suspects,
 )
 from bboxqa.formats.choices import choices_of, given
-from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.dataset.image_names import join_name
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import head_of
 from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.audit import WORTH, AuditResult
-from bboxqa.model.choices import completed
+from bboxqa.model.choices import Choices, completed
 from bboxqa.model.consensus import LINK
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
@@ -109,7 +111,7 @@ def audit_files(
     if isinstance(predictions, str | PathLike) and not isinstance(labels, Dataset):
         # The ids of results are those of the labels.
         path = Path(predictions)
-        if _is_list(path, reading):
+        if _is_list(path, reading.choices):
             model = Predictions(path, 0.0)
             data = read_for(labels, settings, replace(one, predictions=model))
             team, own = apart(data, model.annotator)
@@ -127,13 +129,11 @@ def audit_files(
     return audit_with(labels, predictions, settings)
 
 
-def _is_list(path: Path, reading: Reading) -> bool:
+def _is_list(path: Path, choices: Choices) -> bool:
     """Return whether a file is a list of results, maybe one without scores."""
-    return path.is_file() and (
-        is_results_list(path, reading.choices)
-        or (format_of(path, reading.choices) is COCO
-            and head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
-    )  # fmt: skip
+    if not path.is_file() or is_results_list(path, choices):
+        return path.is_file()
+    return format_of(path, choices) is COCO and LIST.match(head_of(path)) is not None
 
 
 def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:
@@ -150,17 +150,12 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
     groups = groups if len({*groups}) >= folds else names
     number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
     written = {}
-    try:
-        with filled_folder(folder) as scratch:
-            for fold in range(folds):
-                is_own = [number[group] == fold for group in groups]
-                for part in ("train", "test"):
-                    own = [f"{name}\n" for name, in_test in zip(names, is_own, strict=True)
-                           if in_test is (part == "test")]  # fmt: skip
-                    (scratch / f"{part}-{fold + 1}.txt").write_text("".join(own), "utf-8")
-                    written[folder / f"{part}-{fold + 1}.txt"] = len(own)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    with filled_folder(folder) as scratch:
+        for fold, part in product(range(folds), ("train", "test")):
+            own = [f"{name}\n" for name, group in zip(names, groups, strict=True)
+                   if (number[group] == fold) is (part == "test")]  # fmt: skip
+            (scratch / f"{part}-{fold + 1}.txt").write_text("".join(own), "utf-8")
+            written[folder / f"{part}-{fold + 1}.txt"] = len(own)
     return written
 
 
@@ -235,15 +230,12 @@ def _scored(data: Dataset) -> tuple[Dataset, str]:
     """Return the predictions of one model, which is sure of all without scores."""
     data = as_one(data, name := file_names(data, "predictions"))
     n, score = len(data.annotations), data.annotations.score
-    lacking = np.ones(n, np.bool_) if score is None else np.isnan(score)
-    if score is None or lacking.all():
+    if score is None or np.isnan(score).all():
         return _with_places(data, np.ones(n)), "predictions without scores, each taken as sure"
-    if lacking.any():
-        problem = f"{lacking.sum():,} of {count(n, 'prediction')} have no score"
+    if lacking := int(np.isnan(score).sum()):
+        problem = f"{lacking:,} of {count(n, 'prediction')} have no score"
         raise DatasetError([f"{name}: {problem}"], "Give all of them a score from 0 to 1, or none.")
-    if not 0 <= score.min() <= score.max() <= 1:
-        problem = f"scores are from {score.min():g} to {score.max():g}; expected 0 to 1"
-        raise DatasetError([f"{name}: {problem}"], "Convert them: percentages, divided by 100.")
+    check_scores(name, score, 0)
     return _with_places(data, score), "the scores of a model"
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, deviations, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
@@ -268,22 +268,6 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
         )
 
 
-def _deviations(
-    values: FloatArray, group: IndexArray, floor: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the robust z-score of each value within its group, and the median of the group.
-
-    The score is the distance to the median in units of 1.4826 times the median absolute
-    deviation, which estimates the standard deviation of normal values; `floor` is the least spread.
-    """
-    middle, spread = np.empty(len(values)), np.empty(len(values))
-    order = np.argsort(group, kind="stable")
-    for here in np.split(order, run_starts(group[order])[1:]) if len(values) else ():
-        middle[here] = median = np.median(values[here])
-        spread[here] = 1.4826 * np.median(np.abs(values[here] - median))
-    return (values - middle) / np.maximum(spread, floor), middle
-
-
 @rule(
     "Q002 info: size is unusual for the category",
     breaks="It is often a slip of the mouse or a wrong category.",
@@ -302,7 +286,7 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     rows, category = rows[enough], category[enough]
     # The sum of two logarithms, since a product might overflow.
     area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
-    score, middle = _deviations(area, category, _MIN_SIZE_SPREAD)
+    score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
 
     def says(place: int) -> str:
         width, height = bbox[rows[place], 2:]
@@ -329,7 +313,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
     rows = np.flatnonzero(number)
     if len(rows) < _ENOUGH_IMAGES:
         return
-    score, _ = _deviations(np.log1p(number[rows]), rows * 0, _MIN_NUMBER_SPREAD)
+    score, _ = deviations(np.log1p(number[rows]), rows * 0, _MIN_NUMBER_SPREAD)
     middle, odd = float(np.median(number[rows])), np.abs(score) > _FAR
     # If most images have the same number, the spread is 0, so many others would be unusual.
     if odd.sum() <= max(1, _RARE * len(rows)):

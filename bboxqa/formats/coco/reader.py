@@ -360,7 +360,7 @@ def results_file(
         problems.append(f"{label}: score is missing, or no number; expected one from 0 to 1")
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    _check_scores(path, score, options.score)
+    check_scores(path, score, options.score)
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
@@ -392,7 +392,8 @@ def _with_boxes_of_masks(columns: Columns) -> Columns:
     return replace(columns, bbox=bbox, valid=valid)
 
 
-def _check_scores(path: Path, score: FloatArray, least: float) -> None:
+def check_scores(path: Path | str, score: FloatArray, least: float) -> None:
+    """Refuse no scores, scores that are not from 0 to 1, and those that are all below the least."""
     if not len(score):
         raise DatasetError([f"{path}: the list of results is empty; expected results of a model"])
     lowest, highest = float(score.min()), float(score.max())
