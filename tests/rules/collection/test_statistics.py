@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.validation import findings
 
+from bboxqa.core.arrays import deviations
 from bboxqa.model.findings import Severity
-from bboxqa.rules.collection import _deviations as deviations
 
 
 def found(code, annotations, **more):
