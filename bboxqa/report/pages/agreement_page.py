@@ -29,7 +29,6 @@ from bboxqa.report.pages.sections import (
     model_section,
     reference_section,
     repeats_section,
-    table_rows,
     time_section,
     tracks_section,
 )
@@ -42,37 +41,35 @@ _SECTIONS = (
 
 
 def agreement_pages(
-    documents: Documents,
+    files: Mapping[str, Mapping[str, Any]],
     pixels: Mapping[str, Pixels] | None = None,
     target: PageTarget = ONE_FILE,
 ) -> Iterator[tuple[str, str]]:
     """Yield the page of a result of `agree` with its name, "index.html".
 
-    Every number on it comes from the documents. Of a folder, style, script and pixels are files in
-    it, and the pages of `image_pages` follow, to which its images link.
+    Every number on it comes from the files. Of a folder, style, script and pixels are files in it,
+    and the pages of `image_pages` follow, to which its images link.
 
-    `documents` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: what
+    `files` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: what
     ``bboxqa agree --out`` writes. `pixels` are those of images by file name.
     """
-    people = [row["name"] for row in documents.get("diagnosis", {}).get("annotators", ())]
-    worst = documents.get("worst_images")
-    shown = worst_first(worst, every=target.split)[: target.top]
-    images = shown_images(worst, shown, pixels or {}, people)
-    yield INDEX, _page(documents, images, target)
+    of = Documents(files)
+    shown = worst_first(of.worst, every=target.split)[: target.top]
+    images = shown_images(of.worst, shown, pixels or {}, [row["name"] for row in of.people])
+    yield INDEX, _page(of, images, target)
     if target.split:
         yield from image_pages(images)
 
 
-def _page(documents: Documents, images: ShownImages, target: PageTarget) -> str:
-    summary, manifest = documents["summary"], documents["manifest"]
-    diagnosis, part = documents.get("diagnosis"), summary["thresholds"][0]
-    measure, title = measure_of(summary["similarity"]), _title(summary)
-    told = verdict(summary, manifest["settings"], diagnosis)
+def _page(of: Documents, images: ShownImages, target: PageTarget) -> str:
+    summary, manifest = of.summary, of.manifest
+    measure, title = measure_of(summary["similarity"]), _title(of)
+    told = verdict(summary, manifest["settings"], of.diagnosis)
     made = [
-        figures_section(documents, told.sentences, measure),
-        *(section for make in _SECTIONS if (section := make(documents)) is not None),
+        figures_section(of, told.sentences, measure),
+        *(section for make in _SECTIONS if (section := make(of)) is not None),
     ]
-    reference = part["reference"]["name"] if "reference" in part else None
+    reference = of.part["reference"]["name"] if "reference" in of.part else None
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
     anchors = {section.name: section.title for section in made}
     return render(
@@ -82,8 +79,8 @@ def _page(documents: Documents, images: ShownImages, target: PageTarget) -> str:
         title=title,
         kicker=title + n_images,
         verdict=told,
-        people=annotator_lines(diagnosis),
-        send_back=_send_back(documents, reference),
+        people=annotator_lines(of),
+        send_back=_send_back(of, reference),
         anchors=anchors
         | ({"images": "Images"} if images.pictures else {})
         | {"reproduce": "How to reproduce"},
@@ -99,21 +96,19 @@ def _page(documents: Documents, images: ShownImages, target: PageTarget) -> str:
     )
 
 
-def _title(summary: Mapping[str, Any]) -> str:
-    people = f"Agreement of {count(summary['n_annotators'], 'annotator')}"
-    part = summary["thresholds"][0]
-    alone = "reference" in part and not summary["n_images"]
-    return f"{people} with {part['reference']['name']}" if alone else people
+def _title(of: Documents) -> str:
+    people = f"Agreement of {count(of.summary['n_annotators'], 'annotator')}"
+    alone = "reference" in of.part and not of.summary["n_images"]
+    return f"{people} with {of.part['reference']['name']}" if alone else people
 
 
-def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] | None:
+def _send_back(of: Documents, reference: str | None) -> tuple[str, str] | None:
     """Return how much is to be looked at again, and the command that sends it to each annotator."""
-    manifest, diagnosis = documents["manifest"], documents.get("diagnosis")
-    rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
+    rows = of.rows("review_images")
     # Only the command line knows the tool.
-    target = ("--send-back", "again", "--to", manifest.get("tool", "cvat"))
-    send = command(manifest, reference, target)
-    if not rows or not send or is_by_chance(documents["summary"]["thresholds"][0]):
+    target = ("--send-back", "again", "--to", of.manifest.get("tool", "cvat"))
+    send = command(of.manifest, reference, target)
+    if not rows or not send or is_by_chance(of.part):
         return None
     n_objects = sum(row["n_objects"] for row in rows)
     where = f"in {count(len(rows), 'image')}"

@@ -1,7 +1,7 @@
 """Sections of the page of an agreement: sentences, charts and tables of one part of a result."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,6 @@ from bboxqa.report.pages.verdict import shown_figures, story_lines
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Documents = Mapping[str, Mapping[str, Any]]
-"""The JSON files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
 Record = Mapping[str, Any]
 
 _SIDES = ("annotator_1", "annotator_2")
@@ -88,9 +86,32 @@ class Section:
     is_printed: bool = False
 
 
-def table_rows(table: Record) -> list[dict[str, Any]]:
-    """Return the rows of a table of the document "diagnosis", by column."""
-    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+class Documents:
+    """The JSON files of a result: "summary", "manifest", and those of a diagnosis, if any."""
+
+    def __init__(self, files: Mapping[str, Record]) -> None:
+        self.summary, self.manifest = files["summary"], files["manifest"]
+        self.part: Record = self.summary["thresholds"][0]
+        self.diagnosis, self.worst = files.get("diagnosis"), files.get("worst_images")
+        self.tables: Record = {} if self.diagnosis is None else self.diagnosis["tables"]
+        self.people: list[Record] = [] if self.diagnosis is None else self.diagnosis["annotators"]
+        self.lines = [] if self.diagnosis is None else story_lines(self.diagnosis)
+
+    @property
+    def is_diagnosed(self) -> bool:
+        """Whether there is a diagnosis, of annotators who are compared."""
+        return self.diagnosis is not None and bool(self.summary["n_images"])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table of the diagnosis, by column; none without the table."""
+        if name not in self.tables:
+            return []
+        table = self.tables[name]
+        return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+    def data(self, name: str, title: str, *, is_open: bool = False) -> Data:
+        """Return a table of the diagnosis as the page shows it."""
+        return Data(title, self.tables[name]["columns"], self.tables[name]["rows"], is_open)
 
 
 def data_of(name: str, records: Sequence[Record]) -> Data:
@@ -115,14 +136,9 @@ def _cells(record: Record) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _data(diagnosis: Record, name: str, title: str, *, is_open: bool = False) -> Data:
-    """Return a table of the document "diagnosis"."""
-    table = diagnosis["tables"][name]
-    return Data(title, table["columns"], table["rows"], is_open)
-
-
-def _figure_cell(figure: Record, *, is_share: bool = False) -> Cell:
+def _figure_cell(row: Record, name: str, *, is_share: bool) -> Cell:
     """Return a figure with its interval as a cell; what is copied is the value alone."""
+    figure = json_figure(row, name)
     value, ends = figure["value"], figure["interval"]
     shown = percent(value) if is_share else number(value)
     bounds = [100 * each for each in ends] if ends and is_share else ends
@@ -130,25 +146,24 @@ def _figure_cell(figure: Record, *, is_share: bool = False) -> Cell:
     return Cell(text, "" if value is None else str(value), is_number=True)
 
 
-def figures_section(documents: Documents, sentences: Sequence[str], measure: str) -> Section:
+def figures_section(of: Documents, sentences: Sequence[str], measure: str) -> Section:
     """Return existence, class, place and alpha with their intervals, and what they are of."""
-    summary, diagnosis = documents["summary"], documents.get("diagnosis", {})
-    part = summary["thresholds"][0]
     rows = [
         [each.name.strip(), Cell(estimate_text(each.value, each.interval).replace("-", MINUS),
                                  str(each.value) if each.is_known else "", is_number=True),
          each.reason]
-        for each in shown_figures(part, measure, summary["n_annotators"])
+        for each in shown_figures(of.part, measure, of.summary["n_annotators"])
     ]  # fmt: skip
     table = Data("Figures", ["figure", "value and 95 % interval", "meaning"], rows, is_open=True)
     return Section(
-        "figures", "Figures", sentences, [Evidence([table])] if summary["n_images"] else [],
-        notes=[*_facts(summary, part, measure), *(f"Note: {note}" for note in summary["notes"])],
-        warnings=diagnosis.get("warnings", ()), is_printed=True,
+        "figures", "Figures", sentences, [Evidence([table])] if of.summary["n_images"] else [],
+        notes=[*_facts(of, measure), *(f"Note: {note}" for note in of.summary["notes"])],
+        warnings=of.diagnosis["warnings"] if of.diagnosis is not None else (), is_printed=True,
     )  # fmt: skip
 
 
-def _facts(summary: Record, part: Record, measure: str) -> Iterator[str]:
+def _facts(of: Documents, measure: str) -> Iterator[str]:
+    summary, part = of.summary, of.part
     if summary["n_images"]:
         yield (
             f"{count(summary['n_images'], 'image')}, "
@@ -173,12 +188,12 @@ def _facts(summary: Record, part: Record, measure: str) -> Iterator[str]:
         yield f"{count(summary['n_empty_images'], 'image')} left empty by everyone who was asked"
 
 
-def annotator_lines(diagnosis: Record | None) -> list[tuple[str, "Markup"]]:
+def annotator_lines(of: Documents) -> list[tuple[str, "Markup"]]:
     """Return what is said of each annotator, or of several, as names and sentences."""
     from markupsafe import Markup
 
     found: dict[tuple[str, ...], list[Markup]] = {}
-    for line in () if diagnosis is None else story_lines(diagnosis):
+    for line in of.lines:
         if line.annotators:
             # The name stands beside the sentence.
             start = f"{names_in_words(line.annotators[:1])[0]} "
@@ -189,85 +204,83 @@ def annotator_lines(diagnosis: Record | None) -> list[tuple[str, "Markup"]]:
     ]
 
 
-def causes_section(documents: Documents) -> Section | None:
+def causes_section(of: Documents) -> Section | None:
     """Return kinds of disagreement, other thresholds, and sentences that are about no annotator."""
-    summary, diagnosis = documents["summary"], documents.get("diagnosis")
-    if diagnosis is None or not summary["n_images"]:
+    if not of.is_diagnosed:
         return None
-    title = "Where agreement is lost"
-    part, tables = summary["thresholds"][0], diagnosis["tables"]
-    kinds = [row for row in table_rows(tables["decomposition"]) if row["n_any"] >= _FEWEST]
-    lines = [shown_line(line) for line in story_lines(diagnosis) if not line.annotators]
-    if not kinds:
-        return Section("causes", title, lines=lines, is_printed=True)
-    gain = "F1" if part["alpha"] is None else "alpha"
-    evidence = [
-        Evidence(
-            [_data(diagnosis, "decomposition", "Kinds of disagreement")],
-            charts.decomposition(kinds),
-            f"Objects by how their annotators disagree, and what {gain} would gain if one kind "
-            "were settled. Gains overlap",
-        ),
-        Evidence(
-            [_data(diagnosis, "sensitivity", "Thresholds")],
-            charts.sensitivity(table_rows(tables["sensitivity"]), part["iou_threshold"]),
-            "The same figures at other thresholds; the line marks the chosen one",
-        ),
-    ]
-    return Section("causes", title, (), evidence, lines, is_printed=True)
+    lines = [shown_line(line) for line in of.lines if not line.annotators]
+    evidence = []
+    if kinds := [row for row in of.rows("decomposition") if row["n_any"] >= _FEWEST]:
+        gain = "F1" if of.part["alpha"] is None else "alpha"
+        evidence = [
+            Evidence(
+                [of.data("decomposition", "Kinds of disagreement")], charts.decomposition(kinds),
+                f"Objects by how their annotators disagree, and what {gain} would gain if one kind "
+                "were settled. Gains overlap",
+            ),
+            Evidence(
+                [of.data("sensitivity", "Thresholds")],
+                charts.sensitivity(of.rows("sensitivity"), of.part["iou_threshold"]),
+                "The same figures at other thresholds; the line marks the chosen one",
+            ),
+        ]  # fmt: skip
+    return Section("causes", "Where agreement is lost", (), evidence, lines, is_printed=True)
 
 
-def annotators_section(documents: Documents) -> Section | None:
+def annotators_section(of: Documents) -> Section | None:
     """Return the figures and offsets of each annotator, and F1 of each two."""
-    diagnosis = documents.get("diagnosis")
-    if diagnosis is None or not documents["summary"]["n_images"]:
+    if not of.is_diagnosed:
         return None
-    tables, part = diagnosis["tables"], documents["summary"]["thresholds"][0]
     sentences: list[str] = []
-    people = _annotators(tables, several=len(part["categories"]) > 1)
+    people = _annotators(of)
     evidence = [Evidence([people])] if people.rows else []
-    order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
-    shared = [pair for pair in part["pairs"] if pair["n_units"] >= _FEWEST]
+    order = [row["annotator"] for row in of.rows("agreement_matrix")]
+    shared = [pair for pair in of.part["pairs"] if pair["n_units"] >= _FEWEST]
     # Two annotators have one pair, whose F1 is that of all.
     if len(order) > 2 and shared:
         caption = "F1 of each two annotators, matched alone: how far they drew the same objects"
-        evidence.append(
-            Evidence([data_of("Pairs", part["pairs"])], charts.pair_matrix(order, shared), caption)
-        )
-    groups = max((row["group"] for row in table_rows(tables["agreement_groups"])), default=1)
+        pairs = data_of("Pairs", of.part["pairs"])
+        evidence.append(Evidence([pairs], charts.pair_matrix(order, shared), caption))
+    groups = max((row["group"] for row in of.rows("agreement_groups")), default=1)
     if groups > 1:
         said = f"The annotators form {groups} groups, which agree more within than with each other"
         sentences.append(f"{said}: each may read the instructions in its own way.")
-        evidence.append(Evidence([_data(diagnosis, "agreement_groups", "Groups")]))
-    named = {line.see.removesuffix(_CSV) for line in story_lines(diagnosis)}
+        evidence.append(Evidence([of.data("agreement_groups", "Groups")]))
+    named = {line.see.removesuffix(_CSV) for line in of.lines}
     evidence += [
-        Evidence([_data(diagnosis, name, title)])
+        Evidence([of.data(name, title)])
         for name, title in (_OFFSETS | _NAMED).items()
-        if name in tables and tables[name]["rows"] and (name in _OFFSETS or name in named)
+        if of.rows(name) and (name in _OFFSETS or name in named)
     ]
-    drawings = [*_offset_charts(diagnosis)]
+    edges: dict[str, list[Record]] = {}
+    for row in of.rows("offsets"):
+        edges.setdefault(row["annotator"], []).append(row)
+    every = [row["name"] for row in of.people]
+    moved = [name for name, rows in edges.items() if any(row["systematic"] for row in rows)]
+    drawings = [
+        charts.offsets(edges[name], others=others_of(name, every)) for name in moved[:_MOST_DRAWN]
+    ]
     return Section("annotators", "Annotators", sentences, evidence, drawings=drawings)
 
 
-def _annotators(tables: Record, *, several: bool) -> Data:
-    """Return figures of annotators with their intervals, the lowest F1 first.
-
-    With one category instead of `several`, all give the same.
-    """
+def _annotators(of: Documents) -> Data:
+    """Return figures of annotators with their intervals, the lowest F1 first."""
+    # With one category, all give the same.
+    several = len(of.part["categories"]) > 1
     rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
-    shapes = {row["annotator"]: row for row in table_rows(tables["boxes_per_object"])}
-    people = [row for row in table_rows(tables["annotators"]) if row["n"] >= _FEWEST]
-    people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
+    shapes = {row["annotator"]: row for row in of.rows("boxes_per_object")}
     drawn = {
         title: rate
         for title, (n, rate) in _SHAPES.items()
         if any(row[n] >= _FEWEST for row in shapes.values())
     }
+    people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
+    people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
     rows = [
         [
-            row["annotator"], row["n"], _figure_cell(json_figure(row, "f1")),
-            *(_figure_cell(json_figure(row, rate), is_share=True) for rate in rates.values()),
-            *(_figure_cell(json_figure(shapes[row["annotator"]], rate), is_share=True)
+            row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
+            *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
+            *(_figure_cell(shapes[row["annotator"]], rate, is_share=True)
               for rate in drawn.values()),
         ]
         for row in people
@@ -276,37 +289,26 @@ def _annotators(tables: Record, *, several: bool) -> Data:
     return Data("Annotators", columns, rows, is_open=True)
 
 
-def _offset_charts(diagnosis: Record) -> Iterator[Chart]:
-    """Yield a chart for each annotator with a systematic offset of an edge."""
-    tables = diagnosis["tables"]
-    own: dict[str, list[Record]] = {}
-    for row in table_rows(tables["offsets"]) if "offsets" in tables else ():
-        own.setdefault(row["annotator"], []).append(row)
-    every = [row["name"] for row in diagnosis["annotators"]]
-    moved = [name for name, rows in own.items() if any(row["systematic"] for row in rows)]
-    for name in moved[:_MOST_DRAWN]:
-        yield charts.offsets(own[name], others=others_of(name, every))
-
-
-def categories_section(documents: Documents) -> Section | None:
+def categories_section(of: Documents) -> Section | None:
     """Return agreement by category, and which are confused; a single one cannot be confused."""
-    categories = documents["summary"]["thresholds"][0]["categories"]
-    diagnosis = documents.get("diagnosis")
-    if diagnosis is None or not documents["summary"]["n_images"] or len(categories) < 2:
+    categories = of.part["categories"]
+    if not of.is_diagnosed or len(categories) < 2:
         return None
-    tables = diagnosis["tables"]
-    n_objects = {row["category"]: row["n_units"] for row in table_rows(tables["difficulty"])}
-    shown = [row for row in categories if n_objects.get(row["category"], 0) >= _FEWEST]
+    n_objects = {row["category"]: row["n_units"] for row in of.rows("difficulty")}
     evidence = []
-    if shown:
-        evidence.append(Evidence([data_of("Categories", categories)],
-                                 charts.category_intervals(shown),
-                                 "How far annotators agree on each category"))  # fmt: skip
-    pairs = [row for row in table_rows(tables["confusions"]) if row["n"] >= _FEWEST]
-    if pairs:
-        cells = table_rows(tables["confusion_matrix"])
+    if shown := [row for row in categories if n_objects.get(row["category"], 0) >= _FEWEST]:
+        caption = "How far annotators agree on each category"
+        table = data_of("Categories", categories)
+        evidence.append(Evidence([table], charts.category_intervals(shown), caption))
+    if pairs := [row for row in of.rows("confusions") if row["n"] >= _FEWEST]:
+        cells = of.rows("confusion_matrix")
+        met: Counter[tuple[str, str]] = Counter()
+        for row in cells:
+            met[row["category"], row["others"]] += row["n"]
+        every = [[category, others, n] for (category, others), n in met.most_common()]
         evidence.append(Evidence(
-            [data_of("Confused pairs", pairs), _confused(cells)],
+            [data_of("Confused pairs", pairs),
+             Data("Confusions", ["category", "others", "n"], every)],
             charts.confusion_matrix(cells, least=_FEWEST),
             "How often two annotators gave an object the same category, different ones, or one of "
             "them drew no box",
@@ -314,22 +316,12 @@ def categories_section(documents: Documents) -> Section | None:
     return Section("categories", "Categories", (), evidence) if evidence else None
 
 
-def _confused(cells: Sequence[Record]) -> Data:
-    """Return the confusion matrix of all annotators together."""
-    met: Counter[tuple[str, str]] = Counter()
-    for row in cells:
-        met[row["category"], row["others"]] += row["n"]
-    rows = [[category, others, n] for (category, others), n in met.most_common()]
-    return Data("Confusions", ["category", "others", "n"], rows)
-
-
-def reference_section(documents: Documents) -> Section | None:
+def reference_section(of: Documents) -> Section | None:
     """Return precision, recall, F1, class, place and offsets of each annotator."""
-    found = documents["summary"]["thresholds"][0].get("reference")
+    found = of.part.get("reference")
     if found is None:
         return None
     people = found["annotators"]
-    figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
     names = {"f1": "F1", "precision": "precision", "recall": "recall"}
     chart = charts.annotator_intervals("Agreement with the reference", people, names)
     caption = (
@@ -344,40 +336,36 @@ def reference_section(documents: Documents) -> Section | None:
     if found["n_empty_images"]:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
+    figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
     table = data_of("Annotators against the reference", figures)
-    evidence = [Evidence([table], chart, caption), *_reference_offsets(people)]
+    evidence = [Evidence([table], chart, caption)]
+    offsets = [
+        {"name": row["name"], **own} for row in people if (own := _offsets_of_reference(row))
+    ]
+    if offsets:
+        is_rotated = any(row.get("rotated_offsets") for row in people)
+        what = "Rotated boxes" if is_rotated else "Edges (px)"
+        evidence.append(Evidence([data_of(f"{what} against those of the reference", offsets)]))
     return Section("reference", "Against the reference", [text], evidence)
 
 
-def _reference_offsets(people: Sequence[Record]) -> Iterator[Evidence]:
-    """Yield the offsets of edges, or of rotated boxes, from the reference."""
-    of_edges = {
-        row["name"]: dict(zip(EDGES, row["offset_px"], strict=True))
-        for row in people
-        if row["offset_px"]
-    }
-    rotated = {
-        row["name"]: {
+def _offsets_of_reference(row: Record) -> Record:
+    """Return the offsets of an annotator from the reference by measure, or by edge."""
+    if rotated := row.get("rotated_offsets"):
+        return {
             f"{each['measure']} ({'°, clockwise' if each['unit'] == 'degrees' else 'px'})": each
-            for each in row["rotated_offsets"]
+            for each in rotated
         }
-        for row in people
-        if row.get("rotated_offsets")
-    }
-    for what, found in (("Rotated boxes", rotated), ("Edges (px)", of_edges)):
-        if found:
-            rows = [{"name": name, **offsets} for name, offsets in found.items()]
-            yield Evidence([data_of(f"{what} against those of the reference", rows)])
+    return dict(zip(EDGES, row["offset_px"], strict=True)) if row["offset_px"] else {}
 
 
-def model_section(documents: Documents) -> Section | None:
+def model_section(of: Documents) -> Section | None:
     """Return F1 of the predictions of a model with each annotator."""
-    given = [each for each in documents["manifest"]["inputs"] if each["role"] == "predictions"]
+    given = [each for each in of.manifest["inputs"] if each["role"] == "predictions"]
     if not given:
         return None
     name, lowest = given[0]["annotator"], given[0]["score"]
-    every = documents["summary"]["thresholds"][0]["pairs"]
-    pairs = [row for row in every if name in (row[side] for side in _SIDES)]
+    pairs = [row for row in of.part["pairs"] if name in (row[side] for side in _SIDES)]
     title = f"F1 of {set_apart(short_name(name))} with each annotator"
     figures = [
         {"name": row[_SIDES[row[_SIDES[0]] == name]], "f1": json_figure(row, "f1")} for row in pairs
@@ -392,15 +380,13 @@ def model_section(documents: Documents) -> Section | None:
     return Section("model", "Results of a model", [said], evidence)
 
 
-def repeats_section(documents: Documents) -> Section | None:
+def repeats_section(of: Documents) -> Section | None:
     """Return F1 of each annotator between sessions, beside the one with the others."""
-    found = documents["summary"]["thresholds"][0].get("repeats")
+    found = of.part.get("repeats")
     if found is None:
         return None
     everyone, *people = found
-    others = {
-        row["name"]: row["f1"] for row in documents.get("diagnosis", {}).get("annotators", ())
-    }
+    others = {row["name"]: row["f1"] for row in of.people}
     nothing = {"value": None, "interval": None}
     figures = [
         {"name": row["annotator"], "f1": row["f1"], "others": others.get(row["annotator"], nothing)}
@@ -420,24 +406,17 @@ def repeats_section(documents: Documents) -> Section | None:
     return Section("repeats", "The same images again", [text], evidence)
 
 
-def time_section(documents: Documents) -> Section | None:
+def time_section(of: Documents) -> Section | None:
     """Return speed, drift and fatigue of each annotator."""
-    diagnosis = documents.get("diagnosis", {})
-    if "work" not in diagnosis:
+    if of.diagnosis is None or "work" not in of.diagnosis:
         return None
-    everyone, *people = diagnosis["work"]
-    speed = changes = None
-    if _are_known(people, ["per_minute"]):
-        title = "Annotations a minute"
-        speed = charts.annotator_intervals(
-            title, people, {"per_minute": title}, highest_first=True, most=0
-        )
-    if _are_known(people, CHANGE_UNITS):
-        figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
-        title = "Change of F1 with the others"
-        changes = charts.annotator_intervals(title, people, figures, most=0)
-    titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
-    time, *sessions = (_data(diagnosis, name, title) for name, title in titles.items())
+    everyone, *people = of.diagnosis["work"]
+    title = "Annotations a minute"
+    speed = _chart_of_work(title, people, {"per_minute": title}, highest_first=True)
+    figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
+    changes = _chart_of_work("Change of F1 with the others", people, figures)
+    titles = {"work_sessions": "Sessions", "work_hours": "Hours of sessions"}
+    sessions = [of.data(name, title) for name, title in titles.items()]
     worked = (
         f"Annotators worked {number(everyone['hours'], 1)} hours in "
         f"{count(everyone['n_sessions'], 'session')}."
@@ -447,25 +426,27 @@ def time_section(documents: Documents) -> Section | None:
         "Annotators with too little work to tell are in the table only"
     )
     evidence = [
-        Evidence([time], speed, "Within sessions, with the 95 % interval"),
+        Evidence([of.data("work", "Time")], speed, "Within sessions, with the 95 % interval"),
         Evidence(sessions, changes, caption),
     ]
     return Section("time", "Time", [worked], evidence)
 
 
-def _are_known(people: Sequence[Record], names: Iterable[str]) -> bool:
-    """Return whether any annotator has one of the figures."""
-    return any(row[name]["value"] is not None for row in people for name in names)
+def _chart_of_work(
+    title: str, people: Sequence[Record], figures: Mapping[str, str], *, highest_first: bool = False
+) -> Chart | None:
+    """Return figures of the work of annotators, if any has one."""
+    if all(row[name]["value"] is None for row in people for name in figures):
+        return None
+    return charts.annotator_intervals(title, people, figures, highest_first=highest_first, most=0)
 
 
-def tracks_section(documents: Documents) -> Section | None:
+def tracks_section(of: Documents) -> Section | None:
     """Return IDF1 and identity switches of each pair of annotators."""
-    diagnosis = documents.get("diagnosis", {"tables": {}})
-    tables = diagnosis["tables"]
-    if "tracks" not in tables or not tables["tracks"]["rows"]:
+    if not of.rows("tracks"):
         return None
     titles = {"tracks": "Tracks", "track_switches": "Identity switches"}
-    shown = [_data(diagnosis, name, title, is_open=True) for name, title in titles.items()]
+    shown = [of.data(name, title, is_open=True) for name, title in titles.items()]
     return Section("tracks", "Tracks", (), [Evidence(shown)])
 
 
