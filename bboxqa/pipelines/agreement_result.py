@@ -13,7 +13,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
-from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_summary import figures_at, summary
 
 if TYPE_CHECKING:
     from bboxqa.report.charts.plots import Plots
@@ -124,6 +124,7 @@ class AgreementResult(MeasuredAgreement):
         from bboxqa.report.agreement_text import MISSING
         from bboxqa.report.charts.charts import intervals
         from bboxqa.report.charts.svg import chart_image
+        from bboxqa.report.pages.verdict import shown_figures
 
         parts = self.thresholds
         gates = {"min_alpha": self.settings.min_alpha, "min_f1": self.settings.min_f1}
@@ -145,8 +146,8 @@ class AgreementResult(MeasuredAgreement):
             f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
             f"matcher {self.settings.matcher} · missing {MISSING[self.settings.missing]}"
         )
-        chart = intervals(summary(self)["thresholds"][0], measure=parts[0].measure, **gates)
-        picture = chart_image(chart, "Agreement with its 95 % intervals")
+        figures = shown_figures(figures_at(parts[0]), parts[0].measure, self.n_annotators)
+        picture = chart_image(intervals(figures, **gates), "Agreement with its 95 % intervals")
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         table = html_table(Table(columns), 50)
         return f"<p>{escape(head)}</p>{picture}{table}<ul>{notes}</ul>"

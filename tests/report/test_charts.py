@@ -12,15 +12,16 @@ from matplotlib.figure import Figure
 
 import bboxqa
 from bboxqa.examples import example_file
+from bboxqa.model.results import Figure as Shown
 from bboxqa.report.charts.axes import draw_chart
 from bboxqa.report.charts.chart import CLASSES, SMALL, Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
-    annotator_intervals,
     category_intervals,
     confusion_matrix,
     decomposition,
     image_costs,
     intervals,
+    named_intervals,
     offsets,
     pair_matrix,
     sensitivity,
@@ -29,22 +30,19 @@ from bboxqa.report.charts.plots import Plots
 from bboxqa.report.charts.svg import chart_image, chart_svg
 
 HOSTILE = ["<script>alert(1)</script>", "$x^2$ & $", "قطة", "😀", "two\nlines", "日本", "a" * 300]
-EMPTY = {"f1": None, "interval": None, "alpha": None, "alpha_interval": None, "reason": None}
 NAMES = [
     "intervals", "category_intervals", "sensitivity", "pair_matrix", "confusion_matrix", "offsets",
     "decomposition", "image_costs",
 ]  # fmt: skip
 
 
-def of_threshold(**changed):
-    return {
-        "alpha": 0.6,
-        "interval": [0.5, 0.75],
-        "status": "ok",
-        "existence": EMPTY | {"f1": 0.8, "interval": [0.7, 0.9], "reason": "1 image"},
-        "class": {"alpha": -0.25, "interval": [-0.45, 0.1], "status": "ok"},
-        "place": {"mean_iou": 0.9, "interval": None},
-    } | changed
+FIGURES = [
+    Shown("Existence", 0.8, (0.7, 0.9), "same objects (F1)"),
+    Shown("  above chance", reason="1 image"),
+    Shown("Class", -0.25, (-0.45, 0.1)),
+    Shown("Place", 0.9),
+    Shown("Alpha of 3 annotators", 0.6, (0.5, 0.75)),
+]
 
 
 def category(name, alpha=None, low=None, high=None, **more):
@@ -112,14 +110,15 @@ def texts(chart):
 
 
 def test_intervals_are_dots_and_bars_at_their_values():
-    chart = intervals(of_threshold())
-    assert dots(chart) == [(0.6, 0), (0.8, 1), (-0.25, 3), (0.9, 4)]
-    assert spans(chart) == [(0.5, 0.75, 0), (0.7, 0.9, 1), (-0.45, 0.1, 3)]
+    chart = intervals(FIGURES, min_alpha=0.7)
+    assert dots(chart) == [(0.8, 0), (-0.25, 2), (0.9, 3), (0.6, 4)]
+    assert spans(chart) == [(0.7, 0.9, 0), (-0.45, 0.1, 2), (0.5, 0.75, 4)]
     assert chart.x == pytest.approx((-0.5225, 1.0725))
     assert texts(chart) == ["1 image"]
     assert chart.beside == [
-        "0.60 [0.50, 0.75]", "0.80 [0.70, 0.90]", "–", "−0.25 [−0.45, 0.10]", "0.90"
+        "0.80 [0.70, 0.90]", "–", "−0.25 [−0.45, 0.10]", "0.90", "0.60 [0.50, 0.75]"
     ]  # fmt: skip
+    assert chart.rows[4] == "Alpha of 3 annotators\nat least 0.7"
 
 
 def test_categories_come_lowest_first_and_at_most_30_are_drawn():
@@ -128,7 +127,7 @@ def test_categories_come_lowest_first_and_at_most_30_are_drawn():
     assert chart.rows[:2] == ["c1202 (7)", "c1201 (7)"]
     assert dots(chart)[0] == (pytest.approx(1 / 1203), 0)
     assert len(dots(chart)) == 30
-    assert "30 of 1,204 categories, lowest first" in chart.legend
+    assert "30 of 1,203 categories, lowest first" in chart.legend
 
 
 def test_annotators_come_lowest_first_with_the_first_figure_written():
@@ -140,13 +139,13 @@ def test_annotators_come_lowest_first_with_the_first_figure_written():
         {"name": "bob", "f1": figure(0.5), "others": figure(0.7)},
         {"name": "cid", "f1": figure(None), "others": figure(None)},
     ]
-    chart = annotator_intervals("F1", people, {"f1": "F1 with itself", "others": "F1 with others"})
+    chart = named_intervals("F1", people, {"f1": "F1 with itself", "others": "F1 with others"})
     assert chart.rows == ["bob", "ann"]
     assert chart.beside == ["0.50", "0.90 [0.80, 0.95]"]
     assert [key.name for key in chart.keys] == ["F1 with itself", "F1 with others"]
     assert dots(chart) == [(0.5, -0.11), (0.7, 0.11), (0.9, 0.89)]
-    assert texts(annotator_intervals("F1", people[2:], {"f1": "F1"})) == [
-        "nobody has such a figure"
+    assert texts(named_intervals("F1", people[2:], {"f1": "F1"})) == [
+        "no annotators have such a figure"
     ]
 
 
@@ -307,9 +306,9 @@ def test_ten_annotators_are_readable_in_subplots_and_saved_as_pdf(tmp_path):
 def test_axes_show_the_figures_of_the_first_threshold(result):
     first = result.thresholds[0]
     ax = result.plot.intervals(Figure().subplots())
-    assert list(ax.lines[0].get_xdata()) == [first.alpha]
-    assert list(ax.lines[1].get_xdata()) == [first.existence.f1]
-    assert ax.get_yticklabels()[0].get_text() == "Alpha\nat least 0.8"
+    assert list(ax.lines[0].get_xdata()) == [first.existence.f1]
+    assert list(ax.lines[-1].get_xdata()) == [first.alpha]
+    assert ax.get_yticklabels()[-1].get_text() == "Alpha of 3 annotators\nat least 0.8"
     ax = result.plot.pair_matrix(Figure().subplots(), figure="alpha")
     order = result.diagnose().tables["agreement_matrix"]["annotator"].tolist()
     assert [label.get_text() for label in ax.get_yticklabels()] == order
@@ -331,7 +330,7 @@ def test_a_notebook_shows_the_intervals_as_a_picture(result):
     assert before.endswith('<img alt="Agreement with its 95 % intervals" ')
     root = ET.fromstring(unquote(rest.partition('"')[0]))  # noqa: S314
     found = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "Existence: F1" in found
+    assert "Existence" in found
     assert len(html) < 20_000
     picture = unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
     assert ".fill-series-0{fill:#0072b2}" in picture

@@ -1,13 +1,15 @@
 """The charts: figures with intervals, kinds of disagreement, images, pairs, categories, offsets."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from textwrap import wrap
 from typing import Any, Literal
 
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
+from bboxqa.model.results import Figure
 from bboxqa.report.charts.chart import (
     BACK,
     DASHES,
@@ -45,6 +47,8 @@ _MOST_ROWS, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
 _OTHER = "(other)"
 # Characters of a name beside a row and below a column, and of a reason, and those of its lines.
 _LONGEST_BESIDE, _LONGEST_BELOW, _LONGEST_REASON, _LINE = 36, 20, 80, 29
+# Of a name with a number of annotations.
+_LONGEST_NAME = 44
 # The colour map cividis at 0, 0.1, … 1, which people with colour vision deficiencies can read.
 _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
@@ -78,31 +82,20 @@ class _Row:
 
 
 def intervals(
-    threshold: Record,
-    *,
-    min_alpha: float | None = None,
-    min_f1: float | None = None,
-    measure: str = "IoU",
+    figures: Iterable[Figure], *, min_alpha: float | None = None, min_f1: float | None = None
 ) -> Chart:
-    """Draw alpha, existence, class and place of one threshold with their 95 % intervals.
+    """Draw the figures of a threshold with their 95 % intervals.
 
-    `threshold` is one of ``summary["thresholds"]``; `min_alpha` and `min_f1` are drawn as lines.
-    `measure` is what values of the similarity are called.
+    `figures` are those of `shown_figures`; `min_alpha` and `min_f1` are drawn as lines.
     """
-    existence, classes, place = (threshold[name] for name in ("existence", "class", "place"))
-
-    def row(name: str, color: int, of: Record, key: str, reason: str, **more: Any) -> _Row:
-        ends = "alpha_interval" if of is existence and key == "alpha" else "interval"
-        figure = {"value": of[key], "interval": of[ends]}
-        return _Row(name, [figure], figure_text(figure), color, reason, **more)
-
-    rows = [
-        row("Alpha", 0, threshold, "alpha", threshold["status"], lowest=min_alpha),
-        row("Existence: F1", 1, existence, "f1", "no objects", lowest=min_f1),
-        row("Existence:\nabove chance", 1, existence, "alpha", existence["reason"] or ""),
-        row("Class: alpha", 2, classes, "alpha", classes["status"]),
-        row(f"Place: mean {measure}", 3, place, "mean_iou", "no matched pairs"),
-    ]
+    lowest = {"Existence": min_f1, "Alpha": min_alpha}
+    rows = []
+    for place, each in enumerate(figures):
+        ends = None if isnan(sum(each.interval)) else each.interval
+        found = {"value": each.value if each.is_known else None, "interval": ends}
+        name = each.name.strip()
+        gate = lowest.get(name.partition(" ")[0])
+        rows.append(_Row(name, [found], figure_text(found), place, each.reason, gate))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -115,57 +108,54 @@ def category_intervals(categories: Rows) -> Chart:
     is_f1 = all(row["alpha"] is None for row in categories)
     figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
     title = "F1 of categories" if is_f1 else "Alpha of categories"
-    known = [row for row in categories if row[figure] is not None]
-    worst = sorted(known, key=lambda row: (row[figure], -row["n_annotations"]))[:_MOST_ROWS]
-    if not worst:
-        return nothing(title, "no category has a figure")
     rows = []
-    for row in worst:
+    for row in sorted(categories, key=lambda row: -row["n_annotations"]):
         ends = None if row[low] is None or row[high] is None else (row[low], row[high])
-        found = {"value": row[figure], "interval": ends}
         name = f"{set_apart(short_name(row['category']))} ({row['n_annotations']:,})"
-        rows.append(_Row(name, [found], figure_text(found)))
-    against = "" if is_f1 else "against all others; "
-    shown = part_of(len(worst), len(categories), "categories")
-    legend = (f"{against}in brackets: annotations", shown and f"{shown}, lowest first")
-    return _of_rows(title, rows, 17.3, legend, most=1)
+        rows.append({"name": name, "figure": {"value": row[figure], "interval": ends}})
+    legend = f"{'' if is_f1 else 'against all others; '}in brackets: annotations"
+    return named_intervals(title, rows, {"figure": title}, "categories", [legend])
 
 
-def annotator_intervals(
+def named_intervals(
     title: str,
-    people: Rows,
+    named: Rows,
     figures: Mapping[str, str],
+    noun: str = "annotators",
+    legend: Sequence[str] = (),
     *,
     highest_first: bool = False,
     most: float = 1.0,
 ) -> Chart:
-    """Draw figures of each annotator with their 95 % intervals, at most 30 annotators.
+    """Draw figures of annotators, or what `noun` says, with their 95 % intervals, at most 30 rows.
 
-    Of `people`, each has a "name", and for each figure its "value" and "interval". `figures` are
+    Of `named`, each has a "name", and for each figure its "value" and "interval". `figures` are
     keys and labels of figures; the first decides the order, the lowest value at the top unless
     `highest_first`, and is written at the right. The axis reaches `most` at least.
     """
     labels = {
         key: label for key, label in figures.items()
-        if any(row[key]["value"] is not None for row in people)
+        if any(row[key]["value"] is not None for row in named)
     }  # fmt: skip
-    known = [row for row in people if any(row[key]["value"] is not None for key in labels)]
+    known = [row for row in named if any(row[key]["value"] is not None for key in labels)]
     if not known:
-        return nothing(title, "nobody has such a figure")
+        return nothing(title, f"no {noun} have such a figure")
     first, sign = next(iter(labels)), -1 if highest_first else 1
     known.sort(key=lambda row: (row[first]["value"] is None, sign * (row[first]["value"] or 0)))
-    part = part_of(min(len(known), _MOST_ROWS), len(known), "annotators")
+    part = part_of(min(len(known), _MOST_ROWS), len(known), noun)
     legend = (
+        *legend,
         part and f"{part}, {'highest' if highest_first else 'lowest'} first",
         "" if labels[first].lower() == title.lower() else f"numbers: {labels[first]}",
     )
     rows = [
-        _Row(short_name(row["name"]), [row[key] for key in labels], figure_text(row[first]))
+        _Row(short_name(row["name"], _LONGEST_NAME), [row[key] for key in labels],
+             figure_text(row[first]))
         for row in known[:_MOST_ROWS]
-    ]
+    ]  # fmt: skip
     keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(labels.values())]
     keys = keys if len(keys) > 1 else []
-    return _of_rows(title, rows, 11.5 + 7.2 * len(labels), legend, most=most, keys=keys)
+    return _of_rows(title, rows, 10.1 + 7.2 * len(labels), legend, most=most, keys=keys)
 
 
 def decomposition(rows: Rows) -> Chart:

@@ -10,6 +10,7 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.axes import draw_chart
 from bboxqa.report.numbers import others_of
+from bboxqa.report.pages.verdict import shown_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,10 +41,10 @@ class Plots:
 
     def intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, existence, class and place with their 95 % intervals, and the gates."""
-        settings = self._result.settings
-        measure = self._result.thresholds[0].measure
+        settings, measure = self._result.settings, self._result.thresholds[0].measure
+        figures = shown_figures(self._threshold, measure, self._result.n_annotators)
         gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        return draw_chart(charts.intervals(self._threshold, measure=measure, **gates), ax)
+        return draw_chart(charts.intervals(figures, **gates), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha of each category, or F1 where none has an alpha; the 30 lowest, in order."""

@@ -1,7 +1,7 @@
 """The page of the findings of `validate`, with pictures of the boxes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, cycle, zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -13,6 +13,7 @@ from bboxqa.report.findings.report import (
     groups,
     hidden_by,
     named_records,
+    next_command,
     place,
     severity_counts,
 )
@@ -61,7 +62,7 @@ def findings_page(
         kicker=f"Validation of {validated}",
         report=report,
         counts=severity_counts(report),
-        next_step=_next_step(found),
+        next_step=next_command(found),
         files=Data("Content", _OF_FILE, [_file(file) for file in report.files]),
         groups=[*_groups(report, found, number, pixels)],
         n_rules=len(report.rules),
@@ -72,20 +73,6 @@ def findings_page(
         n_pictured=len(number),
         n_with_boxes=len(names),
     )
-
-
-def _next_step(found: Sequence[Group]) -> str:
-    """Return advice on the rule that is listed first; empty without findings."""
-    if not found:
-        return ""
-    rule, fixes = found[0].rule, {finding.fix for finding in found[0].worst}
-    if "safe" in fixes:
-        how = "bboxqa validate … --fix mends it."
-    elif "unsafe" in fixes:
-        how = "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."
-    else:
-        how = f"mend it where the file comes from; bboxqa explain {rule.code} says how."
-    return f"Begin with {rule.code} ({rule.title}): {how}"
 
 
 def pictured_images(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
@@ -138,7 +125,7 @@ def _groups(
             "more": group.total - len(group.listed),
             "hidden": hidden_by(report, group.rule.code),
             "pictures": pictures,
-            "has_outlines": any(any(picture["outlines"]) for picture in pictures),
+            "has_outlines": any(box.rings for each in group.listed for box in each.boxes),
         }
 
 
@@ -192,6 +179,7 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         for k in (0, 1)
     )
     width, height = width or max(*x, 1.0), height or max(*y, 1.0)
+    styled = [*zip(boxes, cycle(_STYLES))]
     far = _BEYOND * max(width, height)
     left, top = max(min(*x, 0.0), -far), max(min(*y, 0.0), -far)
     right, bottom = min(max(*x, width), far), min(max(*y, height), far)
@@ -201,11 +189,14 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         "height": height,
         "pixels": pixels,
         "note": "" if found is None else found.note,
-        "paths": [_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
-        "outlines": [outline_path({"rings": box.rings}) if box.rings else "" for box in boxes],
-        # Boxes that coincide differ.
-        "styles": [_STYLES[place % len(_STYLES)] for place in range(len(boxes))],
-    }
+        "n_boxes": len(boxes),
+        # Outlines are thinner than boxes, which would hide them. Boxes that coincide differ.
+        "paths": [
+            *((outline_path({"rings": box.rings}), f"{style} thin")
+              for box, style in styled if box.rings),
+            *((_path(box.bbox, max(right - left, bottom - top)), style) for box, style in styled),
+        ],
+    }  # fmt: skip
 
 
 def _path(bbox: Sequence[float], side: float) -> str:

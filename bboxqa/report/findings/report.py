@@ -1,7 +1,8 @@
 """The report that `bboxqa.validate` returns, and the phrases that its formats share."""
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -230,6 +231,20 @@ def severity_counts(report: FoundReport) -> str:
         f"{count(numbers[Severity.ERROR], 'error')}, "
         f"{count(numbers[Severity.WARNING], 'warning')}, {numbers[Severity.INFO]:,} info"
     )
+
+
+def next_command(found: Sequence[Group], options: str = "") -> str:
+    """Return the command for the rule that is listed first, the most severe one; "" for none.
+
+    `options` are options of the user that it needs as well.
+    """
+    if not found:
+        return ""
+    for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
+        if files := dict.fromkeys(each.file for each in found[0].worst if each.fix == fix):
+            names = " ".join(one_line(shlex.quote(name)) for name in files)
+            return f"bboxqa validate {names if len(files) < 3 else 'FILE…'}{options} {how}"
+    return f"bboxqa explain {found[0].rule.code}"
 
 
 def concise_line(finding: Finding) -> str:

@@ -1,6 +1,5 @@
 """Findings and fixes for a terminal: by rule, one per line, as numbers, and as a diff of values."""
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
@@ -16,6 +15,7 @@ from bboxqa.report.findings.report import (
     groups,
     hidden_by,
     named_records,
+    next_command,
     place,
     rule_text,
     severity_counts,
@@ -66,7 +66,8 @@ def text_lines(
     yield ""
     yield from summary_lines(report, paint)
     yield from _fixable(report)
-    yield from _next(found, options)
+    if command := next_command(found, options):
+        yield f"Next: {command}"
 
 
 def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
@@ -168,18 +169,6 @@ def _fixable(report: FoundReport) -> Iterator[str]:
             parts.append(f"{_MARKS[fix]}{'at least ' * may_be_more}{n:,} fixable with {how}")
     if parts:
         yield ", ".join(parts)
-
-
-def _next(found: Sequence[Group], options: str) -> Iterator[str]:
-    """Yield the next command, for the rule that is listed first, the most severe one."""
-    if not found:
-        return
-    for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
-        if files := dict.fromkeys(each.file for each in found[0].worst if each.fix == fix):
-            names = " ".join(one_line(shlex.quote(name)) for name in files)
-            yield f"Next: bboxqa validate {names if len(files) < 3 else 'FILE…'}{options} {how}"
-            return
-    yield f"Next: bboxqa explain {found[0].rule.code}"
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:

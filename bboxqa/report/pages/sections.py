@@ -323,7 +323,7 @@ def reference_section(of: Documents) -> Section | None:
         return None
     people = found["annotators"]
     names = {"f1": "F1", "precision": "precision", "recall": "recall"}
-    chart = charts.annotator_intervals("Agreement with the reference", people, names)
+    chart = charts.named_intervals("Agreement with the reference", people, names)
     caption = (
         "F1, precision (how much of what the annotator drew is right) and recall (how much of the "
         "reference was drawn), with their 95 % intervals"
@@ -370,7 +370,7 @@ def model_section(of: Documents) -> Section | None:
     figures = [
         {"name": row[_SIDES[row[_SIDES[0]] == name]], "f1": json_figure(row, "f1")} for row in pairs
     ]
-    chart = charts.annotator_intervals(title, figures, {"f1": title})
+    chart = charts.named_intervals(title, figures, {"f1": title})
     caption = "How far the model and each annotator drew the same objects, with the 95 % interval"
     said = (
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
@@ -393,7 +393,7 @@ def repeats_section(of: Documents) -> Section | None:
         for row in people
     ]
     names = {"f1": "F1 with themselves", "others": "F1 with the others"}
-    chart = charts.annotator_intervals("Agreement of annotators with themselves", figures, names)
+    chart = charts.named_intervals("Agreement of annotators with themselves", figures, names)
     named = [row | {"annotator": row["annotator"] or "all annotators"} for row in found]
     caption = "How far annotators drew the same objects again, with the 95 % interval"
     text = (
@@ -438,7 +438,7 @@ def _chart_of_work(
     """Return figures of the work of annotators, if any has one."""
     if all(row[name]["value"] is None for row in people for name in figures):
         return None
-    return charts.annotator_intervals(title, people, figures, highest_first=highest_first, most=0)
+    return charts.named_intervals(title, people, figures, highest_first=highest_first, most=0)
 
 
 def tracks_section(of: Documents) -> Section | None:
