@@ -6,7 +6,6 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -19,8 +18,21 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import RatioSums, alpha_has_meaning, summed_rows
-from bboxqa.diagnostics.parts import DrawnObjects, Parts, drawn_objects, object_ranks, parts
+from bboxqa.diagnostics.object_cells import (
+    RatioSums,
+    alpha_has_meaning,
+    drawn_figures,
+    object_cells,
+    summed_rows,
+)
+from bboxqa.diagnostics.parts import (
+    DrawnObjects,
+    Parts,
+    drawn_objects,
+    drawn_with,
+    object_ranks,
+    parts,
+)
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import Cell, MatchedUnits
@@ -166,7 +178,7 @@ def _repetitions(
     left = matched.own.left
     one, other = of[left], of[matched.own.right]
     # Pairs of objects that only this annotator drew both.
-    pair, _, second_box = objects.drawn_with(one, other)
+    pair, _, second_box = drawn_with(matched, one, other)
     alone = np.flatnonzero(np.bincount(pair[second_box >= 0], minlength=len(one)) == 1)
     ends = np.stack([one[alone], other[alone]])
     swap = rank[ends[0]] > rank[ends[1]]
@@ -259,18 +271,11 @@ def _missing(
     matched: MatchedUnits, objects: DrawnObjects, missed: BoolArray, merged: IndexArray
 ) -> tuple[IndexArray, IndexArray]:
     """Return missed objects and who missed them, or who drew what fewer than half drew."""
-    n_annotators = max(len(matched.data.annotator_names), 1)
-    half = 2 * objects.n_drawn >= objects.n_asked
-    few = np.flatnonzero((missed & ~half)[objects.of])
-    most = np.flatnonzero(missed & half)
-    row, asked = np.nonzero(matched.data.assigned[objects.image[most]])
-    key = most[row] * n_annotators + asked
-    key = key[(objects.annotation(key) < 0) & ~np.isin(key, merged)]
-    author = matched.data.annotations.annotator[few].astype(np.int64)
-    return (
-        np.concatenate([objects.of[few], key // n_annotators]),
-        np.concatenate([author, key % n_annotators]),
-    )
+    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
+    half = (2 * objects.n_drawn >= objects.n_asked)[cells.object]
+    by_part = np.isin(cells.object * n_annotators + cells.annotator, merged)
+    differs = missed[cells.object] & np.where(half, ~cells.drawn & ~by_part, cells.drawn)
+    return cells.object[differs], cells.annotator[differs].astype(np.int64)
 
 
 @frozen_arrays
@@ -344,12 +349,24 @@ def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
 
 @frozen_arrays
 class Repair:
-    """Sums of the O objects that a repair changes, before and after it."""
+    """How the sums of objects change by a repair."""
 
-    before: AgreementSums
-    after: AgreementSums
+    change: AgreementSums
+    """After it less before, (O,); counts are negative where values are lost."""
     root: IndexArray
     """(O,) int64. The object for which each one is counted."""
+
+
+def _repaired(
+    matched: MatchedUnits, root: IndexArray, before: IndexArray, after: IndexArray
+) -> Repair:
+    """Return the change of sums from cells before and after a repair; see `_agreement_sums`."""
+    old, new = (_agreement_sums(matched, cells) for cells in (before, after))
+    place = np.append(old.place, new.place)
+    order = np.argsort(place, kind="stable")
+    value, count = np.append(old.value, new.value), np.append(-old.count, new.count)
+    change = AgreementSums(place[order], value[order], count[order], new.of_object - old.of_object)
+    return Repair(change, root)
 
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
@@ -406,11 +423,11 @@ def _repair(matched: MatchedUnits, kind: Kind) -> Repair:
     if kind == Kind.SPLIT:
         stays = has & (root == np.arange(len(root)))
         after = _filled(after, objects, np.where(stays, found.n_merged, 0))
-    return Repair(_agreement_sums(matched, before), _agreement_sums(matched, after), root)
+    return _repaired(matched, root, before, after)
 
 
-def settled(matched: MatchedUnits) -> Repair:
-    """Return the sums before and after objects are settled as most annotators drew them.
+def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
+    """Return how sums change if objects are settled as most annotators drew them, and which are.
 
     All kinds of disagreement are repaired at once: all annotators asked draw the object once, in
     one unit, with the category of the majority, if at least half drew it, and otherwise nobody
@@ -433,7 +450,7 @@ def settled(matched: MatchedUnits) -> Repair:
     n_drawn = np.bincount(authors // n_annotators, minlength=n)
     n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
     after = _filled(before[:, :0], objects, n_after)
-    return Repair(_agreement_sums(matched, before), _agreement_sums(matched, after), root)
+    return _repaired(matched, root, before, after), np.unique(before[0])
 
 
 def _filled(cells: IndexArray, objects: DrawnObjects, n_more: IndexArray) -> IndexArray:
@@ -457,21 +474,17 @@ def gains(
     `group` and `place` are the objects of each group, each once.
     """
     marginal, whole = _whole_sums(matched)
-    n_values, keys, counts = len(marginal), [], []
-    for sums, sign in ((change.after, 1), (change.before, -1)):
-        ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
-        entry, offsets = rows(*ends)
-        keys.append(np.repeat(group, np.diff(offsets)) * n_values + sums.value[entry])
-        counts.append(sign * sums.count[entry])
-    cell, at = compact(np.concatenate(keys), n_groups * n_values)
-    more = sum_by(at, np.concatenate(counts), len(cell))
+    n_values, sums = len(marginal), change.change
+    ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
+    entry, offsets = rows(*ends)
+    key = np.repeat(group, np.diff(offsets)) * n_values + sums.value[entry]
+    cell, at = compact(key, n_groups * n_values)
+    more = sum_by(at, sums.count[entry], len(cell))
     of_group, value = np.divmod(cell, n_values)
     squares = sum_by(of_group, more**2 + 2 * more * marginal[value], n_groups)
     agreeing, found, possible = (
         total + np.append(0.0, sum_by(group, amount, n_groups))
-        for total, amount in zip(
-            whole, (change.after.of_object - change.before.of_object)[:, place], strict=True
-        )
+        for total, amount in zip(whole, sums.of_object[:, place], strict=True)
     )
     alpha = nominal_alpha(
         marginal.sum() + np.append(0.0, sum_by(of_group, more, n_groups)),
@@ -482,31 +495,15 @@ def gains(
     return np.stack([alpha[1:] - alpha[0], f1[1:] - f1[0]])
 
 
-def _shown_gains(
-    matched: MatchedUnits, kind: Kind, group: IndexArray, place: IndexArray, n_groups: int
-) -> FloatArray:
-    """Return the gains of repairing a kind in groups of objects, (2, G); NaN without meaning."""
-    found = gains(matched, repairs(matched)[kind], group, place, n_groups)
-    if not alpha_has_meaning(matched):
-        found[0] = np.nan
-    return found
-
-
-def _gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
-    """Return the 95 % intervals over images of gains of each `Kind`, (2, 5) → (2, 5, 2)."""
-    if not matched.bootstrap:
-        return np.full((*values.shape, 2), np.nan)
+def _kind_gains(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
+    """Return the gains of alpha and F1 by repairing each `Kind`, (2, 5), and their intervals."""
     n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
     image, whole, n_empty = drawn_objects(matched).image, drawn_sums(matched), _n_empty(matched)
-    keys, images, counts = [], [], []
-    changes = [np.zeros((3, 0))]
-    for kind, repaired in repairs(matched).items():
-        changes.append(repaired.after.of_object - repaired.before.of_object)
-        for sums, sign in ((repaired.after, 1), (repaired.before, -1)):
-            keys.append(kind * n_values + sums.value)
-            images.append(image[sums.place])
-            counts.append(sign * sums.count)
+    changes = [repaired.change for repaired in repairs(matched).values()]
+    keys = [kind * n_values + each.value for kind, each in enumerate(changes)]
     changed, row = compact(np.concatenate(keys), len(Kind) * n_values)
+    places = image[np.concatenate([each.place for each in changes])]
+    counts = np.concatenate([each.count for each in changes])
     kinds, value = np.divmod(changed, n_values)
 
     def evaluate(*sums: FloatArray) -> FloatArray:
@@ -525,7 +522,7 @@ def _gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
     # The sums of each image, then their changes by each repair, (6, I).
     agreeing, found, possible = (
         np.stack([sum_by(image, each, n_images) for each in of_sum])
-        for of_sum in zip(whole.of_object, *changes[1:], strict=True)
+        for of_sum in zip(*(each.of_object for each in (whole, *changes)), strict=True)
     )
     agreeing[0] += n_empty
     tables = (
@@ -535,13 +532,15 @@ def _gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
             np.append(whole.count, n_empty),
             (n_values, n_images),
         ),
-        table_of(row, np.concatenate(images), np.concatenate(counts), (len(changed), n_images)),
+        table_of(row, places, counts, (len(changed), n_images)),
         agreeing,
         found,
         possible,
     )
-    drawn = drawn_intervals(values.ravel(), tables, evaluate, matched.bootstrap, matched.seed)
-    return drawn.reshape(*values.shape, 2)
+    value, bounds = drawn_figures(matched, tables, evaluate)
+    if not alpha_has_meaning(matched):
+        value[: len(Kind)] = bounds[: len(Kind)] = np.nan
+    return value.reshape(2, -1), bounds.reshape(2, -1, 2)
 
 
 _NAMES = (ALL_AGREE, *KINDS)
@@ -572,8 +571,8 @@ def decomposition(matched: MatchedUnits) -> Table:
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
        Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
     """
-    found, objects = disagreements(matched), drawn_objects(matched)
-    has, image = found.has_counted[found.counted], objects.image[found.counted]
+    found, image = disagreements(matched), drawn_objects(matched).image
+    has, image = found.has_counted[found.counted], image[found.counted]
     has = np.column_stack([~has.any(1), has])
     primary = (has * np.arange(len(_NAMES))).max(1, initial=0)
     sums = RatioSums(matched, len(_NAMES))
@@ -582,11 +581,9 @@ def decomposition(matched: MatchedUnits) -> Table:
         sums.add(name, row, where, 1.0, 0.0)
         for each in range(len(_NAMES)):
             sums.add(name, np.full(len(image), each), image, 0.0, 1.0)
-    shares, every = sums.ratios(), np.arange(len(objects))
-    gain = np.hstack([_shown_gains(matched, kind, np.zeros_like(every), every, 1) for kind in Kind])
-    bounds = _gain_intervals(matched, gain)
     # The gain of "all agree" is unknown.
-    gain, bounds = (np.insert(each, 0, np.nan, axis=1) for each in (gain, bounds))
+    shares = sums.ratios()
+    gain, bounds = (np.insert(each, 0, np.nan, axis=1) for each in _kind_gains(matched))
     return Table(
         {
             "kind": Categorical(np.arange(len(_NAMES), dtype=np.int32), _NAMES),
@@ -644,8 +641,11 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
         own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
         row = np.searchsorted(keys[rows_of] // len(Kind), group[own])
         # Objects that are joined with another one are counted for that one.
-        chosen = np.unique(row * n_objects + repairs(matched)[each].root[place[own]])
-        gain[:, rows_of] = _shown_gains(matched, each, *np.divmod(chosen, n_objects), len(rows_of))
+        repair = repairs(matched)[each]
+        chosen, at = np.divmod(np.unique(row * n_objects + repair.root[place[own]]), n_objects)
+        gain[:, rows_of] = gains(matched, repair, chosen, at, len(rows_of))
+    if not alpha_has_meaning(matched):
+        gain[0] = np.nan
     who = keys // len(Kind)
     names = getattr(matched.data, f"{title}_names")
     columns: dict[str, Column] = {

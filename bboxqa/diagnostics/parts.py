@@ -8,6 +8,7 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
+    find,
     frozen_arrays,
     overlapping_boxes,
     rows,
@@ -35,35 +36,9 @@ class DrawnObjects:
     """(O,) bool. Whether another category is as frequent."""
     unit: IndexArray
     """(O,) int64. The unit of the object that most drew."""
-    key: IndexArray
-    """(N,) int64. Object and annotator of each annotation as one number, sorted."""
-    by_key: IndexArray
-    """(N,) int64. The annotation of each key."""
-    n_annotators: int
 
     def __len__(self) -> int:
         return len(self.image)
-
-    def annotation(self, key: IndexArray) -> IndexArray:
-        """Return the annotation of each object and annotator, (K,); -1 where there is none."""
-        if len(self.key) == 0:
-            return np.full(len(key), -1)
-        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        return np.where(self.key[place] == key, self.by_key[place], -1)
-
-    def drawn_with(
-        self, one: IndexArray, other: IndexArray
-    ) -> tuple[IndexArray, IndexArray, IndexArray]:
-        """Return the annotations of the first of two objects, and those of the second.
-
-        These are the pair, the annotation of the first object, and that of the second object by
-        the same annotator, -1 for none, of each annotation of the first objects.
-        """
-        start = (np.cumsum(self.n_drawn) - self.n_drawn)[one]
-        place, offsets = rows(start, start + self.n_drawn[one])
-        pair = np.repeat(np.arange(len(one)), np.diff(offsets))
-        author = self.key[place] - one[pair] * self.n_annotators
-        return pair, self.by_key[place], self.annotation(other[pair] * self.n_annotators + author)
 
 
 @remembered
@@ -74,9 +49,6 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     image = np.zeros(n_objects, np.int64)
     image[of] = annotations.image
     category, is_tied = _categories(of, annotations.category.astype(np.int64), n_objects)
-    n_annotators = len(matched.data.annotator_names)
-    key = of * n_annotators + annotations.annotator
-    by_key = np.argsort(key, kind="stable")
     return DrawnObjects(
         of=of,
         image=image,
@@ -85,10 +57,25 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         category=category,
         is_tied=is_tied,
         unit=_largest_units(matched, n_objects),
-        key=key[by_key],
-        by_key=by_key,
-        n_annotators=n_annotators,
     )
+
+
+def drawn_with(
+    matched: MatchedUnits, one: IndexArray, other: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the annotations of the first of two objects, and those of the second.
+
+    These are the pair, the annotation of the first object, and that of the second object by the
+    same annotator, -1 for none, of each annotation of the first objects.
+    """
+    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
+    drawn = np.flatnonzero(cells.drawn)
+    ends = (np.searchsorted(cells.object[drawn], one, side) for side in ("left", "right"))
+    place, offsets = rows(*ends)
+    pair, first = np.repeat(np.arange(len(one)), np.diff(offsets)), drawn[place]
+    key = cells.object * n_annotators + cells.annotator
+    second = find(key, other[pair] * n_annotators + cells.annotator[first])
+    return pair, cells.annotation[first], np.append(cells.annotation, -1)[second]
 
 
 def _largest_units(matched: MatchedUnits, n_objects: int) -> IndexArray:
@@ -364,7 +351,7 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     small, large = np.where(swap, ends[::-1], ends)
     keys = np.unique(small * max(len(objects), 1) + large)
     small, large = np.divmod(keys, max(len(objects), 1))
-    beside = _Beside(small, large, *objects.drawn_with(small, large))
+    beside = _Beside(small, large, *drawn_with(matched, small, large))
     shared = beside.other >= 0
     # Boxes that match their annotators' own boxes of the large object.
     low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)

@@ -235,8 +235,7 @@ def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, s
         both[:, kind, own] = np.nan_to_num(
             gains(matched, change, np.arange(len(own)), own, len(own))
         )
-    whole, change = both.max(1), settled(matched)
-    own = np.flatnonzero(change.before.of_object[2])
+    whole, (change, own) = both.max(1), settled(matched)
     # Repetitions are settled with the object that they repeat.
     whole[:, np.isin(change.root, own)] = 0
     whole[:, own] = np.nan_to_num(gains(matched, change, np.arange(len(own)), own, len(own)))
