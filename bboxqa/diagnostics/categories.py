@@ -404,7 +404,8 @@ def _merged(
     if not found.has_meaning:
         alpha[:] = np.nan
     gain = alpha[1:] - alpha[0]
-    return alpha, drawn_intervals(gain, tables, gains, matched.bootstrap, matched.seed)
+    bootstrap = matched.bootstrap if n_shown else 0
+    return alpha, drawn_intervals(gain, tables, gains, bootstrap, matched.seed)
 
 
 def _with_sum(numbers: FloatArray) -> IndexArray:

@@ -302,9 +302,9 @@ def annotators(matched: MatchedUnits) -> Table:
     """
     names, judged = matched.data.annotator_names, independent(matched)
     unknown = np.full((len(names), 2), np.nan)
-    alpha, without, bounds = (
-        vitality(matched) if alpha_has_meaning(matched) else (0.0, unknown[:, 0], unknown)
-    )
+    # One of two annotators alone has no alpha.
+    has_vitality = alpha_has_meaning(matched) and len(names) > 2
+    alpha, without, bounds = vitality(matched) if has_vitality else (0.0, unknown[:, 0], unknown)
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
         "n": np.bincount(matched.data.annotations.annotator, minlength=len(names)),

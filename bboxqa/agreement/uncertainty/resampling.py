@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import ceil, exp, floor, hypot, nan, sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -285,9 +285,15 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
 
     It widens a normal distribution by `normal_ratio`.
     """
-    ends = normal_quantile((1 - LEVEL) / 2) * normal_ratio(n_clusters)
-    level: FloatArray = 1 - 2 * np.array([normal_share(each) for each in ends.ravel().tolist()])
-    return level.reshape(ends.shape)
+    distinct, place = np.unique(n_clusters, return_inverse=True)
+    level: FloatArray = np.array([_expanded_level(each) for each in distinct.tolist()])
+    return level[place].reshape(n_clusters.shape)
+
+
+@cache
+def _expanded_level(n_clusters: int) -> float:
+    end = normal_quantile((1 - LEVEL) / 2) * float(normal_ratio(np.array(n_clusters)))
+    return 1 - 2 * normal_share(end)
 
 
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
