@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.read import read, read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
-    from bboxqa.report.drawing.drawing import Drawing
+    from bboxqa.report.drawing import Drawing
     from bboxqa.report.findings.report import Report
 
 __all__ = [
@@ -88,7 +88,7 @@ _HOME = {
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
     "Diagnosis": "bboxqa.model.diagnosis",
-    "Drawing": "bboxqa.report.drawing.drawing",
+    "Drawing": "bboxqa.report.drawing",
     "Finding": "bboxqa.model.findings",
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",

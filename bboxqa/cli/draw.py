@@ -71,7 +71,7 @@ def draw(
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.drawing.draw import draw_with
-    from bboxqa.report.drawing.drawing import check_target
+    from bboxqa.report.drawing import check_target
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa draw export.json --image NAME")

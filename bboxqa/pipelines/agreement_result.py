@@ -124,7 +124,7 @@ class AgreementResult(MeasuredAgreement):
         from bboxqa.report.agreement_text import MISSING
         from bboxqa.report.charts.charts import intervals
         from bboxqa.report.charts.svg import chart_image
-        from bboxqa.report.pages.verdict import shown_figures
+        from bboxqa.report.verdict import shown_figures
 
         parts = self.thresholds
         gates = {"min_alpha": self.settings.min_alpha, "min_f1": self.settings.min_f1}

@@ -15,7 +15,7 @@ from PIL import Image
 from sheet import DASHES, Rectangle, Sheet
 
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.drawing import Look, Scale, Shape, draw_shapes
+from bboxqa.report.drawing import Look, Scale, Shape, draw_shapes
 
 __all__ = ["draw_hungarian"]
 

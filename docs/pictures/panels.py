@@ -13,7 +13,7 @@ from sheet import DASHES, GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.drawing import Look, Scale, Shape, draw_shapes
+from bboxqa.report.drawing import Look, Scale, Shape, draw_shapes
 
 __all__ = ["annotated_scene", "overlay_scene", "scene_axes"]
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import readable_on
-from bboxqa.report.drawing.drawing import text_width
+from bboxqa.report.drawing import text_width
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 

@@ -17,7 +17,7 @@ from write_pictures import drawings, png, write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.drawing import Look
+from bboxqa.report.drawing import Look
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),

@@ -23,8 +23,8 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
+from bboxqa.report.verdict import verdict
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; alert(1) //", "{{ 7 * 7 }}",

@@ -12,7 +12,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
-from bboxqa.report.drawing.drawing import (
+from bboxqa.report.drawing import (
     Drawing,
     Look,
     Scene,

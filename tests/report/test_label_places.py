@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rectangles import inside, overlap
 
-from bboxqa.report.drawing.drawing import place_labels
+from bboxqa.report.drawing import place_labels
 
 BOUNDS = (0, 0, 400, 300)
 

@@ -36,7 +36,7 @@ from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
 from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
-from bboxqa.report.drawing.drawing import (
+from bboxqa.report.drawing import (
     By,
     Drawing,
     Scene,

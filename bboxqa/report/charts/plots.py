@@ -10,7 +10,7 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.axes import draw_chart
 from bboxqa.report.numbers import others_of
-from bboxqa.report.pages.verdict import shown_figures
+from bboxqa.report.verdict import shown_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

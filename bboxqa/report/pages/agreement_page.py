@@ -32,7 +32,7 @@ from bboxqa.report.pages.sections import (
     time_section,
     tracks_section,
 )
-from bboxqa.report.pages.verdict import is_by_chance, verdict
+from bboxqa.report.verdict import is_by_chance, verdict
 
 _SECTIONS = (
     causes_section, annotators_section, categories_section, reference_section, model_section,

@@ -23,7 +23,7 @@ from bboxqa.report.numbers import (
     short_name,
 )
 from bboxqa.report.pages.html_document import Cell, Data, prose, table_anchor
-from bboxqa.report.pages.verdict import shown_figures, story_lines
+from bboxqa.report.verdict import shown_figures, story_lines
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -1,1 +1,0 @@
-"""Drawings of images with their annotations."""
