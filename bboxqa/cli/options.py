@@ -425,13 +425,6 @@ def resampling_options(draws: str = "") -> _Decorator[Any]:
     )  # fmt: skip
 
 
-def check_bootstrap(number: int) -> None:
-    """Refuse a number of replicates that is out of range, before files are read."""
-    from bboxqa.model.settings import settings_from
-
-    settings_from({"bootstrap": number}, names={"bootstrap": "--bootstrap"})
-
-
 def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
     """Return the files, or the annotators with their files."""
     if bool(paths) == bool(named):

@@ -10,7 +10,6 @@ from bboxqa.cli.options import (
     COMPARE,
     READ,
     Command,
-    check_bootstrap,
     files_argument,
     format_option,
     option,
@@ -81,7 +80,6 @@ def segments(
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
     refuse_inputs([output], paths)
-    check_bootstrap(given["bootstrap"])
     with tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given

@@ -11,7 +11,6 @@ from bboxqa.cli.options import (
     COMPARE,
     READ,
     Command,
-    check_bootstrap,
     completed,
     format_option,
     option,
@@ -85,7 +84,6 @@ def stats(
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     refuse_inputs([output], [table])
-    check_bootstrap(given["bootstrap"])
     if given["annotators"] and given["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")
     from bboxqa.report import stats_views as shown

@@ -146,11 +146,10 @@ def checked_inputs(
     """
     whole = isinstance(bootstrap, int | np.integer)
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
-        raise ConfigError(
-            f"bootstrap is {bootstrap!r}; expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
-        )
+        expected = f"0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
+        raise ConfigError(f"is {bootstrap!r}; expected {expected}", "bootstrap")
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError(f"seed is {seed!r}; expected a whole number, 0 or more")
+        raise ConfigError(f"is {seed!r}; expected a whole number, 0 or more", "seed")
     if not isinstance(ratings, Ratings):
         one = "; pass one of its values" if isinstance(ratings, Mapping) else ""
         raise ConfigError(
