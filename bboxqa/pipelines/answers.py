@@ -17,7 +17,7 @@ from bboxqa.diagnostics.answers import (
     independence,
     shared_units,
 )
-from bboxqa.formats.ratings.layouts import column_problems
+from bboxqa.formats.ratings.reader import column_problems
 from bboxqa.formats.table_files import open_table
 from bboxqa.model.labels import code
 from bboxqa.model.ratings import ColumnAssociation, Grouping, Ratings, SimilarAnnotators

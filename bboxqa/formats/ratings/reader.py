@@ -1,7 +1,8 @@
 """Reading tables of ratings in any layout."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -11,23 +12,128 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, unknown_name
-from bboxqa.formats.ratings.columns import assemble, from_cells, reliability
-from bboxqa.formats.ratings.layouts import (
-    LAYOUTS,
-    NAME_COLUMNS,
-    answers,
-    column_problems,
-    counts_in,
-    layout_of,
-    looks_like_annotators,
-    names_of_annotators,
-    names_of_units,
-)
+from bboxqa.core.text import count, nearest, unknown_name
+from bboxqa.formats.box_tables.columns import columns_of
+from bboxqa.formats.ratings.columns import assemble, from_cells, reliability, whole_numbers
 from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
+
+_KEY = r"([ _-]?(id|name|no|number|index))?"
+_PEOPLE = r"(annotator|rater|coder|judge|observer|labell?er|reviewer|worker)"
+_THINGS = (
+    r"(unit|item|image|img|file(name)?|picture|photo|frame|object|subject|patient|case|sample|"
+    r"document|doc|text|sentence|question|recording)"
+)
+_ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
+_UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
+_ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
+
+
+def _names_of_annotators(title: str) -> bool:
+    """Return whether a column with this title names annotators, such as "rater_id"."""
+    return _ANNOTATORS.fullmatch(title) is not None
+
+
+def _names_of_units(title: str) -> bool:
+    """Return whether a column with this title names units, such as "image_id" or "subject"."""
+    return _UNITS.fullmatch(title) is not None
+
+
+def _looks_like_annotators(names: Sequence[str]) -> bool:
+    """Return whether there are two or more names, all like rater1 or "coder A"."""
+    return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
+
+
+MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
+"""Cells without a rating."""
+_MOST = 2**40
+LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
+
+NAME_COLUMNS = (
+    "Name the columns of the layout long with --unit, --annotator, --value, --by, --cluster and "
+    "--n-options."
+)
+"""The advice if a column is not found."""
+
+
+def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
+    """Return the layout of a table; raises DatasetError if the header does not show it."""
+    header = table.header
+    wanted = [columns[field] for field in ("unit", "annotator", "value")]
+    if set(wanted) <= set(header) or len(columns) > len(wanted):
+        return "long"
+    has_boxes = not columns_of(header, {}).problem
+    if len(header) > 1 and not has_boxes:
+        if _names_of_annotators(header[0]):
+            return "raters-x-units"
+        if _looks_like_annotators(header[1:]):
+            return "units-x-raters"
+        # A table with columns unit, annotator, label is long, with one column renamed.
+        long = any(map(_names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
+        if _names_of_units(header[0]) and not long and not _is_counts(table):
+            return "units-x-raters"
+    # A name other than the default was given by the user.
+    absent = [name for field, name in columns.items() if name not in (field, *header)]
+    if absent:
+        raise DatasetError([*column_problems(table, absent)], NAME_COLUMNS)
+    raise DatasetError(
+        [
+            f"{table.name}: line 1: the header does not show the layout of the table: "
+            + _listed(header)
+        ],
+        "`bboxqa agree` measures its boxes.\n"
+        * has_boxes
+        + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
+        "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
+        "counts (one unit a row, how often each value was chosen).",
+    )
+
+
+def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
+    """Yield the problem of each name that is not that of one column."""
+    for name in names:
+        if table.header.count(name) > 1:
+            yield f"{table.name}: line 1: has several columns {name!r}; expected one"
+        elif name not in table.header:
+            found = f"columns: {_listed(table.header)}{nearest(name, table.header)}"
+            yield f"{table.name}: line 1: has no column {name!r}; {found}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(name or "(empty)" for name in names[:20])
+    return f"{shown}, … ({len(names):,} in all)" if len(names) > 20 else shown
+
+
+def _answers(column: LabelColumn) -> LabelColumn:
+    """Return ratings with markers of missing ratings, such as NA, made missing.
+
+    ``-`` stays if ``+`` is an answer as well.
+    """
+    signs = MISSING - {"-"} if "+" in column.labels else MISSING
+    return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
+
+
+def _is_counts(table: TableFile) -> bool:
+    """Return whether all cells except the first column are numbers, 0 or more.
+
+    Empty cells are ignored.
+    """
+    cells, width = table.grid()
+    if len(cells) == 0:
+        return False
+    inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
+    given = [label is not None and label not in MISSING for label in cells.labels]
+    there = np.array(given, np.bool_)
+    inner = inner[(inner >= 0) & there[inner]]
+    return bool((_counts_in(LabelColumn(inner, cells.labels)) >= 0).all())
+
+
+def _counts_in(cells: LabelColumn) -> IndexArray:
+    """Return cells as counts; -1 where they are not counts."""
+    found = whole_numbers(cells, missing=-1)
+    return np.where((found >= 0) & (found < _MOST), found, -1)
 
 
 def read_ratings(
@@ -107,7 +213,7 @@ def _tasks(
 ) -> dict[str | None, Ratings]:
     """Return the ratings by task; under None if there is one task."""
     of_units = unit_table_columns(table, columns)
-    layout = "long" if of_units else layout or layout_of(table, columns)
+    layout = "long" if of_units else layout or _layout_of(table, columns)
     if layout == "long":
         return read_long(table, of_units or columns, of_units=of_units is not None)
     for field, name in columns.items():
@@ -222,7 +328,7 @@ def read_long(
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = _taken(cells, kept)
     if not (of_units or table.header_is_certain):
-        cells["value"] = answers(cells["value"])
+        cells["value"] = _answers(cells["value"])
     notes = (UNITS_NOTE,) if of_units and columns.get("cluster") == "image" else ()
     problems, advice = [], ""
     rows: dict[str | None, IndexArray] = {None: np.arange(len(kept))}
@@ -302,7 +408,7 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     corner, *columns = table.header
     rows = [cells.label(row * width) for row in range(len(codes))]
     is_data = corner != "" and number_of(corner) is not None
-    if not columns or is_data or looks_like_annotators(table.header) or None in rows:
+    if not columns or is_data or _looks_like_annotators(table.header) or None in rows:
         raise DatasetError(
             [f"{table.name}: expected names of columns in line 1, and of rows in column 1"],
             "Give every row and every column a name, and begin the first line with the word "
@@ -324,7 +430,7 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
     if layout == "counts":
         return _from_counts(table, inner, *names)
-    values = inner if table.header_is_certain else answers(inner)
+    values = inner if table.header_is_certain else _answers(inner)
     if layout == "units-x-raters":
         return from_cells(code(values), names[1], len(rows), names[0])
     across = LabelColumn(values.codes.reshape(len(rows), -1).T.ravel(), values.labels)
@@ -335,7 +441,7 @@ def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: st
     """Refuse a table that seems transposed."""
     corner = table.header[0]
     n_annotators, n_units, word, other = n_rows, n_columns, "annotator", "units-x-raters"
-    is_right, is_wrong = names_of_annotators(corner), names_of_units(corner)
+    is_right, is_wrong = _names_of_annotators(corner), _names_of_units(corner)
     if layout == "units-x-raters":
         n_annotators, n_units, word, other = n_columns, n_rows, "unit", "raters-x-units"
         is_right, is_wrong = is_wrong, is_right
@@ -360,7 +466,7 @@ def _from_counts(
 ) -> Ratings:
     """Expand counts to ratings by unknown annotators without names."""
     n_units, n_values = len(unit_names), len(value_names)
-    amounts = counts_in(cells).reshape(n_units, n_values)
+    amounts = _counts_in(cells).reshape(n_units, n_values)
     problems = [
         f"{table.name}: row {unit_names[row]!r}, column {value_names[column]!r}: is "
         f"{cells.label(row * n_values + column)!r}; expected a count, 0 or more"
@@ -378,7 +484,7 @@ def _from_counts(
     per_unit = amounts.sum(axis=1)
     starts = np.cumsum(per_unit) - per_unit
     annotators = np.arange(len(units)) - starts[units]
-    # Categories that were never chosen count as possible answers.
+    # Categories that were never chosen count as possible _answers.
     every = np.concatenate([np.arange(n_values), values])
     coded = code(LabelColumn(every, value_names))
     coded = replace(coded, codes=coded.codes[n_values:])
