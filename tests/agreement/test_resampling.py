@@ -52,19 +52,6 @@ def mean_of(values):
     )  # fmt: skip
 
 
-@given(tables(annotators=(3, 3), units=(4, 8), missing=False), st.sampled_from(NAMES))
-def test_replicates_are_coefficients_of_what_was_drawn(values, name):
-    found, values = resampled(name, values)
-    if np.isnan(found.value):
-        return
-    replicates = replicates_of(found, 6, seed=5)
-    (weights,) = drawn_weights(len(found.clusters), 6, seed=5)
-    for replicate, drawn in zip(replicates, weights.T, strict=True):
-        units = np.repeat(found.clusters, drawn.astype(int))
-        again = estimated(name, values[:, units]).value
-        assert replicate == pytest.approx(again, rel=1e-9, abs=1e-9, nan_ok=True)
-
-
 @given(
     tables(annotators=(2, 3), units=(4, 8), missing=False),
     st.sampled_from(NAMES),

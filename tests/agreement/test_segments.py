@@ -1,14 +1,11 @@
 """Agreement over time, against a table with one column per millisecond."""
 
-from collections import Counter
-from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support import brute
 
 from bboxqa.agreement.consistency import cronbach_of_points
 from bboxqa.agreement.over_time import (
@@ -19,7 +16,6 @@ from bboxqa.agreement.over_time import (
     sweep,
     without_overlaps,
 )
-from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Segments
@@ -69,43 +65,6 @@ def expanded(ratings):
     for unit, annotator, value in zip(data.unit, data.annotator, data.value, strict=True):
         units[unit][ratings.annotator_names[annotator]] = ratings.value_names[value]
     return [unit for unit, times in zip(units, data.weight, strict=True) for _ in range(times)]
-
-
-def alpha(ratings):
-    """Return nominal alpha by definition, over a table that was filled point by point."""
-    units = [list(unit.values()) for unit in expanded(ratings) if len(unit) > 1]
-    counts = Counter(value for unit in units for value in unit)
-    n = sum(counts.values())
-    observed = sum(
-        Fraction(times * sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1)
-        for unit, times in Counter(map(tuple, units)).items()
-    )
-    expected = Fraction(sum(c * (n - c) for c in counts.values()), n - 1)
-    return float(1 - observed / expected)
-
-
-def pair(points, a, b):
-    """Return kappa and agreement of two annotators, from their points."""
-    both = [(unit[a], unit[b]) for unit in points]
-    observed = Fraction(sum(x == y for x, y in both), len(both))
-    expected = sum(
-        Fraction(sum(x == c for x, _ in both) * sum(y == c for _, y in both), len(both) ** 2)
-        for c in {x for x, _ in both}
-    )
-    return float((observed - expected) / (1 - expected)), float(observed)
-
-
-def test_three_tracks_of_ten_seconds():
-    ratings = sweep(tracks(WALKS, 10_000), "posture")
-    assert ratings.value_names == ("run", "sit", "walk", BACKGROUND)
-    assert ratings.data.weight.sum() == 10_000
-    assert len(ratings.data.weight) == 17
-    assert alpha(ratings) == pytest.approx(0.5940121800406002, abs=1e-12)
-    points = expanded(ratings)
-    assert pair(points, "A", "B") == pytest.approx((0.7906961042468436, 0.845))
-    assert pair(points, "A", "C") == pytest.approx((0.5829504488584152, 0.705))
-    assert pair(points, "B", "C") == pytest.approx((0.44324772162386084, 0.58))
-    assert agreed(ratings) == pytest.approx((0.845 + 0.705 + 0.58) / 3)
 
 
 @st.composite
@@ -228,16 +187,6 @@ def _quads(annotator, start, end):
     return zip(annotator.tolist(), range(len(start)), start.tolist(), end.tolist(), strict=True)
 
 
-@given(worlds())
-def test_alpha_and_pairs_over_time(world):
-    rows, durations, asked = world
-    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"], asked=asked)
-    ratings = sweep(segments, "s", overlaps="last")
-    points = [list(own.values()) for _, own in points_by_definition(world, "s", "last", 1, "all")]
-    expected = brute.alpha([unit for unit in points if len(unit) > 1])
-    assert expected is None or alpha(ratings) == pytest.approx(float(expected))
-
-
 @pytest.mark.parametrize("labels", [("1_0", "9"), ("9", "9.0"), ("9", "inf"), ("9", "sit")])
 def test_labels_that_are_not_numbers(labels):
     first, second = labels
@@ -248,10 +197,6 @@ def test_labels_that_are_not_numbers(labels):
 
 
 # The worked case of 300 seconds: percent agreement, and Cronbach's alpha beside it.
-
-
-def agreed(ratings):
-    return COEFFICIENTS["percent_agreement"](CoefficientInputs(ratings)).value
 
 
 def cronbach_by_definition(table):

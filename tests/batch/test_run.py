@@ -145,13 +145,6 @@ def test_any_number_of_jobs_gives_the_same(root):
     assert files(root, "out 1") == files(root, "out 3")
 
 
-def test_settings_of_a_project_are_its_own(root):
-    write(root / "a/bboxqa.toml", "min_alpha = 0.999\n")
-    result = run(root)
-    assert {row.project: row.passed for row in result.rows} == {"a": False, "b": True, "c": True}
-    assert not result.passed
-
-
 def test_bad_projects_never_stop_the_rest(root):
     write(root / "b1/x.json", '{"images": [')
     write(root / "b2/x.json", two_annotators())

@@ -11,20 +11,6 @@ class Source:
         self.number = number
 
 
-def test_each_object_has_its_own_result_computed_once():
-    asked = []
-
-    @remembered
-    def doubled(source):
-        asked.append(source.number)
-        return [2 * source.number]
-
-    first, second = Source(1), Source(2)
-    assert doubled(first) is doubled(first)
-    assert doubled(second) == [4]
-    assert asked == [1, 2]
-
-
 def test_a_result_is_freed_with_its_object():
     class Result:
         pass

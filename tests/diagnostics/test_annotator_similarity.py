@@ -82,13 +82,6 @@ def test_by_a_walk_over_shared_units(measure, data, weighted):
             assert found[a, b] == pytest.approx(found[b, a], nan_ok=True, abs=1e-12)
 
 
-@given(ratings(), st.sampled_from([0.01, 3, 1000]), st.integers(-9, 9))
-def test_correlation_of_another_scale(data, factor, shift):
-    found = annotator_similarity(data, 4, NUMBERS, "correlation")
-    other = annotator_similarity(data, 4, NUMBERS * factor + shift, "correlation")
-    assert other == pytest.approx(found, nan_ok=True, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("measure", "message"),
     [

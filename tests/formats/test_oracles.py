@@ -1,62 +1,103 @@
-"""Boxes as globox reads them from the same files."""
+"""Random boxes as globox writes them in each of its formats, and files of tools as it reads."""
 
+import json
 from pathlib import Path
 
 import globox
+import numpy as np
 import pytest
+import supervision
+from labelformat import formats
 from PIL import Image
-from support.tool_files import write
+from support.tool_files import drawn
 
 from bboxqa import read_coco, reading
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of tools here")
+SIZES = {"a.png": (640, 480), "b c.png": (333, 500), "d.png": (64, 64)}
+LABELS = ["cat", "traffic light", "dog"]
+# How each format rounds coordinates; nothing else may differ.
+ROUNDED = {"labelme": 1e-6, "cvat": 1e-6, "coco": 1e-6, "pascal_voc": 1e-6, "via_json": 1e-6,
+           "openimage": 1e-3, "yolo_v5": 1e-3}  # fmt: skip
 
 
-def ours(path, **choices):
-    """Return (stem of image, category, left, top, right, bottom) of each box, sorted."""
-    with reading(**choices):
-        data = read_coco(path, min_annotators=1)
-    each = data.annotations
+@pytest.fixture(scope="module", params=[0, 1])
+def made(request, tmp_path_factory):
+    """Return a folder with pictures, and random boxes in them; the last picture has none."""
+    folder = tmp_path_factory.mktemp("random")
+    rng = np.random.default_rng(request.param)
+    annotations = globox.AnnotationSet()
+    for name, (width, height) in SIZES.items():
+        Image.new("RGB", (width, height)).save(folder / name)
+        annotation = globox.Annotation(image_id=name, image_size=(width, height))
+        for _ in range(0 if name == "d.png" else 8):
+            left, right = np.sort(rng.random(2)) * width
+            top, bottom = np.sort(rng.random(2)) * height
+            corners = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
+            label = LABELS[rng.integers(len(LABELS))]
+            annotation.add(globox.BoundingBox(label=label, **corners))
+        annotations.add(annotation)
+    return folder, annotations
+
+
+def rows_of(annotations):
+    """Return (stem of image, category, left, top, width, height) of each box, sorted."""
     return sorted(
-        (Path(data.image_names[image]).stem, data.category_names[label], x, y, x + w, y + h)
-        for image, label, (x, y, w, h) in zip(
-            each.image, each.category, each.bbox.tolist(), strict=True
-        )
-    )
-
-
-def theirs(found):
-    return sorted(
-        (Path(image.image_id).stem, box.label, box.xmin, box.ymin, box.xmax, box.ymax)
-        for image in found
+        (Path(image.image_id).stem, str(box.label), box.xmin, box.ymin, box.width, box.height)
+        for image in annotations
         for box in image.boxes
     )
 
 
-def assert_same(left, right):
-    assert len(left) == len(right) > 0
-    for one, other in zip(left, right, strict=True):
+def ours(path, **choices):
+    with reading(**choices):
+        data = read_coco(path, min_annotators=1)
+    return sorted((Path(image).stem, label, *box) for image, _, label, *box in drawn(data))
+
+
+def assert_same(found, expected, within=1e-6):
+    assert len(found) == len(expected) > 0
+    for one, other in zip(found, expected, strict=True):
         assert one[:2] == other[:2]
-        assert one[2:] == pytest.approx(other[2:], abs=1e-6)
+        np.testing.assert_allclose(one[2:], other[2:], rtol=0, atol=within)
 
 
-XML = (
-    "<annotation><filename>{0}.jpg</filename><size><width>100</width><height>80</height></size>"
-    "{1}</annotation>"
-)
-THING = (
-    "<object><name>cat</name><bndbox><xmin>{0}</xmin><ymin>{1}</ymin><xmax>{2}</xmax>"
-    "<ymax>{3}</ymax></bndbox></object>"
-)
+@pytest.mark.parametrize("form", ROUNDED)
+def test_what_globox_writes_is_read(made, form, tmp_path):
+    folder, annotations = made
+    (tmp_path / "out").mkdir()
+    into = {"coco": "a.json", "via_json": "a.json", "openimage": "a.csv", "cvat": "a.xml"}
+    path = tmp_path / "out" / into[form] if form in into else tmp_path / "out"
+    more = {
+        "coco": {"auto_ids": True},
+        "via_json": {"image_folder": folder},
+        "yolo_v5": {"label_to_id": {name: number for number, name in enumerate(LABELS)}},
+    }
+    getattr(annotations, f"save_{form}")(path, **more.get(form, {}))
+    said = {"pascal_voc": {"voc_base": 0}}
+    if form in ("openimage", "yolo_v5"):
+        lines = [f"{name},{width},{height}\n" for name, (width, height) in SIZES.items()]
+        (tmp_path / "sizes.csv").write_text("image,width,height\n" + "".join(lines))
+        said[form] = {"image_size": str(tmp_path / "sizes.csv")}
+    found = ours(path, **said.get(form, {}))
+    expected = rows_of(annotations)
+    if form == "yolo_v5":
+        # It writes no names of classes.
+        expected = sorted((n, f"class {LABELS.index(label)}", *box) for n, label, *box in expected)
+    assert_same(found, expected, ROUNDED[form])
 
 
-def test_made_files_of_voc(tmp_path):
-    things = THING.format(0, 5, 40, 60) + THING.format(10.5, 5, 30.25, 60)
-    write(tmp_path, **{"a.xml": XML.format("a", things), "b.xml": XML.format("b", "")})
-    with reading(voc_base=0):
-        found = ours(tmp_path)
-    assert_same(found, theirs(globox.AnnotationSet.from_pascal_voc(tmp_path)))
+@needs_shared
+def test_files_of_via():
+    path = SHARED / "via/shapes/via_region_data.json"
+    theirs = globox.AnnotationSet.from_via_json(path, label_key="labels")
+    # It reads rectangles only.
+    rectangles = rows_of(theirs)
+    found = ours(path)
+    assert len(rectangles) == 35
+    for row in set(rectangles):
+        assert found.count(row) == rectangles.count(row)
 
 
 @needs_shared
@@ -64,31 +105,59 @@ def test_made_files_of_voc(tmp_path):
 def test_files_of_voc(name):
     found = globox.AnnotationSet.from_pascal_voc(SHARED / "voc" / name, recursive=True)
     # It takes all corners as edges from 0 on.
-    assert_same(ours(SHARED / "voc" / name, voc_base=0), theirs(found))
+    assert_same(ours(SHARED / "voc" / name, voc_base=0), rows_of(found))
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["rebar_task", "cat_boxes_job"])
 def test_files_of_cvat(name):
     path = SHARED / "cvat" / name / "annotations.xml"
-    assert_same(ours(path), theirs(globox.AnnotationSet.from_cvat(path)))
+    assert_same(ours(path), rows_of(globox.AnnotationSet.from_cvat(path)))
 
 
 @needs_shared
 def test_files_of_labelme():
     folder = SHARED / "labelme/terrain"
-    assert_same(ours(folder), theirs(globox.AnnotationSet.from_labelme(folder, include_poly=True)))
+    found = globox.AnnotationSet.from_labelme(folder, include_poly=True)
+    assert_same(ours(folder), rows_of(found))
 
 
-def test_made_files_of_yolo(tmp_path):
-    for name in "ab":
-        (tmp_path / "images").mkdir(exist_ok=True)
-        Image.new("RGB", (64, 48)).save(tmp_path / f"images/{name}.png")
-    write(
-        tmp_path, **{"labels/a.txt": "0 0.5 0.5 0.25 0.5\n2 .1 .2 .05 .125\n", "labels/b.txt": ""}
+def test_coco_as_labelformat_and_supervision_read_it(made, tmp_path):
+    folder, annotations = made
+    annotations.save_coco(tmp_path / "a.json", auto_ids=True)
+    theirs = []
+    for each in formats.COCOObjectDetectionInput(tmp_path / "a.json").get_labels():
+        for one in each.objects:
+            x, y, right, bottom = one.box.xmin, one.box.ymin, one.box.xmax, one.box.ymax
+            row = (Path(each.image.filename).stem, one.category.name, x, y, right - x, bottom - y)
+            theirs.append(row)
+    assert_same(ours(tmp_path / "a.json"), sorted(theirs))
+    of = supervision.DetectionDataset.from_coco(str(folder), str(tmp_path / "a.json"))
+    rows = []
+    for path, _, found in of:
+        for corners, label in zip(found.xyxy.tolist(), found.class_id, strict=True):
+            x, y, right, bottom = corners
+            rows.append((Path(path).stem, of.classes[label], x, y, right - x, bottom - y))
+    # Its corners are floats of 32 bits.
+    assert_same(ours(tmp_path / "a.json"), sorted(rows), 1e-3)
+
+
+def test_lists_of_results(made, tmp_path):
+    _, annotations = made
+    names, ids = dict(enumerate(LABELS, 1)), dict(enumerate(SIZES, 1))
+    of_label = {name: number for number, name in names.items()}
+    of_image = {name: number for number, name in ids.items()}
+    annotations.save_coco(tmp_path / "gt.json", label_to_id=of_label, imageid_to_id=of_image)
+    records = [
+        {"image_id": of_image[image.image_id], "category_id": of_label[box.label], "score": 0.9,
+         "bbox": [box.xmin, box.ymin, box.width, box.height]}
+        for image in annotations
+        for box in image.boxes
+    ]  # fmt: skip
+    (tmp_path / "model.json").write_text(json.dumps(records))
+    theirs = globox.AnnotationSet.from_coco_results(
+        tmp_path / "model.json", id_to_label=names, id_to_imageid=ids
     )
-    found = globox.AnnotationSet.from_yolo_v5(
-        tmp_path / "labels", image_folder=tmp_path / "images", image_extension=".png"
-    )
-    expected = [(stem, f"class {label}", *box) for stem, label, *box in theirs(found)]
-    assert_same(ours(tmp_path), expected)
+    data = read_coco([tmp_path / "gt.json", tmp_path / "model.json"])
+    found = sorted((Path(i).stem, c, *box) for i, who, c, *box in drawn(data) if who == "model")
+    assert_same(found, rows_of(theirs))

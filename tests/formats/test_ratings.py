@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.study import write_comparison, write_selection
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.ratings.columns import from_array, from_columns
@@ -262,11 +261,3 @@ def test_arrays_that_do_not_fit():
         from_array([[1], [2]], annotator_names=["x"])
     with pytest.raises(DatasetError, match="n_options: expected"):
         from_array([[1]], n_options=[0])
-
-
-def test_the_study_of_prepositions(tmp_path):
-    tasks = read_ratings(write_comparison(tmp_path), by="task", n_options="n_options")
-    assert sum(len(ratings.data.value) for ratings in tasks.values()) == 480
-    assert all("none" in ratings.value_names for ratings in tasks.values())
-    tasks = read_ratings(write_selection(tmp_path), by="task")
-    assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715

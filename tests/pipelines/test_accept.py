@@ -219,14 +219,6 @@ def test_a_moved_outline_is_taken_over_with_its_area(tmp_path):
     assert second == records[1]
 
 
-def test_new_annotations_of_a_tool_that_names_nobody(tmp_path):
-    path, review = sent(tmp_path, "coco")
-    in_coco(file_of(review, "ann"), keep, [("4.jpg", [1, 2, 3, 4], "cat")])
-    (change,) = bboxqa.accept(path, review, tmp_path / "out.json").changes
-    assert str(change) == "4.jpg: ann: annotation 34 added: cat 1 2 3 4"
-    assert '"who": "ann"}]' in (tmp_path / "out.json").read_text().replace("\n", "")
-
-
 def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     path, review, key = original(tmp_path), tmp_path / "review", tmp_path / "key.json"
     more = ["--send-back", review, "--to", "cvat", "--pseudonyms", key]

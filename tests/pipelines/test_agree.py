@@ -388,33 +388,25 @@ def test_progress():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"matchers": "greedy"}, "unknown setting 'matchers'; did you mean 'matcher'?"),
         ({"zzz": 1}, "unknown setting 'zzz'"),
         ({"similarity": "iou"},
          f"similarity is 'iou'; expected one of {', '.join(similarities.names())}"),
         ({"matcher": "best"}, f"expected one of {', '.join(matchers.names())}"),
         ({"missing": None}, "missing is None; expected one of category, ignore"),
         ({"empty_images": "keep"}, "expected one of agree, unit, skip"),
-        ({"iou_threshold": "0.5"}, "iou_threshold is '0.5': "),
         ({"iou_threshold": ()}, "iou_threshold is empty; expected at least one number"),
         ({"iou_threshold": 0}, ("iou_threshold is 0; expected more than 0 and at most 1 for "
          "similarity 'bbox'")),
         ({"iou_threshold": 1.01}, "iou_threshold is 1.01; expected more than 0 and at most 1"),
-        ({"iou_threshold": float("nan")}, "iou_threshold is nan; expected more than 0"),
         ({"iou_threshold": 50}, "iou_threshold is 50; expected more than 0 and at most 1"),
         ({"iou_threshold": -1, "similarity": "giou"}, "expected more than -1 and at most 1"),
-        ({"iou_threshold": [0.5, 0.5]}, "iou_threshold names a number twice"),
         ({"iou_threshold": True}, "iou_threshold"),
         ({"bootstrap": -1}, "bootstrap is -1; expected 0, or 40 to 100,000"),
-        ({"bootstrap": 1.5}, "bootstrap is 1.5: expected a whole number"),
-        ({"seed": -1}, "seed is -1; expected 0 or more"),
         ({"seed": "x"}, "seed is 'x': expected a whole number"),
-        ({"min_alpha": 1.5}, "min_alpha is 1.5; expected -1 to 1"),
         ({"min_alpha": float("nan")}, "min_alpha is nan; expected -1 to 1"),
         ({"category_lenient": "yes"}, "category_lenient is 'yes': expected true or false"),
         ({"empty_images": "unit", "missing": "ignore"}, ("empty_images is 'unit', which counts "
          "agreement on missing annotations, but missing 'ignore' leaves these out; expected")),
-        ({"matcher": "hungarian"}, "matcher 'hungarian' is for two annotators and there are 3"),
     ],
     ids=str,
 )  # fmt: skip

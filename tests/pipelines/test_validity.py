@@ -3,12 +3,8 @@
 from functools import cache
 
 import pytest
-from support.wrong_shapes import people
 
 import bboxqa
-from bboxqa.diagnostics.registry import diagnostic
-from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 
 @cache
@@ -54,19 +50,6 @@ def test_each_error_lowers_its_own_figures(error, levels, falling, moved):
             assert many == pytest.approx(few, abs=moved.get(name, 0))
 
 
-@pytest.mark.parametrize("error", ["scatter", "omit"])
-def test_each_error_of_key_points_lowers_their_similarity(error):
-    steps = []
-    for level in (0, 0.5, 1) if error == "scatter" else (0, 0.05, 0.1):
-        document = people(bboxqa.simulate(images=12).document(), **{error: level})
-        data = bboxqa.read_coco(document, keypoints=True)
-        (found,) = bboxqa.agree(data, similarity="keypoints", bootstrap=0).thresholds
-        steps.append((found.existence.f1, found.class_agreement.share, found.place.mean_iou))
-    assert steps[0] == pytest.approx((1, 1, 1))
-    assert 1 > steps[1][2] > steps[2][2]
-    assert min(min(step[:2]) for step in steps) >= 0.99
-
-
 @pytest.mark.parametrize(
     ("errors", "existence", "classes"),
     [
@@ -83,35 +66,3 @@ def test_figures_are_those_that_the_errors_imply(errors, existence, classes):
     (measured,) = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=0).thresholds
     assert measured.existence.f1 == pytest.approx(existence, abs=0.015)
     assert measured.class_agreement.share == pytest.approx(classes, abs=0.02)
-
-
-def diagnosed(names, **options):
-    found = bboxqa.simulate(**options)
-    data = bboxqa.read_coco(found.document())
-    matched = matched_units(compared_images(data), bboxqa.AgreeSettings())
-    tables = {name: diagnostic(name)(matched) for name in names}
-    return found, {
-        name: [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
-        for name, table in tables.items()
-    }
-
-
-def test_an_offset_is_no_miss():
-    names = ("annotators", "offsets", "confusions")
-    found, tables = diagnosed(
-        names,
-        categories="cow,sheep,horse",
-        errors=["p*: jitter=1", "p03: miss=0.1 offset=5,0 confuse=cow/sheep:0.2"],
-    )
-    worst = min(tables["annotators"], key=lambda row: row["f1"])
-    n_drawn = sum(each["annotator"] == "p03" for each in found.document()["annotations"])
-    assert worst["annotator"] == "p03"
-    assert worst["n_missed"] == len(found.scene) - n_drawn
-    assert worst["n_extra"] == 0
-    (pair,) = tables["confusions"]
-    assert {pair["first"], pair["second"]} == {"cow", "sheep"}
-    offsets = {each["edge"]: each for each in tables["offsets"] if each["annotator"] == "p03"}
-    assert {edge for edge, each in offsets.items() if each["p_value"] < 1e-6} == {"left", "right"}
-    for edge, true in (("left", 5), ("right", 5), ("top", 0), ("bottom", 0)):
-        # The standard error is about 1.2 px / √450.
-        assert offsets[edge]["offset_px"] == pytest.approx(true, abs=0.25)

@@ -4,8 +4,6 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
 
-import numpy as np
-
 MISSING = "missing"
 
 
@@ -271,14 +269,3 @@ def neighbours(rows, boxes=None):
         ):
             result.append((a, b))
     return result
-
-
-def even_odd(ring, points):
-    """Return which points, (P, 2), a ring encloses by the even-odd rule."""
-    inside = np.zeros(len(points), bool)
-    x, y = points.T
-    for (x0, y0), (x1, y1) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
-        crosses = (y0 > y) != (y1 > y)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside ^= crosses & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-    return inside

@@ -16,7 +16,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.pages import records
 from bboxqa.rules.runner import validate_documents
 
-__all__ = ["as_corners", "codes", "document_of", "findings", "report_of", "whole_file"]
+__all__ = ["codes", "document_of", "findings", "report_of", "whole_file"]
 
 _FOLDER = TemporaryDirectory()
 
@@ -82,10 +82,3 @@ def codes(*contents, **more):
 def exact(document):
     """Return a document as text, as it is: nothing is completed."""
     return json.dumps(document)
-
-
-def as_corners(annotation):
-    """Return an annotation with an outline of which its box is x1, y1, x2, y2."""
-    left, top, right, bottom = annotation["bbox"]
-    outline = [left, top, right, top, right, bottom, left, bottom]
-    return {**annotation, "segmentation": [outline]}

@@ -11,7 +11,6 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of
 
 NOTE = "columns: image="
-COMMA = "line 4: x is '10,5'; expected a number without a comma, such as 0.5"
 WITHIN = "expected a number within ±1,000,000,000"
 
 
@@ -271,23 +270,6 @@ def test_open_images_has_shares_and_names_beside_it(tmp_path):
     with bboxqa.reading(image_size=(200, 100)):
         data = alone(path)
     assert drawn(data) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
-
-
-def parquet_in(tmp_path):
-    """Write a table in Parquet with a box by each of two annotators; return its path."""
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    columns = {"image": ["a.jpg"] * 2, "rater": ["ann", "bob"], "label": ["cat", "cat"]}
-    columns |= {"x": [1, 2], "y": [1, 1], "w": [5, 5], "h": [5, 5]}
-    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    return tmp_path / "a.parquet"
-
-
-def test_cut_parquet_is_named(tmp_path):
-    path = parquet_in(tmp_path)
-    path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(DatasetError, match="is not Parquet that can be read"):
-        read_coco(path)
 
 
 def test_a_list_of_rows_reads_as_the_same_rows_in_lines(tmp_path):

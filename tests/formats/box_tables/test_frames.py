@@ -32,19 +32,16 @@ def test_a_list_of_dicts_is_a_table():
     check([{key: np.float32(v) if key == "x" else v for key, v in row.items()} for row in ROWS])
 
 
-def test_a_frame_of_pandas_is_a_table():
-    pandas = pytest.importorskip("pandas")
-    check(pandas.DataFrame(ROWS))
-
-
-def test_a_frame_of_polars_is_a_table():
-    polars = pytest.importorskip("polars")
-    check(polars.DataFrame(ROWS))
-
-
-def test_a_table_of_pyarrow_is_a_table():
-    pa = pytest.importorskip("pyarrow")
-    check(pa.Table.from_pylist(ROWS))
+@pytest.mark.parametrize(
+    ("library", "made"),
+    [
+        ("pandas", lambda pandas: pandas.DataFrame(ROWS)),
+        ("polars", lambda polars: polars.DataFrame(ROWS)),
+        ("pyarrow", lambda pyarrow: pyarrow.Table.from_pylist(ROWS)),
+    ],
+)
+def test_a_frame_of_a_library_is_a_table(library, made):
+    check(made(pytest.importorskip(library)))
 
 
 @pytest.mark.parametrize(

@@ -417,14 +417,6 @@ def test_what_masks_cannot_hold_is_listed(tmp_path):
     assert "--image-size" in outcome.output
 
 
-def test_a_drawing_shows_masks(tmp_path):
-    two_people(tmp_path, 1)
-    outcome = run("draw", tmp_path / "ann", tmp_path / "bob", "--mask", "binary", "--image", "im0",
-                  "--out", tmp_path / "a.png")  # fmt: skip
-    assert outcome.returncode == 0, outcome.output
-    assert (tmp_path / "a.png").exists()
-
-
 def test_more_objects_than_a_file_can_show_are_refused(tmp_path):
     pixels = np.zeros((600, 600), np.uint8)
     pixels[::3, ::3] = 255

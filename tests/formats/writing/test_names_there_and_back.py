@@ -102,16 +102,3 @@ def test_folders_of_images_are_no_annotators(to, tmp_path):
     ending = "" if to == "dota" else ".jpg"
     assert data.image_names == (f"v1/1{ending}", f"v2/1{ending}")
     assert len(data.annotations) == 4
-
-
-@pytest.mark.parametrize("to", ["yolo", "dota"])
-def test_folders_beside_a_label_file_are_no_annotators(to, tmp_path):
-    """The file is empty, as nobody drew in the image."""
-    images = [(name, 200, 100, ["ann"]) for name in ("b.jpg", "v1/1.jpg", "v2/1.jpg")]
-    boxes = [(place, "ann", 0, [10, 20, 30, 40]) for place in (1, 2)]
-    source = written(tmp_path / "source.json", document(images, boxes))
-    bboxqa.convert(source, tmp_path / "out", to=to, lossy=to == "dota")
-    with bboxqa.reading(image_size=(200, 100)):
-        data = bboxqa.read_coco(tmp_path / "out", min_annotators=1, attribution="files")
-    assert data.annotator_names == ("ann",)
-    assert len(data.image_names) == 3

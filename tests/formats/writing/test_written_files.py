@@ -58,19 +58,6 @@ def test_label_studio_is_as_its_manual_says(tmp_path):
     assert second["annotations"] == []
 
 
-def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
-    bboxqa.convert(_source(tmp_path), tmp_path / "out.csv", to="csv")
-    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
-        empty, box, by_nobody = csv.DictReader(file)
-    assert box == {
-        "image": "a.jpg", "image_id": "10", "image_width": "200", "image_height": "100",
-        "annotator": "ann", "category": "cat", "id": "100", "x": "20", "y": "10",
-        "width": "60.5", "height": "40", "iscrowd": "0",
-    }  # fmt: skip
-    assert (empty["annotator"], empty["category"], empty["x"]) == ("7", "", "")
-    assert (by_nobody["image"], by_nobody["annotator"]) == ("b.jpg", "")
-
-
 def test_boxes_of_a_table_that_may_be_shares_are_refused_with_their_number(tmp_path):
     boxes = [(0, "ann", 0, [0.5, 0, 1, 2]), (0, "ann", 0, [5, 5, 9, 9])]
     source = written(tmp_path / "a.json", document([("a.jpg", 20, 20, ["ann"])], boxes))
@@ -197,23 +184,6 @@ def test_what_is_read_is_not_replaced(out, to, tmp_path):
     with pytest.raises(OutputError, match="is read; name another output"):
         bboxqa.convert(source, tmp_path / out, to=to, force=True)
     assert source.read_bytes() == before
-
-
-def test_coco_names_annotators_and_who_was_asked(tmp_path):
-    people = {}
-    for who in ("ann", "bob"):
-        content = document([("a.jpg", 200, 100, None)], [(0, who, 0, BOX)][: who == "ann"])
-        del content["images"][0]["file_name"], content["categories"][1]
-        content["images"][0]["file_name"] = "a.jpg"
-        for each in content["annotations"]:
-            del each["annotator"]
-        people[who] = written(tmp_path / f"{who}.json", content)
-    bboxqa.convert(people, tmp_path / "out.json", to="coco")
-    found = json.loads((tmp_path / "out.json").read_bytes())
-    (image,), (annotation,) = found["images"], found["annotations"]
-    assert image["annotators"] == ["ann", "bob"]
-    assert annotation["annotator"] == "ann"
-    assert annotation["area"] == 2420
 
 
 def test_what_a_format_cannot_hold_is_counted_and_refused(tmp_path):

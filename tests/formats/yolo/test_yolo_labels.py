@@ -44,14 +44,6 @@ def two(folder, ann=BOX, bob=BOX, **more):
     return made(folder, ann__a_txt=ann, bob__a_txt=bob, images__a_ppm=PICTURE, **more)
 
 
-def test_shares_of_the_image_become_pixels(tmp_path):
-    record, notes = of_line(tmp_path, "1 0.5 0.5 0.2 0.25\n")
-    # The centre is at 50, 40; a fifth of 100 and a quarter of 80 are 20 and 20.
-    assert np.allclose(record["bbox"], [40, 30, 20, 20])
-    assert record["category_id"] == 2
-    assert notes == []
-
-
 @pytest.mark.parametrize(
     ("line", "box", "n_points", "rotation"),
     [
@@ -74,20 +66,6 @@ def test_outlines_have_points_and_rectangles_of_four_a_rotation(
     assert ("1 rectangular outline of four points taken as oriented" in notes) == (
         rotation is not None
     )
-
-
-@pytest.mark.parametrize(
-    ("shape", "line", "points"),
-    [
-        ("[2, 3]", "0 .5 .5 .2 .25 .5 .5 2 .6 .25 0", [50, 40, 2, 0, 0, 0]),
-        ("[2, 2]", "0 .5 .5 .2 .25 .5 .5 0 0", [50, 40, 2, 0, 0, 0]),
-    ],
-)
-def test_key_points_are_kept(tmp_path, shape, line, points):
-    record, notes = of_line(tmp_path, line, f"names: [cat]\nkpt_shape: {shape}\n")
-    assert np.allclose(record["bbox"], [40, 30, 20, 20])
-    assert np.allclose(record["keypoints"], points)
-    assert notes == ["1 label with key points, which are not compared"]
 
 
 @pytest.mark.parametrize("names", ["", "names: [cat]\n"])
