@@ -5,8 +5,9 @@ import numpy as np
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import IndexArray, find
-from bboxqa.diagnostics.object_cells import RatioSums, edges_of, holm
+from bboxqa.diagnostics.object_cells import RatioSums, holm
 from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Table, figure_columns
@@ -93,7 +94,7 @@ def reference_offsets(found: ReferenceMatches) -> Table:
         placed, apart, size = placed[kept], pairs.differences[kept], pairs.sizes[1][kept]
     else:
         drawn, expected = placed.T
-        apart, size = edges_of(of.bbox[drawn]) - edges_of(of.bbox[expected]), of.bbox[expected, 2:]
+        apart, size = corners(of.bbox[drawn]) - corners(of.bbox[expected]), of.bbox[expected, 2:]
     kinds, name, value = (
         (MEASURES, "measure", "offset") if is_rotated else (EDGES, "edge", "offset_px")
     )

@@ -9,9 +9,10 @@ import numpy as np
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.core.arrays import BoolArray, FloatArray, run_starts
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import edges_of, object_cells
+from bboxqa.diagnostics.object_cells import object_cells
 from bboxqa.diagnostics.parts import drawn_objects
 from bboxqa.diagnostics.strata import areas, means, neighbours
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.units import MatchedUnits
 
 CATEGORY = "category"
@@ -30,7 +31,7 @@ def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
     px, and the category that most gave.
     """
     objects, of = drawn_objects(matched), matched.data.annotations
-    edges = np.column_stack([means(objects, edge) for edge in edges_of(of.bbox).T])
+    edges = np.column_stack([means(objects, edge) for edge in corners(of.bbox).T])
     size = matched.data.image_size[objects.image]
     border = np.maximum(np.minimum(edges[:, :2], size - edges[:, 2:]).min(1), 0)
     return {

@@ -25,6 +25,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.core.remembered import remembered
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import (
@@ -116,11 +117,6 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     )
 
 
-def edges_of(bbox: FloatArray) -> FloatArray:
-    """Return the left, top, right and bottom edges of boxes, (N, 4)."""
-    return np.concatenate([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]], axis=1)
-
-
 def drawn_edges(matched: MatchedUnits) -> FloatArray:
     """Return the edges of boxes, or of the extents of key points where these are compared, (N, 4).
 
@@ -129,8 +125,8 @@ def drawn_edges(matched: MatchedUnits) -> FloatArray:
     """
     of = matched.data.annotations
     if of.keypoints is not None and matched.data.joint_sigmas:
-        return edges_of(of.keypoints.extent())
-    edges = edges_of(of.bbox)
+        return corners(of.keypoints.extent())
+    edges = corners(of.bbox)
     if of.rotated_box is not None:
         boxes = smallest_angle(of.rotated_box)
         turned = np.flatnonzero(of.rotated_box[:, 4])

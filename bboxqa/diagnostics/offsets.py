@@ -26,13 +26,13 @@ from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.object_cells import (
     drawn_edges,
     drawn_figures,
-    edges_of,
     holm,
     medians,
     object_cells,
     pairs_of_units,
 )
 from bboxqa.diagnostics.parts import parts
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
@@ -69,7 +69,7 @@ def edge_differences(matched: MatchedUnits) -> BoxDifferences:
     Boxes that show parts of objects, or several objects, are left out.
     """
     bbox, ends = matched.data.annotations.bbox, _shared_boxes(matched)
-    edges = edges_of(bbox)
+    edges = corners(bbox)
     difference, sizes = edges[ends[0]] - edges[ends[1]], bbox[ends][..., 2:]
     return _box_differences(matched, ends, difference, sizes, np.array([0, 1, 0, 1]))
 

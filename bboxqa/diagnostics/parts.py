@@ -16,7 +16,8 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import edges_of, object_cells
+from bboxqa.diagnostics.object_cells import object_cells
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.units import MatchedUnits
 
 
@@ -252,7 +253,7 @@ def parts(matched: MatchedUnits) -> Parts:
 def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     """Return parts in images with known odd boxes, or in all images if none are known."""
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
-    edges, cells = edges_of(annotations.bbox), object_cells(matched)
+    edges, cells = corners(annotations.bbox), object_cells(matched)
     means, others = _means_of_others(matched, edges, known)
     # Mean boxes of objects that an annotator did not draw, and boxes that few drew.
     n_asked, n_drawn = cells.n_others + 1, cells.n_others_drew + cells.drawn
@@ -392,7 +393,7 @@ def _taken(rank: IndexArray, beside: _Beside, apart: BoolArray, single: BoolArra
 
 def _are_parts(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:
     """Return (B,) bool: boxes that are further parts of the large object."""
-    edges, of = edges_of(matched.data.annotations.bbox), matched.objects
+    edges, of = corners(matched.data.annotations.bbox), matched.objects
     rows_of = np.flatnonzero(possible)
     box, first, pair = beside.box[rows_of], beside.other[rows_of], beside.pair[rows_of]
     # The mean of the other boxes of the large object.
