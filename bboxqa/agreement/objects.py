@@ -373,12 +373,11 @@ class _ImageSquares:
 
 def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
     """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
-        odds = np.log(share / (1 - share))
-        bounds: FloatArray = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
+    bounds = np.full((len(share), 2), np.nan)
     known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
-    bounds[~known] = np.nan
+    some, odds = share[known], np.log(share[known] / (1 - share[known]))
+    reach = t_quantile(freedom[known], (1 + LEVEL) / 2) * error[known] / (some * (1 - some))
+    bounds[known] = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
     return bounds
 
 

@@ -36,13 +36,13 @@ _OF_READING = (
     "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from", "mask",
 )  # fmt: skip
 # A command to type stays as it is.
-_COMMAND = re.compile(r"(bboxqa [a-z]+\b[^`\n]*)")
+_COMMAND = r"(bboxqa [a-z]+\b[^`\n]*)"
 _PERSON = r"--annotator (?:'([^'\n]*)'|([^\s'=]+=\S*[^\s,.;)]))"
-_PEOPLE = re.compile(rf"{_PERSON}(?:\s+{_PERSON})*")
-_OPTION = re.compile(
-    rf"(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*(?::\d+)?))?|"
-    rf"({_KEYS})(?: ({_VALUE}|\S+$))?|({_OTHERS})(?: ({_VALUE}))?)(?![\w-])",
-    re.MULTILINE,
+_PEOPLE = rf"{_PERSON}(?:\s+{_PERSON})*"
+# Compiled when a message is changed, which takes longer than importing this module.
+_OPTION = (
+    rf"(?m)(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*(?::\d+)?))?|"
+    rf"({_KEYS})(?: ({_VALUE}|\S+$))?|({_OTHERS})(?: ({_VALUE}))?)(?![\w-])"
 )
 
 
@@ -61,8 +61,8 @@ bboxqa.reading(columns={"image": "NAME"}) the column'
     >>> in_python("Edit NAME: --annotator NAME=a.json --annotator NAME=b.json")
     'Edit NAME: {"NAME": "a.json", "NAME": "b.json"}'
     """
-    parts = _COMMAND.split(text)
-    parts[::2] = [_OPTION.sub(_argument, _PEOPLE.sub(_people, part)) for part in parts[::2]]
+    parts = re.split(_COMMAND, text)
+    parts[::2] = [re.sub(_OPTION, _argument, re.sub(_PEOPLE, _people, part)) for part in parts[::2]]
     return "".join(parts)
 
 

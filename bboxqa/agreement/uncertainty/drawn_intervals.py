@@ -18,6 +18,8 @@ from bboxqa.core.parallel import in_threads, one_blas_thread
 _EXACT = 1 << 24
 # Images whose draws are multiplied at a time, so that they stay in the cache.
 _AT_ONCE = 1 << 14
+# With fewer figures times images, threads take longer to start than the draws to be summed.
+_MANY = 1 << 17
 
 
 def drawn_intervals(
@@ -71,8 +73,9 @@ def drawn_intervals(
     exact = all(_are_small_counts(table) for table in drawn)
     kind = np.dtype(np.float32 if exact else np.float64)
     parts = [_parts(table.astype(kind, copy=False)) for table in drawn]
+    run = in_threads if len(values) * len(used) > _MANY else map
     with one_blas_thread():
-        chunks = in_threads(
+        chunks = run(
             lambda counts: evaluate(*_sums(parts, counts, kind)),
             repeated_counts(len(used), bootstrap, seed),
         )

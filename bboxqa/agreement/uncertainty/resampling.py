@@ -28,6 +28,8 @@ _WEIGHTS = 1 << 23
 _DRAWS = 1 << 14
 # Bytes of draws, of which three sets are kept, and of larger ones the last.
 _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
+# Numbers of clusters up to it have a table of how much wider their intervals are.
+_TABLED = 1 << 10
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 # The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
@@ -274,8 +276,17 @@ def normal_ratio(n_clusters: IndexArray) -> FloatArray:
     The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
     uncertain, which Student's t takes into account.
     """
-    n = np.maximum(n_clusters, 2)
-    tail = (1 + LEVEL) / 2
+    size = 1 << int(n_clusters.max(initial=1)).bit_length()
+    return _normal_ratios(size)[n_clusters] if size <= _TABLED else _widened(n_clusters)
+
+
+@cache
+def _normal_ratios(size: int) -> FloatArray:
+    return _widened(np.arange(size))
+
+
+def _widened(n_clusters: IndexArray) -> FloatArray:
+    n, tail = np.maximum(n_clusters, 2), (1 + LEVEL) / 2
     widened: FloatArray = np.sqrt(n / (n - 1)) * t_quantile(n - 1.0, tail) / normal_quantile(tail)
     return widened
 

@@ -316,14 +316,12 @@ def _sample(text: bytes) -> Columns:
     opening = ANNOTATIONS.search(text)
     begin = -1 if opening is None else text.find(b"{", opening.end())
     step = (len(text) - begin) // _PIECES
-    decode = json.JSONDecoder().raw_decode
     while begin >= 0:
         end = BETWEEN_RECORDS.search(text, begin + _PIECE)
         stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
         # A piece that begins or ends inside a record is left out of the sample.
         with suppress(ValueError, TypeError, RecursionError):
-            # Text after the end of the list is ignored.
-            records, _ = decode(f"[{text[begin:stop].decode()}]")
+            records = _first_list(b"".join((b"[", text[begin:stop], b"]")))
             sample += [each for each in records if "image_id" in each and "bbox" in each]
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)
@@ -331,6 +329,14 @@ def _sample(text: bytes) -> Columns:
     builder = ColumnsBuilder()
     builder.add(sample)
     return builder.done()
+
+
+def _first_list(text: bytes) -> Any:
+    """Return the list that a text begins with."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.JSONDecoder().raw_decode(text.decode())[0]
 
 
 def results_file(
