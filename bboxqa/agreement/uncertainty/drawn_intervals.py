@@ -1,7 +1,7 @@
 """Intervals of many figures from the same draws of images."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def drawn_intervals(
     drawn = tables if len(used) == len(np.ravel(adds)) else [table[:, used] for table in tables]
     exact = all(_are_small_counts(table) for table in drawn)
     kind = np.dtype(np.float32 if exact else np.float64)
-    parts = [_parts(table.astype(kind, copy=False)) for table in drawn]
+    parts = [_parts(table, kind) for table in drawn]
     run = in_threads if len(values) * len(used) > _MANY else map
     with one_blas_thread():
         chunks = run(
@@ -102,26 +102,41 @@ def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
     return np.stack([values - reach, values + reach], axis=1)
 
 
-def _parts(table: Any) -> list[Any]:
-    """Return the columns of a table, some images at a time."""
+class _Parts(NamedTuple):
+    """The rows of a table that have an amount, some images at a time."""
+
+    n_rows: int
+    """The number of all rows."""
+    rows: IndexArray
+    parts: list[Any]
+
+
+def _parts(table: Any, kind: np.dtype[Any]) -> _Parts:
+    # A data set has many categories that nobody drew.
+    rows = np.flatnonzero(n_nonzero(table))
+    kept = (table if len(rows) == table.shape[0] else table[rows]).astype(kind, copy=False)
     # CSC, from which columns are taken fastest.
-    table = table if isinstance(table, np.ndarray) else table.tocsc()
-    return [table[:, low : low + _AT_ONCE] for low in range(0, table.shape[1], _AT_ONCE)]
+    kept = kept if isinstance(kept, np.ndarray) else kept.tocsc()
+    parts = [kept[:, low : low + _AT_ONCE] for low in range(0, kept.shape[1], _AT_ONCE)]
+    return _Parts(table.shape[0], rows, parts)
 
 
-def _sums(tables: list[list[Any]], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
-    """Return the sums of each table over the draws, (D, B); the tables are in parts of images."""
+def _sums(tables: list[_Parts], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
+    """Return the sums of each table over the draws, (D, B)."""
     sums: list[Any] = [0] * len(tables)
     # One array for all parts: allocating memory takes longer than filling it.
     room = np.empty((min(_AT_ONCE, len(counts)), counts.shape[1]), kind)
-    for place, parts in enumerate(zip(*tables, strict=True)):
+    for place, parts in enumerate(zip(*(table.parts for table in tables), strict=True)):
         some = counts[place * _AT_ONCE : (place + 1) * _AT_ONCE]
         weights = room[: len(some)]
         weights[:] = some
         for at, part in enumerate(parts):
             product = part @ weights
             sums[at] = product if place == 0 else np.add(sums[at], product, out=sums[at])
-    return [np.asarray(total, np.float64) for total in sums]
+    full = [np.zeros((table.n_rows, counts.shape[1])) for table in tables]
+    for amounts, table, total in zip(full, tables, sums, strict=True):
+        amounts[table.rows] = total
+    return full
 
 
 def _are_small_counts(table: Any) -> bool:
