@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, islice
-from multiprocessing import current_process
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -38,7 +37,9 @@ def threads() -> int:
     """Return how many threads save time: 1 in a pool worker, as the others use the other cores."""
     if _share is not None:
         return _share
-    return 1 if current_process().daemon else cores()
+    # A pool worker has loaded it; loading it takes others longer than they gain.
+    loaded = sys.modules.get("multiprocessing.process")
+    return 1 if loaded is not None and loaded.current_process().daemon else cores()
 
 
 def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:

@@ -1,6 +1,5 @@
 """Settings in TOML files of the user, of a project, and of the package."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,6 +110,8 @@ def project_settings(folder: Path) -> dict[str, Any]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file, or raise ConfigError."""
+    import tomllib
+
     try:
         with open_input(path) as file:
             content = file.read(_LARGEST + 1)
