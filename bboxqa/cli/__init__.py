@@ -8,6 +8,7 @@ import click
 from bboxqa.cli.console import robust
 from bboxqa.cli.failures import exit_code_of
 from bboxqa.core.interrupts import PLACED, raising_signals
+from bboxqa.core.memory import keep_freed_memory
 from bboxqa.core.version import __version__
 
 _FIRST = (
@@ -63,6 +64,7 @@ def main() -> None:
     """Run the command line; errors are one line, their traceback is shown with BBOXQA_DEBUG=1."""
     sys.stdout, sys.stderr = robust(sys.stdout), robust(sys.stderr)
     PLACED.clear()
+    keep_freed_memory()
     try:
         with raising_signals():
             code = cli.main(standalone_mode=False)

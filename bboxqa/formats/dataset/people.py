@@ -218,10 +218,13 @@ def _asked_in(images: Sequence[Image]) -> _Asked:
     for image in images:
         # Some tools write an empty list on every image, which says nothing.
         value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
+        if value is None:
+            result.append(None)
+            continue
         text = repr(value)
-        if value is not None and text not in names_of:
+        if text not in names_of:
             names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
-        result.append(names_of.get(text))
+        result.append(names_of[text])
     return result
 
 
