@@ -35,6 +35,7 @@ from bboxqa.formats.raw_values import (
     degrees,
     floats,
     form_of,
+    form_of_rings,
     kinds_of,
     mask_of,
     numbers_of,
@@ -90,10 +91,11 @@ class RecordDecoder:
     def __init__(self, settings: ReadSettings) -> None:
         # Without need, outlines and key points are not decoded, as they are most of the text.
         has_outlines = settings.outlines or settings.rotated
-        self._nests = has_outlines or settings.keypoints or settings.records
+        outline: Any = list[list[float]] | dict[str, Any] | None
+        self._nests = settings.keypoints or settings.records
         kinds: dict[str, Any] = {
             "bbox": list[float],
-            "segmentation": Any if has_outlines else msgspec.Raw,
+            "segmentation": outline if has_outlines else msgspec.Raw,
             "keypoints": Any if settings.keypoints else msgspec.Raw,
         }
         firsts = (key.partition(".")[0] for key in settings.keys)
@@ -144,8 +146,10 @@ class TypedRecords(list[Any]):
             if column[0] is not MISSING or column.count(MISSING) < n
         }
         self.types = {key: set(map(type, column)) for key, column in self.columns.items()}
-        nested = (types for key, types in self.types.items() if key != "bbox")
-        self.are_nested = any(dict in types or list in types for types in nested)
+        self.are_nested = any(
+            dict in types or (list in types and key not in ("bbox", "segmentation"))
+            for key, types in self.types.items()
+        )
 
 
 class _Window:
@@ -231,7 +235,7 @@ class ColumnsBuilder:
         self._grow("area", numbers_of(records["area"]) if has_area else np.full(records.n, np.nan))
         self._add_crowds(records, types["iscrowd"])
         if not types["segmentation"] <= {Missing, msgspec.Raw}:
-            self._add_outlines(records["segmentation"])
+            self._add_outlines(records["segmentation"], are_floats=records.are_typed)
         else:
             self._grow("form", np.full(records.n, Form.ABSENT))
         if "keypoints" in records.keys:
@@ -402,12 +406,13 @@ class ColumnsBuilder:
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self._single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, column: list[Any]) -> None:
-        form = list(map(form_of, column))
+    def _add_outlines(self, column: list[Any], *, are_floats: bool) -> None:
+        form = list(map(form_of_rings if are_floats else form_of, column))
         pairs = zip(column, form, strict=True)
         outlines = [value if kind == Form.RINGS else () for value, kind in pairs]
         # All numbers of the window are checked at once, and one by one only if that fails.
-        if not are_numbers(list(chain.from_iterable(chain.from_iterable(outlines)))):
+        numbers_of_rings = chain.from_iterable(chain.from_iterable(outlines))
+        if not are_floats and not are_numbers(list(numbers_of_rings)):
             for number, value in enumerate(outlines):
                 if not all(map(are_numbers, value)):
                     form[number], outlines[number] = Form.OTHER, ()

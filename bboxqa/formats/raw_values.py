@@ -107,6 +107,15 @@ def form_of(value: Any) -> int:
     return Form.ABSENT if value is MISSING else Form.OTHER
 
 
+def form_of_rings(value: Any) -> int:
+    """Return the `Form` of an outline whose lists, if it has any, are lists of floats."""
+    if type(value) is not list:
+        return form_of(value)
+    if not value:
+        return Form.EMPTY
+    return Form.PAIRS if len(value) > 2 and set(map(len, value)) == {2} else Form.RINGS
+
+
 def _form_of_list(value: list[Any]) -> int:
     if not value:
         return Form.EMPTY
