@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.formats.document import Origin
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding, FoundBox
@@ -16,6 +16,9 @@ from bboxqa.rules.base.reporting import Rows
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import ring_rows
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.places import ToolOrigin
 
 _EXCERPT = 160
 # Number of findings of a rule that a page shows with pictures.
@@ -100,7 +103,7 @@ def _locate(
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
-def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: "ToolOrigin", findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(
