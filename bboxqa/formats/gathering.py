@@ -1,23 +1,22 @@
 """From the records of all files to the content that is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count as counting
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.dataset.categories import map_options, renamed_categories
 from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.merge import Rows
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
-from bboxqa.formats.dataset.sessions import drawn_again, notes_on
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
@@ -42,70 +41,40 @@ _SHOWN = 5
 _KNOWN = (*LISTS, "apart", "repeats")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A file, and who drew its annotations."""
+@gc_paused()
+def content_of(
+    data: Dataset,
+    pseudonyms: Mapping[str, str],
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    rows: Rows,
+    notes: Sequence[str],
+) -> tuple[Content, list[str]]:
+    """Return the records of all files, joined as in their data set, and notes on them.
 
-    path: Path
-    file: AnnotationFile
-    authors: list[str]
-    of_all: str
-    """The annotator of the whole file, if each file has one."""
-    left_out: frozenset[int]
-    """Annotations that somebody drew again in later records of an image, which count once."""
-
-
-class Gathering:
-    """Keeps the files that were read, to make a `Content` from their records.
-
-    `keep` is passed to `read_dataset` as `check`.
+    Names in the records are replaced by pseudonyms. The last four are those of `Reading.on_joined`.
     """
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-        self._parts: list[_Part] = []
-        self._is_named = False
-
-    def keep(
-        self, paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
-    ) -> tuple[str, ...]:
-        """Keep the files and their attribution."""
-        self._is_named = attribution.names != (UNNAMED,)
-        self.notes = [*file_notes(files, attribution, with_losses=False)]
-        names = np.array([*attribution.names, ""], object)
-        rows = zip(paths, files, attribution.author, attribution.asked, strict=True)
-        for path, file, author, asked in rows:
-            left_out: frozenset[int] = frozenset()
-            if attribution.way:
-                equal, different = drawn_again(file, author)
-                left_out = frozenset(equal.tolist())
-                of_file = f"{file.source.name}: " if len(files) > 1 else ""
-                self.notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
-            of_all = asked[0][0] if attribution.of_files and asked and asked[0] else ""
-            self._parts.append(_Part(path, file, names[author].tolist(), of_all, left_out))
-        end = "written as two categories; if they are one"
-        self.notes += [
-            f"{file.source.name}: {problem}: {end}: {map_options({name: other})}"
-            for file, others, problems in renamed_categories(files)
-            for problem, (name, other) in zip(problems, others.items(), strict=True)
-        ]
-        return ()
-
-    @gc_paused()
-    def content(self, data: Dataset, pseudonyms: Mapping[str, str]) -> Content:
-        """Return the records of all files, joined as in their data set.
-
-        Names in the records are replaced by pseudonyms.
-        """
-        joined = _Joined(data, is_named=self._is_named, is_joint=len(self._parts) > 1)
-        for part in self._parts:
-            if part.file.lists is None:
-                raise DatasetError([f"{part.path}: is of a format whose records are not converted"])
-            records: Record = {**_tables(part.file), **part.file.lists}
-            joined.add(part, _without_people(records, pseudonyms) if pseudonyms else records)
-        content = joined.done()
-        self.notes += joined.id_notes()
-        return content
+    is_named = attribution.names != (UNNAMED,)
+    found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)
+    names = np.array([*attribution.names, ""], object)
+    by_file = attribution.author, attribution.asked, rows.by_file(len(files))
+    for file, author, asked, used in zip(files, *by_file, strict=True):
+        if file.lists is None:
+            problem = f"{file.source.name}: is of a format whose records are not converted"
+            raise DatasetError([problem])
+        records: Record = {**_tables(file), **file.lists}
+        records = _without_people(records, pseudonyms) if pseudonyms else records
+        of_all = asked[0][0] if attribution.of_files and asked and asked[0] else ""
+        found.add(file, used, names[author].tolist(), of_all, records)
+    content = found.done()
+    end = "written as two categories; if they are one"
+    renamed = [
+        f"{file.source.name}: {problem}: {end}: {map_options({name: other})}"
+        for file, others, problems in renamed_categories(files)
+        for problem, (name, other) in zip(problems, others.items(), strict=True)
+    ]
+    of_files = file_notes(files, attribution, with_losses=False)
+    return content, [*of_files, *notes, *renamed, *found.id_notes()]
 
 
 class _Joined:
@@ -126,20 +95,30 @@ class _Joined:
         self._tops: list[Record] = []
         self._has_text_ids = False
 
-    def add(self, part: _Part, records: Record) -> None:
-        """Add the records of a file, in the order of its columns."""
-        file, columns = part.file, part.file.columns
+    def add(
+        self,
+        file: AnnotationFile,
+        used: IndexArray,
+        authors: Sequence[str],
+        of_all: str,
+        records: Record,
+    ) -> None:
+        """Add the records of a file, and its annotations in the rows that are used.
+
+        `authors` are those of all annotations, `of_all` is the annotator of the whole file, if each
+        file has one.
+        """
+        columns = file.columns
         labels = self._add_images(file, records["images"])
         names, reordered = self._add_categories(file, records["categories"])
         has_ids = self._is_joint and not file.numbers_categories
         if has_ids:
             self._given.append((file.source.name, labels, names))
         ids = (columns.id, columns.image_id, columns.category_id, columns.bbox, columns.iscrowd)
-        rows = zip(records["annotations"], *(each.tolist() for each in ids), strict=True)
-        for row, (record, own, image_id, category_id, bbox, is_crowd) in enumerate(rows):
-            if row in part.left_out:
-                continue
-            whole = _annotation(record, own, bbox, part.authors[row] if self._is_named else "")
+        rows = zip(used.tolist(), *(each[used].tolist() for each in ids), strict=True)
+        for row, own, image_id, category_id, bbox, is_crowd in rows:
+            record = records["annotations"][row]
+            whole = _annotation(record, own, bbox, authors[row] if self._is_named else "")
             if not (is_crowd and whole.get("iscrowd")):
                 whole.pop("iscrowd", None)
             points = columns.keypoints
@@ -153,7 +132,7 @@ class _Joined:
             self._annotations.append((whole, labels[image_id], names[category_id]))
             if self._is_joint:
                 self._ids.append(own if has_ids else -1)
-        self._add_apart(part, records, labels, names)
+        self._add_apart(of_all, records, labels, names)
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
 
@@ -199,7 +178,7 @@ class _Joined:
         return names, reordered
 
     def _add_apart(
-        self, part: _Part, records: Record, labels: Mapping[int, str], names: Mapping[int, str]
+        self, of_all: str, records: Record, labels: Mapping[int, str], names: Mapping[int, str]
     ) -> None:
         """Add annotations without a box, with `points`, `label` and `annotator`.
 
@@ -213,7 +192,7 @@ class _Joined:
             given = record.get("annotator") or (
                 inside.get("annotator") if isinstance(inside, dict) else None
             )
-            author = (part.of_all or (annotator_name(given) if given else "")) if people else ""
+            author = (of_all or (annotator_name(given) if given else "")) if people else ""
             if "points" not in record or (people and author not in people):
                 self._apart.append(({"shape": record["shape"]}, ""))
                 continue

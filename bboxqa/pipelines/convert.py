@@ -15,7 +15,7 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
-from bboxqa.formats.gathering import Gathering
+from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
@@ -242,12 +242,12 @@ def gather(
     pseudonyms: Path | None = None,
 ) -> tuple[Content, tuple[str, ...]]:
     """Return the content of files, and notes on what was left out when they were read."""
-    gathering = Gathering()
     doubts: list[str] = []
+    joined: list[Any] = []
 
     def check(*read: Any) -> tuple[str, ...]:
         doubts.extend(doubts_of(*read, choices=choices))
-        return gathering.keep(*read)
+        return ()
 
     reading = replace(
         AS_COMPARED,
@@ -261,15 +261,16 @@ def gather(
         progress=progress,
         choices=choices,
         check=check,
+        on_joined=lambda *found: joined.extend(found),
         pseudonyms=pseudonyms,
     )
     data = read_for(source, settings, reading)
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    content = gathering.content(data, given)
+    content, more = content_of(data, given, *joined)
     n_nobody = sum("annotator" not in each for each in content.annotations)
     if content.annotators and n_nobody:
         doubts.append(f"{count(n_nobody, 'annotation')} of nobody: the files name no one there")
-    notes = hider(given)([*doubts, *gathering.notes, *data.map_notes.values()])
+    notes = hider(given)([*doubts, *more, *data.map_notes.values()])
     if names := left_out_by(settings.category_map):
         whole, content = content, without_categories(content, names)
         n_left_out = len(whole.annotations) - len(content.annotations)

@@ -106,15 +106,17 @@ def join(
         assigned[~listed] = True
     if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
+    again: list[str] = []
+    if attribution.way:
+        rows, again = without_repeated(files, rows, attribution.author, sessions)
+    if reading.on_joined is not None:
+        reading.on_joined(files, attribution, rows, again)
     notes: list[str] = []
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
         files, rows = _without(joined, files, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
-    notes = [*notes_of(files, attribution, assigned, reading.min_annotators), *notes]
-    if attribution.way:
-        rows, more = without_repeated(files, rows, attribution.author, sessions)
-        notes += more
+    notes = [*notes_of(files, attribution, assigned, reading.min_annotators), *notes, *again]
     split, tracks = None, None
     if sessions is not None:
         split = split_sessions(rows, of_record, sessions, attribution, names)

@@ -70,6 +70,10 @@ class Reading:
     """Called with the paths, the files and the attribution. It raises an error for files that must
     not be measured, and returns headlines for the others."""
 
+    on_joined: Callable[..., None] | None = None
+    """Called with the files, the attribution, the rows of their annotations that are in the data
+    set, and notes on those that are not."""
+
     def settings(self) -> ReadSettings:
         """Return what is read of each file."""
         keys = [*ANNOTATOR_KEYS] if self.annotator_key is None else [self.annotator_key]
