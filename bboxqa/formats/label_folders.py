@@ -83,9 +83,9 @@ class LabelFolders:
 
         `is_marked` says whether another file indicates the format.
         """
-        inside, files = folders_and_files(folder, LOOKED_AT)
-        if self._has_labels(folder, files, strict=not is_marked):
+        if self._has_labels(folder, strict=not is_marked):
             return True
+        inside = folders_and_files(folder, LOOKED_AT)[0]
         known = [each for each in inside if INSIDE.fullmatch(each)]
         if any(self._holds_labels(folder / each, strict=not is_marked) for each in known):
             return True
@@ -108,23 +108,16 @@ class LabelFolders:
         A folder that holds all labels is entered. Empty if labels are beside the folders, or if
         the folders are splits of the data set.
         """
-        while True:
-            inside, files = folders_and_files(folder, LOOKED_AT)
-            has_labels = self._filled_have_labels(folder, files, strict=False)
-            if has_labels or (has_labels is None and self._are_named(files)):
-                return []
+        while not self._has_labels(folder, strict=False):
+            inside = folders_and_files(folder, LOOKED_AT)[0]
             held = [each for name in inside if self._holds_labels(each := folder / name)]
             if len(held) != 1:
                 return [] if any(is_split(each.name) for each in held) else held
             folder = held[0]
+        return []
 
     def _is_named(self, name: str) -> bool:
         return name.lower().endswith(self.suffix) and (self.suffix != ".txt" or is_label_name(name))
-
-    def _named(self, files: Sequence[str]) -> list[str]:
-        """Return the files that may be labels, by their names; all texts if all are like notes."""
-        found = sorted(filter(self._is_named, files))
-        return found or sorted(each for each in files if each.lower().endswith(self.suffix))
 
     def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
@@ -137,18 +130,16 @@ class LabelFolders:
             is_empty = is_empty or self._may_be_empty(files)
         return is_empty
 
-    def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
-        """Return whether files are labels; files that are all empty may be."""
+    def _has_labels(self, folder: Path, *, strict: bool) -> bool:
+        """Return whether the files directly in a folder are labels; empty ones may be."""
+        files = folders_and_files(folder, LOOKED_AT)[1]
         found = self._filled_have_labels(folder, files, strict=strict)
         return self._may_be_empty(files) if found is None else found
 
     def _may_be_empty(self, files: Sequence[str]) -> bool:
-        return self.may_be_empty and self._are_named(files)
-
-    def _are_named(self, files: Sequence[str]) -> bool:
         """Return whether files are named like labels, with nothing but images beside them."""
         others = any(each.lower().endswith(_OF_OTHERS) for each in files)
-        return not others and any(map(self._is_named, files))
+        return self.may_be_empty and not others and any(map(self._is_named, files))
 
     def _filled_have_labels(
         self, folder: Path, files: Sequence[str], *, strict: bool
@@ -157,17 +148,19 @@ class LabelFolders:
 
         One file is enough if another file indicates the format and `strict` is False.
         """
-        named = self._named(files)
+        named = sorted(filter(self._is_named, files))
+        # Labels may be named like notes.
+        noted = (
+            [] if named else sorted(each for each in files if each.lower().endswith(self.suffix))
+        )
         # Logs and the like have similar names, so that the first files may all be such.
-        step = max(1, len(named) // _SAMPLE)
-        spread = chain.from_iterable(named[first::step] for first in range(step))
+        found = named or noted
+        step = max(1, len(found) // _SAMPLE)
+        spread = chain.from_iterable(found[first::step] for first in range(step))
         heads = (as_utf8(head_of(folder / each)) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
-        if not filled:
-            return None
         n_labels = sum(self.is_label(head, strict) for head in filled)
-        if not n_labels and not any(map(self._is_named, named)):
-            # These are notes.
+        if not filled or not (named or n_labels):
             return None
         return 2 * n_labels > len(filled) if strict else n_labels > 0
 
@@ -180,8 +173,8 @@ def has_empty_labels_only(folder: Path) -> bool:
         for each in files
         if is_label_name(each)
     )
-    heads = [bool(as_utf8(head_of(each)).strip()) for each in labels]
-    return bool(heads) and not any(heads)
+    are_filled = (bool(as_utf8(head_of(each)).strip()) for each in labels)
+    return next(are_filled, True) is False and not any(are_filled)
 
 
 def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:

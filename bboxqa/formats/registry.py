@@ -54,7 +54,7 @@ _LOOKED_AT, _SAMPLE = 50, 5
 
 def _begins(kind: str, path: Path) -> bool:
     head = text_head(path)[1]
-    return is_via_head(head) if kind == "VIA" else begins(kind, head)
+    return is_via_head(head) if kind == "VIA" else bool(kind) and begins(kind, head)
 
 
 def _all_begin(kind: str, folder: Path) -> bool:
@@ -71,14 +71,6 @@ def _json_in(folder: Path) -> list[Path]:
 
 def _below(folder: Path) -> list[Path]:
     return [folder / each for each in folders_and_files(folder)[0]]
-
-
-def _is_darwin(folder: Path) -> bool:
-    # Releases have their files directly inside; "latest" may be a link to another release.
-    releases = [each for each in _below(folder / "releases") if not each.is_symlink()]
-    folders = (folder, *(releases if len(releases) == 1 else ()))
-    inside = (below for each in folders for below in (each, each / "annotations"))
-    return any(_all_begin("Darwin", each) for each in inside)
 
 
 def _is_datumaro(folder: Path) -> bool:
@@ -128,9 +120,10 @@ def _is_rows(head: bytes) -> bool:
     return is_lines(plain) or LIST.match(plain) is not None
 
 
-_VOC = LabelFolders(".xml", lambda head, _strict: begins("VOC", head))
-_LABELME = LabelFolders(".json", lambda head, _strict: begins("LabelMe", head))
-_DOTA = LabelFolders(".txt", lambda head, _strict: is_dota_head(head))
+def _of_kind(kind: str, suffix: str = ".json") -> LabelFolders:
+    return LabelFolders(suffix, lambda head, _strict: begins(kind, head))
+
+
 _YOLO = LabelFolders(
     ".txt", lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
 )
@@ -139,11 +132,14 @@ _YOLO = LabelFolders(
 def _format(
     name: str,
     suffixes: tuple[str, ...],
-    recognises: Callable[[Path], int] = lambda _: False,
+    recognises: str | Callable[[Path], int] = "",
     recognises_folder: Callable[[Path], int] | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
-    """Return a format whose reader is the function `translate` in the folder of its name."""
+    """Return a format whose reader is the function `translate` in the folder of its name.
+
+    Its files are `recognises` by how they begin, or by a function.
+    """
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
     folder = "box_tables" if name == "table" else name.replace("-", "_")
@@ -151,22 +147,11 @@ def _format(
     return translated_format(
         name,
         suffixes,
-        recognises,
+        partial(_begins, recognises) if isinstance(recognises, str) else recognises,
         f"bboxqa.formats.{place}",
         recognises_folder=recognises_folder,
         folders_in_parts=None if folders is None else folders.folders_in_parts,
     )
-
-
-def _text(
-    name: str,
-    kind: str,
-    suffixes: tuple[str, ...] = (".json",),
-    recognises_folder: Callable[[Path], int] | None = None,
-    folders: LabelFolders | None = None,
-) -> Format:
-    """Return a format of files of one kind of text."""
-    return _format(name, suffixes, partial(_begins, kind), recognises_folder, folders)
 
 
 def _is_sagemaker(folder: Path) -> bool:
@@ -186,20 +171,20 @@ def _is_zooniverse(path: Path) -> bool:
 
 _BUILT_IN = (
     COCO,
-    _text("label-studio", "Label Studio"),
-    _text("cvat", "CVAT", (".xml",)),
-    _text("supervisely", "Supervisely", recognises_folder=_is_supervisely),
-    _format("dota", (), folders=_DOTA),
+    _format("label-studio", (".json",), "Label Studio"),
+    _format("cvat", (".xml",), "CVAT"),
+    _format("supervisely", (".json",), "Supervisely", _is_supervisely),
+    _format("dota", (), folders=LabelFolders(".txt", lambda head, _strict: is_dota_head(head))),
     _format("yolo", (), recognises_folder=_is_yolo, folders=_YOLO),
-    _text("via", "VIA", (".json", ".csv")),
-    _text("darwin", "Darwin", recognises_folder=_is_darwin),
-    _text("datumaro", "Datumaro", recognises_folder=_is_datumaro),
-    _text("sagemaker", "SageMaker", (".manifest", ".json", ".jsonl"), _is_sagemaker),
-    _text("labelbox", "Labelbox", (".ndjson", ".json", ".jsonl")),
+    _format("via", (".json", ".csv"), "VIA"),
+    _format("darwin", (".json",), "Darwin", folders=_of_kind("Darwin")),
+    _format("datumaro", (".json",), "Datumaro", _is_datumaro),
+    _format("sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker", _is_sagemaker),
+    _format("labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox"),
     _format("zooniverse", (".csv",), _is_zooniverse),
     _format("table", TABLES, _has_boxes),
-    _text("voc", "VOC", (), folders=_VOC),
-    _text("labelme", "LabelMe", (), folders=_LABELME),
+    _format("voc", (), "VOC", folders=_of_kind("VOC", ".xml")),
+    _format("labelme", (), "LabelMe", folders=_of_kind("LabelMe")),
 )
 # Grey pictures look like masks, so that only what the user says recognises them.
 _MASKS, _OBJECT_FILES = (
@@ -214,11 +199,9 @@ _MASKS, _OBJECT_FILES = (
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 _TITLES = {
-    "coco": "COCO JSON", "label-studio": "Label Studio",
-    "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
-    "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
-    "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth", "labelbox": "Labelbox",
-    "zooniverse": "Zooniverse",
+    "coco": "COCO JSON", "label-studio": "Label Studio", "table": "tables of boxes",
+    "voc": "Pascal VOC", "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth",
+    **{name: name.upper() for name in ("cvat", "dota", "yolo", "via")},
 }  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
@@ -238,15 +221,15 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 
 
-def title_of(found: Format) -> str:
+def title_of(name: str) -> str:
     """Return what messages call a format: the name of its tool, or its own if it was added.
 
     Examples
     --------
-    >>> title_of(FORMATS["label-studio"])
-    'Label Studio'
+    >>> title_of("label-studio"), title_of("cvat"), title_of("darwin")
+    ('Label Studio', 'CVAT', 'Darwin')
     """
-    return _TITLES.get(found.name, found.name)
+    return _TITLES.get(name, name.capitalize() if name in FORMATS else name)
 
 
 def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:

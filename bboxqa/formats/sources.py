@@ -22,7 +22,6 @@ from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
-    FORMATS,
     format_of,
     formats_of,
     sources_below,
@@ -121,43 +120,30 @@ def sources_of(
     are_people : bool
         Whether folders of labels may be by one person each; None if only where two share a name.
     """
-    if isinstance(source, Mapping):
-        return _named_sources(source, choices)
-    given = as_paths(source)
-    if within is not None:
-        files = [part for each in given for part in sources_in(Path(each), pattern, choices)]
-        refuse_formats(within, files, choices)
-        of_people = _people_in(within, files, choices)
-        names = names_of([person for _, person in of_people])
-        return Sources([each for each, _ in of_people], names)
-    found = Sources(is_typed=len(given) > 1)
+    is_named = isinstance(source, Mapping)
+    by_name = source if isinstance(source, Mapping) else {"": source}
+    given = [(name, Path(each)) for name, paths in by_name.items() for each in as_paths(paths)]
+    if lacking := [name for name in by_name if is_named and name not in dict(given)]:
+        raise DatasetError([f"no file given for annotator {lacking[0]!r}"])
+    found = Sources(is_named=is_named, is_typed=not is_named and len(given) > 1)
     people: list[Path] = []
-    for path in map(Path, given):
-        files, notes = listed(path, pattern, choices=choices)
+    if within is not None:
+        files = [part for _, each in given for part in sources_in(each, pattern, choices)]
+        given, found.is_typed = [("", within)], False
+    for name, path in given:
+        if within is None:
+            files, notes = listed(path, None if is_named else pattern, choices=choices)
+            found.notes += notes
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
-        if are_people is not False and not found.is_typed:
-            of_people = _people_in(path, files, choices, may_be_clips=are_people is None)
+        if are_people is not False and not (is_named or found.is_typed):
+            may_be_clips = are_people is None and within is None
+            of_people = _people_in(path, files, choices, may_be_clips=may_be_clips)
         found.files += [each for each, _ in of_people]
-        found.notes += notes
+        found.names += [name] * len(of_people)
         people += [person for _, person in of_people]
-    found.names = names_of(people)
-    return found
-
-
-def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], choices: Choices) -> Sources:
-    """Return the sources of annotators who are named."""
-    found = Sources(is_named=True)
-    for name, paths in source.items():
-        given = as_paths(paths)
-        if not given:
-            raise DatasetError([f"no file given for annotator {name!r}"])
-        for path in map(Path, given):
-            files, notes = listed(path, choices=choices)
-            refuse_formats(path, files, choices)
-            found.files += files
-            found.names += [name] * len(files)
-            found.notes += notes
+    if not is_named:
+        found.names = names_of(people)
     return found
 
 
@@ -241,7 +227,7 @@ def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
     if len(first) < 2 or choices.from_format in first:
         return
     shown = ", ".join(
-        f"{title_of(FORMATS[name]) if name in FORMATS else name} "
+        f"{title_of(name)} "
         f"({one_line(each.relative_to(path).as_posix() if each != path else str(each))})"
         for name, each in first.items()
     )
