@@ -5,7 +5,6 @@ tests/formats/test_registry.py.
 """
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from support.datasets import annotation, dataset, document, write
 from support.plugins import install
 
 import bboxqa
-from bboxqa import stats
-from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, coefficient
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
@@ -131,21 +128,6 @@ def test_diagnostic(monkeypatch):
     tables = bboxqa.agree(DATA, iou_threshold=0.1, bootstrap=0).diagnose().tables
     assert {"pair_similarity", "n_drawers"} <= set(tables)
     assert tables["n_drawers"]["n_drawers"].tolist() == [2]
-
-
-def test_coefficient(monkeypatch):
-    def disagreement(inputs):
-        """Return the share of pairs of ratings that differ."""
-        found = coefficient("percent_agreement")(inputs)
-        return replace(found, value=1 - found.value, evaluate=lambda sums: 1 - found.evaluate(sums))
-
-    monkeypatch.setitem(COEFFICIENTS, "disagreement", Coefficient(disagreement))
-    ratings = stats.ratings_from_table([[0, 1, 1, 0, 2, 1, 0], [0, 1, 0, 0, 2, 2, 0]])
-    found = stats.measure(ratings, ["percent_agreement", "disagreement"]).coefficients
-    same, other = found["percent_agreement"], found["disagreement"]
-    assert other.value == pytest.approx(1 - same.value)
-    assert other.interval == pytest.approx([1 - bound for bound in reversed(same.interval)])
-    assert "disagreement" in stats.measure(ratings, "all", bootstrap=0).coefficients
 
 
 VIEWS = """

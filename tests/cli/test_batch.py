@@ -88,18 +88,6 @@ def test_one_gate_that_fails_anywhere(run, root, tmp_path):
     assert (code, out[0].split(";")[0]) == (1, "2 projects, 2 unchanged")
 
 
-def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
-    write(tmp_path / "night.toml", "min_alpha = 0.95\nbootstrap = 50\n")
-    write(root / "worse/bboxqa.toml", "min_alpha = -1\n")
-    assert run("root", "--config", "night.toml")[0] == 0
-    manifests = [
-        json.loads((tmp_path / f"bboxqa-batch/projects/{name}/manifest.json").read_text())
-        for name in ("good", "worse")
-    ]
-    kept = [(part["settings"]["min_alpha"], part["settings"]["bootstrap"]) for part in manifests]
-    assert kept == [(0.95, 50), (-1, 50)]
-
-
 def test_what_became_worse(run, root, tmp_path):
     run("root")
     write(root / "good/x.json", boxes(0, 60, 2, 0, 0))

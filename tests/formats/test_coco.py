@@ -143,19 +143,6 @@ def test_crowds_of_cvat_are_run_lengths(outline, is_crowd, is_tolerant, outlines
     assert len(noted) == (not is_crowd)
 
 
-def test_unknown_keys_are_skipped(tmp_path):
-    more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
-    content = document(
-        pair(**more, keypoints=[1, 2], score=None),
-        [image(1, license=1, flickr_url="x", date_captured=None)],
-        [{"id": 1, "name": "cat", "supercategory": "animal", "keypoints": ["a"]}],
-        info={"year": ""},
-        licenses=[{}],
-        more=None,
-    )
-    equal(read(tmp_path, content), read(tmp_path, document(pair())))
-
-
 # Masks.
 
 
@@ -461,22 +448,6 @@ def test_outlines_that_are_not_sound(outline, tmp_path):
     (problem,) = problems(tmp_path, content)
     assert re.match(r"annotations?(\[0\] \(id 1\)| 1): (segmentation cannot be|a polygon)", problem)
     assert len(read_dataset(tmp_path / "export.json", Reading(outlines=False)).annotations) == 2
-
-
-@pytest.mark.parametrize(
-    ("size", "counts"),
-    [
-        ([10, 10], [2**62, 2**62, 2**62, 2**62, 100]),  # 100 in numbers of 64 bits
-        ([10, 10], [2**64 + 100]),
-        ([2**31, 1], [2**31]),
-        ([2**63, 2**63], [100]),
-        ([-10, -10], [100]),
-    ],
-)
-def test_masks_beyond_reason(size, counts, tmp_path):
-    content = document(pair(segmentation={"size": size, "counts": counts})[:1])
-    (problem,) = problems(tmp_path, content)
-    assert "segmentation cannot be used" in problem
 
 
 def test_categories_that_contradict_between_files(tmp_path):

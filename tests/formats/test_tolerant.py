@@ -92,26 +92,6 @@ def test_repeated_keys_at_any_depth():
     assert result.images == []
 
 
-@pytest.mark.parametrize("window", [1, 20, 100, 1 << 20])
-@pytest.mark.parametrize("indent", [None, 1])
-def test_windows_change_nothing(window, indent, monkeypatch):
-    odd = [{"extra": [{"a": 1}, {"b": 2}]}, {"text": '},{"id": 1'}, {}, {"é": "ü"}, 7, None, []]
-    records = [
-        {"id": n, "image_id": n % 3, "bbox": [n, 1, 2.5, 3], **odd[n % 4]} for n in range(60)
-    ]
-    records[40:40] = odd
-    text = json.dumps(document(records), indent=indent, ensure_ascii=False)
-    whole = read(text)
-    monkeypatch.setattr(scanner, "WINDOW", window)
-    cut = read(text)
-    assert len(cut.annotations) == len(records)
-    for name in ("id", "image_id", "record", "form"):
-        assert np.array_equal(getattr(cut.annotations, name), getattr(whole.annotations, name))
-    assert np.array_equal(cut.annotations.bbox, whole.annotations.bbox, equal_nan=True)
-    assert not cut.broken
-    assert not cut.repeated
-
-
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),

@@ -1,7 +1,6 @@
 """A001 to A004: who annotated what."""
 
 import pytest
-from support.reference import data_file
 from support.validation import codes, document_of, findings, report_of
 
 from bboxqa.model.findings import Severity
@@ -238,10 +237,6 @@ def test_odd_files_are_left_to_the_rules_about_structure(text):
     assert any(code[0] in "FS" for code in report.counts)
     assert report.severities[Severity.ERROR]
     assert codes(text, select=("A",)) <= {"A001"}
-
-
-def test_a_real_file_with_two_annotators_has_nothing():
-    assert not findings(data_file("lvis_double_100.json").read_bytes(), select=("A",))
 
 
 def test_invisible_characters_of_a_name_are_escaped_once():

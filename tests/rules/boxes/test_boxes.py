@@ -125,20 +125,6 @@ def written(code, *, outlines):
     }
 
 
-@pytest.mark.parametrize("outlines", [False, True])
-@pytest.mark.parametrize("code", READ)
-def test_boxes_written_in_another_way_are_one_finding_and_are_converted(code, outlines):
-    content = written(code, outlines=outlines)
-    (found,) = findings(content, code=code)
-    assert found.count == 5
-    assert found.examples == tuple(f"/annotations/{row}/bbox" for row in range(3))
-    silent = {"B002", "B003", "B004", "B008", "B009", "B010", "P007"} | READ.keys() - {code}
-    assert silent.isdisjoint(codes(content))
-    annotations = mended(content, ("B", "P"))
-    assert np.allclose([a["bbox"] for a in annotations], PLAIN)
-    assert np.allclose([a["area"] for a in annotations], [w * h for _, _, w, h in PLAIN])
-
-
 def test_an_area_without_an_outline_is_that_of_the_box():
     assert edits_of(boxes([10, 10, 20, 30], area=0), "B011")[0][2] == 600
     assert edits_of(boxes([10, 10, 20, 30], area=700), "B011")[0][2] == 600
