@@ -155,8 +155,6 @@ class Coefficient:
     times."""
     nameless: bool = False
     """Whether it is defined without knowing who gave which value."""
-    counts_singles: bool = False
-    """Whether its standard error counts units with a single rating, as that of Gwet (2014) does."""
     averages_weights: bool = False
     """Whether weights that are not symmetric are averaged, since it counts values without their
     annotators."""
@@ -181,33 +179,22 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "light_kappa": Coefficient(
         partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "conger_kappa": Coefficient(
-        _conger, counts_singles=True, averages_weights=True, scale="landis_koch"
-    ),
+    "conger_kappa": Coefficient(_conger, averages_weights=True, scale="landis_koch"),
     "fleiss_kappa": Coefficient(
-        partial(_chance, "fleiss"),
-        nameless=True,
-        counts_singles=True,
-        averages_weights=True,
-        scale="landis_koch",
+        partial(_chance, "fleiss"), nameless=True, averages_weights=True, scale="landis_koch"
     ),
     "scott_pi": Coefficient(_scott, averages_weights=True, scale="landis_koch"),
-    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True, counts_singles=True),
-    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, counts_singles=True, averages_weights=True),
+    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True),
+    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, averages_weights=True),
     "brennan_prediger": Coefficient(
-        partial(_chance, "uniform"), nameless=True, counts_singles=True, averages_weights=True
+        partial(_chance, "uniform"), nameless=True, averages_weights=True
     ),
     "percent_agreement": Coefficient(
-        partial(_chance, "none"), nameless=True, counts_singles=True, averages_weights=True
+        partial(_chance, "none"), nameless=True, averages_weights=True
     ),
     "cronbach_alpha": Coefficient(_cronbach),
 }
 """By name, in the order in which they are shown."""
-
-
-def names() -> tuple[str, ...]:
-    """Return the names of all coefficients, in the order in which they are shown."""
-    return tuple(COEFFICIENTS)
 
 
 def coefficient(name: str) -> Coefficient:
