@@ -1,9 +1,7 @@
 """Opening image files without decoding them or starting other programs."""
 
-import ctypes
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
@@ -34,9 +32,6 @@ MAX_BLOCK_BYTES = 1 << 26
 ORIENTATION = 0x0112
 _bomb_lock = Lock()
 _raster_lock = Lock()
-_tiff_lock = Lock()
-_tiff_handlers: list[tuple[Callable[[Any], Any], Any]] = []
-_n_silent = 0
 _RASTER_OPTIONS = {"GDAL_PAM_ENABLED": "NO", "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
 
 
@@ -99,44 +94,3 @@ def block_problem(raster: Any) -> str:
     return (
         f"not decoded, for its blocks are of {n_bytes:,} bytes" if n_bytes > MAX_BLOCK_BYTES else ""
     )
-
-
-@contextmanager
-def silent_libtiff() -> Iterator[None]:
-    """Make libtiff drop its messages in all threads; Pillow still raises its own errors.
-
-    Pillow decodes TIFF with libtiff, which writes to stderr by itself. Nothing changes where Pillow
-    does not bundle libtiff. No Python handler is installed, since libtiff might call it after it
-    was freed.
-    """
-    global _n_silent  # noqa: PLW0603 - the handlers belong to the process
-    with _tiff_lock:
-        if not _n_silent:
-            _tiff_handlers[:] = [(replace, replace(None)) for replace in _handler_setters()]
-        _n_silent += 1
-    try:
-        yield
-    finally:
-        with _tiff_lock:
-            _n_silent -= 1
-            if not _n_silent:
-                for replace, handler in _tiff_handlers:
-                    replace(handler)
-
-
-@cache
-def _handler_setters() -> list[Callable[[Any], Any]]:
-    """Return the libtiff functions that set its handlers and return the previous ones."""
-    import PIL
-
-    package = Path(PIL.__file__).parent
-    found = [*package.parent.glob("pillow.libs/libtiff-*"), *package.glob(".dylibs/libtiff*")]
-    setters: list[Callable[[Any], Any]] = []
-    with suppress(OSError, AttributeError):
-        for path in found:
-            library = ctypes.CDLL(str(path))
-            for name in ("TIFFSetErrorHandler", "TIFFSetWarningHandler"):
-                setter = getattr(library, name)
-                setter.argtypes, setter.restype = [ctypes.c_void_p], ctypes.c_void_p
-                setters.append(setter)
-    return setters

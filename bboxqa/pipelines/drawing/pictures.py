@@ -24,7 +24,6 @@ from bboxqa.core.image_opening import (
     opened,
     opened_raster,
     reason_of,
-    silent_libtiff,
     turn_of,
 )
 from bboxqa.core.text import as_written, quoted
@@ -127,7 +126,7 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
     only the image without it has the `size` of the data.
     """
     try:
-        with path.open("rb") as file, warnings.catch_warnings(), silent_libtiff():
+        with path.open("rb") as file, warnings.catch_warnings():
             # Warnings of decoders do not matter for a drawing.
             warnings.simplefilter("ignore")
             driver = RASTERS.get(file.read(4))

@@ -35,7 +35,6 @@ from bboxqa.core.image_opening import (
     opened,
     opened_raster,
     reason_of,
-    silent_libtiff,
     turn_of,
 )
 from bboxqa.core.parallel import threads
@@ -406,8 +405,7 @@ def read_picture(path: Path) -> ImageContent:
             file.seek(0)
             head = file.read(12)
             file.seek(0)
-            with silent_libtiff():
-                found = _with_pillow(file)
+            found = _with_pillow(file)
         if found is None and (driver := RASTERS.get(head[:4])) is not None:
             with opened_raster(path, driver) as raster:
                 if raster is not None:

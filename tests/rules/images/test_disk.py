@@ -91,15 +91,13 @@ def broken_tiff(path):
     return path
 
 
-def test_libtiff_is_silent_while_images_are_examined(tmp_path, capfd):
+def test_broken_tiff_is_a_problem(tmp_path):
     path = broken_tiff(tmp_path / "a.tif")
     found = read_picture(path)
     assert found.stored == (60, 40)
     assert found.problem.startswith("its TIFF data are broken (decoder error -")
-    assert capfd.readouterr().err == ""
     with pytest.raises(OSError, match="decoder error"), Image.open(path) as image:
         image.load()
-    assert "Decoding error" in capfd.readouterr().err
 
 
 def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
