@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     "report", "images", "split", "top", "send_back",
     shared.option("--to FORMAT", shared.OUT,
         "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
-        "of the output, as in `bboxqa convert`; default coco.",
-        shell_complete=shared.completed("bboxqa.formats.writers:names")),
+        "of the output, as in `bboxqa convert`; default coco."),
     shared.option("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
         is_flag=True),
     "force", "pseudonyms",

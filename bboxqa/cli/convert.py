@@ -13,7 +13,6 @@ from bboxqa.cli.options import (
     READING,
     Command,
     agree_settings,
-    completed,
     option,
     options,
     reading_of,
@@ -37,8 +36,7 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
 @options(
     option("--to NAME", OUT,
         "Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
-        "voc, labelme, masks, csv or parquet.",
-        shell_complete=completed("bboxqa.formats.writers:names")),
+        "voc, labelme, masks, csv or parquet."),
     option("--lossy", OUT, "Leave out what the format cannot hold; by default it is refused.",
         is_flag=True),
     option("--force", OUT, "Replace OUT.", is_flag=True),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options import Command, completed
+from bboxqa.cli.options import Command
 
 
 @click.command(cls=Command)
@@ -13,7 +13,6 @@ from bboxqa.cli.options import Command, completed
     "codes",
     nargs=-1,
     metavar="[CODE…]",
-    shell_complete=completed("bboxqa.rules.registry:known_rules"),
 )
 def explain(codes: tuple[str, ...]) -> int:
     """Explain the rules of validate.

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from bboxqa.model.choices import Choices
@@ -120,32 +118,6 @@ def removed_option(name: str, instead: str) -> _Decorator[Any]:
     return click.option(name, hidden=True, expose_value=False, callback=refuse)
 
 
-def completed(source: str) -> Callable[..., list[str]]:
-    """Return a completer of an option: names that begin with the typed text.
-
-    `source` is a type `Literal` of names, or a function that returns names, as "module:name". It is
-    imported on TAB only.
-    """
-
-    def complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
-        found = resolve_name(source)
-        before, comma, last = incomplete.rpartition(",")
-        names = get_args(found) or found()
-        return [before + comma + name for name in names if name.startswith(last)]
-
-    return complete
-
-
-def completed_configs(
-    _context: click.Context, _option: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return completions of --config: names of bundled settings, and files."""
-    from bboxqa.model.settings_files import bundled_configs
-
-    names = [name for name in bundled_configs() if name.startswith(incomplete)]
-    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
-
-
 def _sigmas(_ctx: Any, _param: Any, text: str | None) -> str | tuple[float, ...] | None:
     """Return comma-separated numbers; "estimated" is returned unchanged."""
     if text is None or text == "estimated":
@@ -226,7 +198,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "Key on annotations that names the annotator."),
     "attribution": option("--attribution NAME", READ,
         "How annotators are found: annotator-key, image-records or files; default the first that "
-        "finds two annotators.", shell_complete=completed("bboxqa.model.settings:Attribution")),
+        "finds two annotators."),
     "join": option("--join", READ,
         "Join images of several files by the whole file_name (path, default), without folders "
         "(name), or also without suffix and Roboflow's .rf.HASH (stem); none keeps them apart.",
@@ -277,22 +249,20 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True, default=None),
     "similarity": option("--similarity NAME", COMPARE,
         "How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
-        "polygon, mask, pixel, raster or keypoints.",
-        shell_complete=completed("bboxqa.geometry.similarities.registry:names")),
+        "polygon, mask, pixel, raster or keypoints."),
     "matcher": option("--matcher NAME", COMPARE,
         "How annotations are grouped into objects: auto (default; hungarian where two annotate "
         "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
-        "(depends on the order of annotators).",
-        shell_complete=completed("bboxqa.matching.matchers:names")),
+        "(depends on the order of annotators)."),
     "category_lenient": option("--category-lenient", COMPARE,
         "Prefer pairs of equal category when matching.", rare=True, is_flag=True, default=None),
     "missing": option("--missing NAME", COMPARE,
         "A missing annotation counts as a category of its own (category, default) or not at all "
-        "(ignore).", rare=True, shell_complete=completed("bboxqa.model.settings:Missing")),
+        "(ignore).", rare=True),
     "empty_images": option("--empty-images NAME", COMPARE,
         "Images without annotations count as agreement in the mean over images (agree, default), "
         "as an object on which all agree as well (unit), or not at all (skip).",
-        rare=True, shell_complete=completed("bboxqa.model.settings:EmptyImages")),
+        rare=True),
     "all_touched": option("--all-touched", COMPARE,
         "With --similarity raster: fill every pixel that a polygon touches.",
         rare=True, is_flag=True, default=None),
@@ -306,8 +276,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "Seed of the replicates; default 0.", rare=True, type=int),
     "config": option("--config FILE", COMPARE,
         "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
-        "kalphacv, kalos, …); options on the command line replace them.",
-        shell_complete=completed_configs),
+        "kalphacv, kalos, …); options on the command line replace them."),
     "pseudonyms": option("--pseudonyms FILE", OUT,
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
         "file, the key, which only you can read; it must not lie in a folder that is written.",
@@ -361,7 +330,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "`bboxqa accept` takes over what they change.", type=A_PATH),
     "to": option("--to FORMAT", OUT,
         "Format of the files of --send-back, such as cvat, label-studio or coco.",
-        rare=True, shell_complete=completed("bboxqa.formats.writers:names")),
+        rare=True),
     "force": option("--force", OUT,
         "Replace existing files in --out.", rare=True, is_flag=True),
     "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),

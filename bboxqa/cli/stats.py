@@ -11,7 +11,6 @@ from bboxqa.cli.options import (
     COMPARE,
     READ,
     Command,
-    completed,
     format_option,
     option,
     options,
@@ -41,8 +40,7 @@ _OPTIONS = options(
         "For tasks of choice: column with the number of objects to choose from."),
     option("--coefficient NAME", COMPARE,
         "Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
-        "several times.", to="coefficients", multiple=True,
-        shell_complete=completed("bboxqa.agreement.registry:names")),
+        "several times.", to="coefficients", multiple=True),
     option("--level", COMPARE,
         "Level of measurement, for alpha; masi and jaccard compare sets of labels; default "
         "nominal.", default="nominal",

@@ -8,8 +8,6 @@ from support.cli import run
 from support.datasets import two_annotators, write
 
 from bboxqa.cli import cli
-from bboxqa.matching import matchers
-from bboxqa.rules.registry import RULES
 
 
 @pytest.mark.parametrize("command", cli.list_commands(None))
@@ -28,30 +26,6 @@ def test_help_shows_at_most_twenty_options_and_help_all_the_others(command):
     every = run(command, "--help-all").stdout
     assert known <= set(re.findall(r"--[a-z0-9-]+", every))
     assert "What is read:" in every
-
-
-@pytest.mark.parametrize(
-    ("typed", "completed"),
-    [
-        ("agree --similarity p", ["polygon", "pixel"]),
-        ("agree --matcher ", matchers.names()),
-        ("agree --missing i", ["ignore"]),
-        ("agree --empty-images s", ["skip"]),
-        ("agree --attribution f", ["files"]),
-        ("plan --similarity gi", ["giou"]),
-        ("stats --coefficient gwet", ["gwet_ac1", "gwet_ac2"]),
-        ("validate --ignore B,S01", [f"B,{code}" for code in RULES if code.startswith("S01")]),
-        ("validate --min-severity w", ["warning"]),
-        ("explain F00", [code for code in RULES if code.startswith("F00")]),
-    ],
-)
-def test_names_are_completed_on_tab(typed, completed, monkeypatch):
-    words = f"bboxqa {typed}"
-    monkeypatch.setenv("_BBOXQA_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
-    done = run()
-    assert done.stdout.split() == [f"plain,{name}" for name in completed]
 
 
 @pytest.mark.parametrize(
