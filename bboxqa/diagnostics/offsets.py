@@ -1,6 +1,5 @@
 """How far the edges and rotations of annotators are off, systematically."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -264,18 +263,18 @@ def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:
 
 
 def _row_columns(
-    found: BoxDifferences, matched: MatchedUnits, title: str, measures: Sequence[str]
+    found: BoxDifferences, matched: MatchedUnits, title: str, measures: tuple[str, ...]
 ) -> dict[str, Column]:
     """Return the columns that identify each row, and the numbers of objects and annotators."""
     names, n_measures = matched.data.annotator_names, len(measures)
     n_others = np.bincount(found.annotator, minlength=len(names))
+    who = np.repeat(np.arange(len(names), dtype=np.int32), n_measures)
+    which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
+    is_angle = np.array([each == "angle" for each in measures], np.int32)[which]
     return {
-        "annotator": Categorical(
-            np.repeat(np.arange(len(names)), n_measures).astype(np.int32), names
-        ),
-        title: Categorical(
-            np.tile(np.arange(n_measures), len(names)).astype(np.int32), tuple(measures)
-        ),
+        "annotator": Categorical(who, names),
+        title: Categorical(which, measures),
+        **({"unit": Categorical(is_angle, UNITS)} if measures == MEASURES else {}),
         "n": np.repeat(found.n_shared, n_measures),
         "n_others": np.repeat(n_others, n_measures),
     }
@@ -295,17 +294,34 @@ def in_halves(sign: IndexArray) -> BoolArray:
     return np.asarray(((sign > 0).sum(0) * 2 == n_asked) & ((sign < 0).sum(0) * 2 == n_asked))
 
 
-def _systematic(
-    p_value: FloatArray, figures: FloatArray, n_others: Column, n_measures: int
-) -> BoolArray:
-    """Return (R,) bool: significant offsets, beyond rounding, of which the others can judge.
-
-    `figures` are the offsets, and the same in percent, (2, R).
-    """
-    n = np.asarray(n_others)
-    found: BoolArray = (holm(p_value) < ALARM) & beyond_rounding(*figures) & (n >= LEAST_OTHERS)
-    halves = in_halves((np.sign(figures[0]) * found)[n > 0].reshape(-1, n_measures))
-    return found & ~np.tile(halves, len(found) // n_measures)
+def _offset_table(
+    matched: MatchedUnits, found: BoxDifferences, title: str, measures: tuple[str, ...], px: str
+) -> Table:
+    """Return the offsets of each annotator and measure; `px` ends the names of their columns."""
+    (offset, percent), in_images = _figures(found, matched)
+    rows, spread = _row_columns(found, matched, title, measures), {}
+    if "unit" in rows:
+        percent[:, measures.index("angle") :: len(measures)] = np.nan
+        away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
+        # A normal standard deviation is 1.4826 median absolute deviations.
+        spread = {"spread": _of_others(found, 1.4826 * _medians(found, away, 1)).ravel()}
+    p_value, n_others = p_values(offset, np.repeat(in_images, len(measures))), rows["n_others"]
+    # Significant, beyond rounding, and the others can judge.
+    systematic = (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0])
+    systematic &= np.asarray(n_others) >= LEAST_OTHERS
+    sign = (np.sign(offset[0]) * systematic)[np.asarray(n_others) > 0]
+    systematic &= ~np.tile(in_halves(sign.reshape(-1, len(measures))), len(found.n_shared))
+    return Table(
+        {
+            **rows,
+            **with_bounds(f"offset{px}", offset),
+            f"median{px}": confirmed_medians(found).ravel(),
+            **spread,
+            **with_bounds("offset_percent", percent),
+            "p_value": p_value,
+            "systematic": systematic,
+        }
+    )
 
 
 def offsets(matched: MatchedUnits) -> Table:
@@ -330,22 +346,7 @@ def offsets(matched: MatchedUnits) -> Table:
     Beyond `MOST_DRAWN` there are no intervals.
     """
     matched = independent(matched)
-    found = edge_differences(matched)
-    (px, percent), in_images = _figures(found, matched)
-    p_value = p_values(px, np.repeat(in_images, len(EDGES)))
-    rows = _row_columns(found, matched, "edge", EDGES)
-    return Table(
-        {
-            **rows,
-            **with_bounds("offset_px", px),
-            "median_px": confirmed_medians(found).ravel(),
-            **with_bounds("offset_percent", percent),
-            "p_value": p_value,
-            "systematic": _systematic(
-                p_value, np.stack([px[0], percent[0]]), rows["n_others"], len(EDGES)
-            ),
-        }
-    )
+    return _offset_table(matched, edge_differences(matched), "edge", EDGES, "_px")
 
 
 # Fewer pairs, or a lower share of them, may differ alike by chance.
@@ -484,29 +485,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     found = _box_differences(
         matched, pairs.ends[:, kept], pairs.differences[kept], pairs.sizes[:, kept], SIZE_OF
     )
-    (offset, percent), in_images = _figures(found, matched)
-    p_value = p_values(offset, np.repeat(in_images, len(MEASURES)))
-    rows = _row_columns(found, matched, "measure", MEASURES)
-    away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
-    # A normal standard deviation is 1.4826 median absolute deviations.
-    spread = _of_others(found, 1.4826 * _medians(found, away, 1))
-    is_angle = np.tile([measure == "angle" for measure in MEASURES], len(found.n_shared))
-    percent[:, is_angle] = np.nan
-    return Table(
-        {
-            **{name: rows.pop(name) for name in ("annotator", "measure")},
-            "unit": Categorical(is_angle.astype(np.int32), UNITS),
-            **rows,
-            **with_bounds("offset", offset),
-            "median": confirmed_medians(found).ravel(),
-            "spread": spread.ravel(),
-            **with_bounds("offset_percent", percent),
-            "p_value": p_value,
-            "systematic": _systematic(
-                p_value, np.stack([offset[0], percent[0]]), rows["n_others"], len(MEASURES)
-            ),
-        }
-    )
+    return _offset_table(matched, found, "measure", MEASURES, "")
 
 
 ACROSS, RENAMED = "across the others'", "the other side is the width"

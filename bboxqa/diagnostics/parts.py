@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import object_cells
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.model.units import MatchedUnits
 
 
@@ -187,11 +187,11 @@ def _accepted(
         return pairs, has_other
     low, high = np.fmin(small, other)[order, :2], np.fmax(small, other)[order, 2:]
     joint = np.hstack([np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)])[group]
-    overlap = _overlap(joint, large)
-    alone = np.where(has_other, _overlap(np.nan_to_num(other), large), 0)
+    iou = bbox_iou(joint, large)
+    alone = np.where(has_other, bbox_iou(np.nan_to_num(other), large), 0)
     n_parts = np.bincount(group)[group] + has_other
-    good = np.flatnonzero((n_parts >= 2) & (overlap >= _INSIDE) & (overlap > alone))
-    good = good[np.lexsort((box[pairs[good]], -overlap[good].round(9), odd[pairs[good]]))]
+    good = np.flatnonzero((n_parts >= 2) & (iou >= _INSIDE) & (iou > alone))
+    good = good[np.lexsort((box[pairs[good]], -iou[good].round(9), odd[pairs[good]]))]
     good = good[run_starts(odd[pairs[good]])]
     return pairs[good], has_other[good]
 
@@ -200,22 +200,10 @@ def _areas(edges: FloatArray) -> FloatArray:
     return np.asarray((edges[:, 2:] - edges[:, :2]).prod(1))
 
 
-def _shared(one: FloatArray, other: FloatArray) -> FloatArray:
-    sides = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
-    return np.asarray(np.maximum(sides, 0).prod(1))
-
-
 def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
     """Return the share of each box's area that lies in the other; 0 for boxes without area."""
     area = _areas(part)
-    return np.divide(_shared(part, whole), area, out=np.zeros(len(area)), where=area > 0)
-
-
-def _overlap(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the IoU of each two boxes."""
-    shared = _shared(one, other)
-    union = _areas(one) + _areas(other) - shared
-    return np.divide(shared, union, out=np.zeros(len(union)), where=union > 0)
+    return np.divide(overlap(part, whole), area, out=np.zeros(len(area)), where=area > 0)
 
 
 @frozen_arrays
