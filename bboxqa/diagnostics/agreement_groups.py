@@ -8,13 +8,12 @@ import numpy as np
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, component_of_each, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
-    PairSums,
     RatioSums,
     drawn_edges,
-    pair_sums,
     pairs_of_units,
     unit_members,
 )
@@ -31,6 +30,34 @@ _MOST_ORDERED = 200
 _FEWEST = 4
 
 
+def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> FloatArray:
+    """Return the sums of each pair of annotators, over all images or over `images`, (I,) bool.
+
+    These are pairs of annotations of one unit and category, and half of the annotations of both in
+    the images that both were asked about, (2, A, A) float64, symmetric.
+    """
+    of, assigned = matched.data.annotations, matched.data.assigned
+    asked = assigned if images is None else assigned & images[:, None]
+    left, right = unit_members(matched)
+    same = of.category[left] == of.category[right]
+    same &= asked[of.image[left], of.annotator[left]]
+    n = assigned.shape[1]
+    key = of.annotator[left[same]].astype(np.int64) * n + of.annotator[right[same]]
+    n_same = np.bincount(key, minlength=n * n).reshape(n, n)
+    place = of.image.astype(np.int64), of.annotator.astype(np.int64)
+    n_drawn = table_of(*place, np.ones(len(of)), assigned.shape)
+    # The number of annotations of each in images that the other was asked about as well.
+    shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
+    return np.stack([n_same + n_same.T, (shared + shared.T) / 2])
+
+
+def _agreement(sums: FloatArray) -> FloatArray:
+    """Return the F1 of objects with their category, (A, A); NaN where undefined or of oneself."""
+    found = ratio(*sums)
+    np.fill_diagonal(found, np.nan)
+    return found
+
+
 def agreement_matrix(matched: MatchedUnits) -> Table:
     """Return the agreement of each pair of annotators, ordered so that similar ones are neighbours.
 
@@ -40,7 +67,7 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
     NaN without such annotations, and on the diagonal.
     """
     names = matched.data.annotator_names
-    agreement = pair_sums(matched).agreement
+    agreement = _agreement(pair_sums(matched))
     order = _leaves(agreement)
     columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
     columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
@@ -130,26 +157,24 @@ def _leaves(agreement: FloatArray) -> IndexArray:
     return np.asarray(leaves_list(_tree(agreement)).astype(np.int64))
 
 
-def _best_groups(sums: PairSums) -> IndexArray:
+def _best_groups(sums: FloatArray) -> IndexArray:
     """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
-    n = len(sums.possible)
+    n = sums.shape[1]
     best, best_gap = np.zeros(n, np.int64), 0.0
     from scipy.cluster.hierarchy import fcluster
 
-    merges = _tree(sums.agreement)
+    merges = _tree(_agreement(sums))
     # With more groups, somebody is alone: the last annotator to be joined, or others.
     most = n - 1 - int(np.flatnonzero((merges[:, :2] < n).any(1)).max())
     for n_groups in range(2, most + 1):
         group = fcluster(merges, n_groups, "maxclust") - 1
         own = group[:, None] == group
         np.fill_diagonal(own, val=False)
-        possible = (sums.possible * own).sum(1)
+        same, possible = (sums * own).sum(2)
         # The agreement with an annotator who shares no image with the others is unknown.
         if np.bincount(group).min() < 2 or not (possible > 0).all():
             continue
-        within = np.bincount(group, (sums.same_category * own).sum(1)) / np.bincount(
-            group, possible
-        )
+        within = np.bincount(group, same) / np.bincount(group, possible)
         gap = within.min() - _pooled(sums, group[:, None] != group)
         if gap > best_gap:
             # Numbered in the order of the first members.
@@ -158,10 +183,9 @@ def _best_groups(sums: PairSums) -> IndexArray:
     return best
 
 
-def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatArray:
+def _pooled(sums: FloatArray, pairs: BoolArray, axis: int | None = None) -> FloatArray:
     """Return the pooled agreement of some pairs; NaN without pairs."""
-    same, possible = (np.sum(part * pairs, axis) for part in (sums.same_category, sums.possible))
-    return ratio(np.asarray(same), np.asarray(possible))
+    return ratio(*(np.asarray(np.sum(part * pairs, axis)) for part in sums))
 
 
 def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:

@@ -41,11 +41,12 @@ _MOST = 1000
 
 @frozen_arrays
 class Confusions:
-    """P pairs of categories that were given in one unit."""
+    """How often values coincide in matched units, of which alpha is a function."""
 
-    first: IndexArray
-    second: IndexArray
-    """(P,) int64. ``first < second``, sorted."""
+    counts: UnitCounts
+    of_images: Coincidences
+    pairs: ValuePairs
+    """The counts by unit and image, and P pairs of values in one unit."""
     amount: FloatArray
     """(P,) float64. Their coincidences, o_ck + o_kc."""
     marginal: FloatArray
@@ -53,14 +54,9 @@ class Confusions:
     """How often each value occurs, (K,), and the coincidences of values with themselves."""
     has_meaning: bool
     """Whether alpha can show agreement; all alphas are NaN where it cannot."""
-    counts: UnitCounts
-    of_images: Coincidences
-    pairs: ValuePairs
-    shown: IndexArray
-    """The counts by unit and image, and the index of the P pairs among pairs of values, (P,)."""
 
-    def alpha_of(self, agreeing: FloatArray, products: FloatArray) -> FloatArray:
-        """Return the nominal alpha with values merged, elementwise.
+    def alpha(self, agreeing: FloatArray, products: FloatArray) -> FloatArray:
+        """Return the nominal alpha with values merged, elementwise; of no merged ones for zeros.
 
         `agreeing` are the coincidences of merged values, and `products` is the sum of n_c n_k over
         each two of them.
@@ -71,19 +67,11 @@ class Confusions:
         squares = float((self.marginal**2).sum()) + 2 * products
         return nominal_alpha(total, self.agreeing + agreeing, squares)[0]
 
-    def alpha(self) -> float:
-        """Return the nominal alpha of all values."""
-        return float(self.alpha_of(np.zeros(1), np.zeros(1))[0])
-
-    def amounts(self, row_of_pair: IndexArray, n_rows: int) -> Any:
-        """Return the coincidences of pairs of values in each image; a row of −1 is left out."""
-        return _table(self.pairs, self.counts, self.pairs.amount, row_of_pair, n_rows)
-
 
 def _table(
     pairs: ValuePairs, counts: UnitCounts, amount: FloatArray, row_of: IndexArray, n_rows: int
 ) -> Any:
-    """Return the sums by row and image of amounts in units, (E,); `row_of` is (P,)."""
+    """Return the sums of amounts, (E,), by row and image; `row_of`, (P,), is -1 for none."""
     row, image = row_of[pairs.pair], counts.group[pairs.unit]
     kept = np.flatnonzero(row >= 0)
     return table_of(row[kept], image[kept], amount[kept], (n_rows, counts.n_groups))
@@ -91,23 +79,13 @@ def _table(
 
 @remembered
 def matched_confusions(matched: MatchedUnits) -> Confusions:
-    """Return the pairs of categories that were given in one matched unit."""
+    """Return the pairs of values that were given in one matched unit."""
     counts = unit_counts(matched.reliability, matched.missing)
     pairs, of_images = value_pairs(counts), coincidences_of(counts)
     marginal, diagonal = value_sums(of_images)
-    shown = np.flatnonzero(pairs.second < matched.reliability.n_values)
-    return Confusions(
-        first=pairs.first[shown],
-        second=pairs.second[shown],
-        amount=sum_by(pairs.pair, pairs.amount, len(pairs.first))[shown],
-        marginal=marginal,
-        agreeing=float(diagonal.sum()),
-        has_meaning=alpha_has_meaning(matched),
-        counts=counts,
-        of_images=of_images,
-        pairs=pairs,
-        shown=shown,
-    )
+    amount = sum_by(pairs.pair, pairs.amount, len(pairs.first))
+    agreeing, has_meaning = float(diagonal.sum()), alpha_has_meaning(matched)
+    return Confusions(counts, of_images, pairs, amount, marginal, agreeing, has_meaning)
 
 
 def confusions(matched: MatchedUnits) -> Table:
@@ -128,26 +106,24 @@ def confusions(matched: MatchedUnits) -> Table:
     n = np.bincount(pairs.pair, minlength=len(pairs.first))
     n_given = np.bincount(counts.value, minlength=counts.n_values)
     share = n / np.maximum(n_given[pairs.first] + n_given[pairs.second] - n, 1)
-    place = find(
-        found.first * counts.n_values + found.second, pairs.first * counts.n_values + pairs.second
-    )
+    place = find(*(each.first * counts.n_values + each.second for each in (found.pairs, pairs)))
     # Confusions are counted by object: annotations that overlap too little are in different units.
     amount = np.append(found.amount, 0.0)[place]
-    merged = found.alpha_of(amount, found.marginal[pairs.first] * found.marginal[pairs.second])
-    gain = merged - found.alpha()
+    merged = found.alpha(amount, found.marginal[pairs.first] * found.marginal[pairs.second])
+    gain = merged - found.alpha(np.zeros(1), np.zeros(1))
     bounds = np.full((2, len(n), 2), np.nan)
     rows = np.argsort(-n, kind="stable")[:_MOST]
     if matched.bootstrap and len(rows):
         # The sums by image of which share and gain of R pairs are functions.
         known = np.flatnonzero(place[rows] >= 0)
         row_of_coinciding = np.full(len(found.pairs.first), -1)
-        row_of_coinciding[found.shown[place[rows[known]]]] = known
+        row_of_coinciding[place[rows[known]]] = known
         row_of_pair = np.full(len(pairs.first), -1)
         row_of_pair[rows] = np.arange(len(rows))
         one, image = np.ones(len(counts.value)), counts.group[counts.unit]
         tables = (
             *coincidence_tables(found.of_images, found.counts.n_values),
-            found.amounts(row_of_coinciding, len(rows)),
+            _table(found.pairs, found.counts, found.pairs.amount, row_of_coinciding, len(rows)),
             _table(pairs, counts, np.ones(len(pairs.pair)), row_of_pair, len(rows)),
             table_of(counts.value, image, one, (counts.n_values, counts.n_groups)),
         )
@@ -224,15 +200,15 @@ def category_merges(matched: MatchedUnits) -> Table:
     The data show only that categories are confused, not that they mean the same.
     """
     found, names = matched_confusions(matched), matched.data.category_names
-    first, second, amount = found.first, found.second, found.amount
-    marginal = found.marginal.copy()
+    shown, marginal = np.flatnonzero(found.pairs.second < len(names)), found.marginal.copy()
+    first, second, amount = found.pairs.first[shown], found.pairs.second[shown], found.amount[shown]
     members: dict[int, tuple[int, ...]] = {value: (value,) for value in range(len(names))}
-    agreeing, products, alphas = 0.0, 0.0, [found.alpha()]
+    agreeing, products, alphas = 0.0, 0.0, found.alpha(np.zeros(1), np.zeros(1)).tolist()
     merged: list[str] = []
     # The time of a merge is proportional to the number of confused pairs of categories.
     while len(first) and len(merged) < _MOST_MERGES:
         product = marginal[first] * marginal[second]
-        each = found.alpha_of(agreeing + amount, products + product)
+        each = found.alpha(agreeing + amount, products + product)
         best = int(np.argmax(np.nan_to_num(each, nan=-np.inf)))
         if not each[best] - alphas[-1] > _LEAST_GAIN:
             break
@@ -398,7 +374,8 @@ def _merged(
         return np.asarray(drawn[1:] - drawn[0])
 
     first, second = of_value[found.pairs.first], of_value[found.pairs.second]
-    within = found.amounts(np.where(first == second, first, -1), n_shown)
+    row = np.where(first == second, first, -1)
+    within = _table(found.pairs, found.counts, found.pairs.amount, row, n_shown)
     tables = *coincidence_tables(found.of_images, n_values), within
     alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if not found.has_meaning:

@@ -9,13 +9,13 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.agreement_groups import (
+    _agreement,
     _best_groups,
     _tree,
     agreement_groups,
     agreement_matrix,
     agreement_of_groups,
 )
-from bboxqa.diagnostics.object_cells import PairSums
 
 
 def by_pair(table):
@@ -101,8 +101,8 @@ def gap_of(sums, group):
     pairs = [(one, other) for one in range(n) for other in range(n) if one != other]
 
     def agreement(chosen):
-        possible = sum(sums.possible[pair] for pair in chosen)
-        return sum(sums.same_category[pair] for pair in chosen) / possible if possible else np.nan
+        possible = sum(sums[1][pair] for pair in chosen)
+        return sum(sums[0][pair] for pair in chosen) / possible if possible else np.nan
 
     within = [
         agreement([pair for pair in pairs if group[pair[0]] == group[pair[1]] == each])
@@ -121,13 +121,13 @@ def test_the_best_cut_is_that_of_all_cuts():
         possible = (possible + possible.T) / 2
         share = np.where(true[:, None] == true, 0.8, random.uniform(0.2, 0.8))
         same = np.floor(possible * share)
-        sums = PairSums(same, same, possible)
-        merges = _tree(sums.agreement)
+        sums = np.stack([same, possible])
+        merges = _tree(_agreement(sums))
         best, best_gap = np.zeros(n, int), 0.0
         for n_groups in range(2, n):
             group = fcluster(merges, n_groups, "maxclust")
             own = (group[:, None] == group) & ~np.eye(n, dtype=bool)
-            if not (sums.possible * own).any(1).all():
+            if not (sums[1] * own).any(1).all():
                 continue
             gap = gap_of(sums, group)
             if gap > best_gap + 1e-12:
