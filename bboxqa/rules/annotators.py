@@ -25,7 +25,7 @@ from bboxqa.rules.facts.authorship import (
 )
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.oriented_boxes import other_numbers, written_boxes
+from bboxqa.rules.facts.oriented_boxes import written_numbers
 from bboxqa.rules.facts.outlines import outline_numbers
 
 # The user who created a record may not be the annotator who drew the box.
@@ -338,7 +338,7 @@ def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: 
     requires=("B014",),
 )
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
-    authors, boxes = document.once(authorship), document.once(written_boxes)
+    authors, boxes = document.once(authorship), document.once(written_numbers)
     if len(authors.names) < 2:
         return
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
@@ -346,8 +346,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     big = sets[size >= _MIN_COPIED]
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
-    columns = (*boxes.T, *document.once(other_numbers), document.annotations.category_id)
-    columns = (*columns, document.once(outline_numbers))
+    columns = (*boxes.T, document.annotations.category_id, document.once(outline_numbers))
     columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
     shape = first_equal(columns)
     # Equal sets have equal boxes, in any order, on the same picture.

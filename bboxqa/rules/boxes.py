@@ -32,9 +32,14 @@ from bboxqa.rules.facts.layout import (
     lie_elsewhere,
     swapped_images,
 )
-from bboxqa.rules.facts.measures import ring_lengths
-from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_boxes
-from bboxqa.rules.facts.rings import RingState, overlapping_rings, ring_states, visible_areas
+from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_numbers
+from bboxqa.rules.facts.rings import (
+    RingState,
+    overlapping_rings,
+    ring_lengths,
+    ring_states,
+    visible_areas,
+)
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
@@ -56,8 +61,8 @@ _ENOUGH, _NEAR = 5, 0.04
     requires=("R008",),
 )
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
-    rotations, box = document.annotations.rotations, document.once(written_boxes)
-    wrong: BoolArray = np.any(box[:, 2:] <= 0, axis=1)
+    rotations, box = document.annotations.rotations, document.once(written_numbers)
+    wrong: BoolArray = np.any(box[:, 2:4] <= 0, axis=1)
     wrong[rotations.row[rotations.n_numbers == 8]] = False
     if (diagnosis := document.once(diagnose)) is not None:
         wrong[diagnosis.rows] = False

@@ -19,7 +19,7 @@ from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
-from bboxqa.rules.facts.oriented_boxes import box_iou, compared_boxes, other_numbers, written_boxes
+from bboxqa.rules.facts.oriented_boxes import box_iou, compared_boxes, written_numbers
 from bboxqa.rules.facts.outlines import in_equal_boxes, outline_iou, outline_numbers, with_equals
 
 # Categories with fewer annotations are rare, with a larger share dominant.
@@ -48,10 +48,9 @@ def _repeats(document: Document) -> IndexArray:
     if not len(rows):
         return result
     # These columns distinguish many records without decoding them.
-    numbers = (*document.once(written_boxes).T, columns.area, *document.once(other_numbers))
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
-    plain = map(np.nan_to_num, (*numbers, *document.outline_bounds.T))
-    rows = with_equals(rows, [*codes, columns.form, *plain])
+    numbers = (*document.once(written_numbers).T, columns.area, *document.outline_bounds.T)
+    rows = with_equals(rows, [*codes, columns.form, *map(np.nan_to_num, numbers)])
     first: dict[str, int] = {}
     # Annotation tools have ids of their own.
     ids = {"id"} if document.reading.origin is None else {"id", "own_id"}

@@ -1,7 +1,7 @@
 """Searching for equal and strongly overlapping boxes among millions of boxes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,8 @@ _SLACK = 1e-9
 _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
 
 
-class Overlaps(NamedTuple):
-    """Part of the result of a search for overlapping boxes."""
-
-    left: IndexArray
-    right: IndexArray
-    """(P,) int64. The rows of pairs, ``left < right``, in no particular order."""
+Pairs = tuple[IndexArray, IndexArray]
+"""(P,) int64. The rows of pairs, the lower ones and the higher ones, in no particular order."""
 
 
 def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
@@ -72,7 +68,7 @@ def are_many(n_repeats: int, n_annotations: int) -> bool:
 
 def overlapping(
     bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
-) -> Iterator[Overlaps]:
+) -> Iterator[Pairs]:
     """Yield the pairs of boxes in the same group whose IoU is at least a threshold, in parts.
 
     Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
@@ -91,14 +87,14 @@ def overlapping(
 
     Yields
     ------
-    Overlaps
+    Pairs
 
     Examples
     --------
     >>> import numpy as np
     >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
-    >>> for found in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
-    ...     print(found.left, found.right)
+    >>> for left, right in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
+    ...     print(left, right)
     [0] [2]
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -107,14 +103,14 @@ def overlapping(
         first = first_equal([column[index] for column in (group, *bbox.T, kind)])
         alone = first == np.arange(len(index))
         if not alone.all():
-            yield Overlaps(index[first[~alone]], index[~alone])
+            yield index[first[~alone]], index[~alone]
         index = index[alone]
         yield from _sweep(bbox, group, index[np.lexsort((bbox[index, 0], group[index]))], threshold)
 
 
 def _sweep(
     bbox: FloatArray, group: IndexArray, of: IndexArray, threshold: float
-) -> Iterator[Overlaps]:
+) -> Iterator[Pairs]:
     """Yield the overlapping pairs of rows that are sorted by group and left edge.
 
     The IoU of two boxes is at most that of their extents along x. If box a starts further left
@@ -140,4 +136,4 @@ def _sweep(
         enough = bbox_iou(box[low], box[high]) >= threshold
         if enough.any():
             pair = of[low[enough]], of[high[enough]]
-            yield Overlaps(np.minimum(*pair), np.maximum(*pair))
+            yield np.minimum(*pair), np.maximum(*pair)

@@ -12,7 +12,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Form
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
-from bboxqa.rules.facts.measures import ring_areas, ring_bounds
+from bboxqa.rules.facts.rings import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator

@@ -132,21 +132,19 @@ def are_crossed(corners: FloatArray) -> BoolArray:
     >>> are_crossed(np.array([[[0, 0], [1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [1, 1], [0, 1]]]))
     array([ True, False])
     """
-    first, second, third, fourth = np.moveaxis(corners, 1, 0)
-    crossed: BoolArray = _cross(first, second, third, fourth) | _cross(second, third, fourth, first)
+    crossed = np.zeros(len(corners), np.bool_)
+    for turned in (corners, np.roll(corners, 1, axis=1)):
+        start, stop, begin, end = np.moveaxis(turned, 1, 0)
+        crossed |= (_side(start, stop, begin) * _side(start, stop, end) < 0) & (
+            _side(begin, end, start) * _side(begin, end, stop) < 0
+        )
     return crossed
 
 
-def _cross(start: FloatArray, stop: FloatArray, begin: FloatArray, end: FloatArray) -> BoolArray:
-    def side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
-        along, to = stop - start, point - start
-        found: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
-        return found
-
-    found: BoolArray = (side(start, stop, begin) * side(start, stop, end) < 0) & (
-        side(begin, end, start) * side(begin, end, stop) < 0
-    )
-    return found
+def _side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
+    along, to = stop - start, point - start
+    side: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
+    return side
 
 
 # The bounds of thin boxes overlap less than the boxes themselves.
@@ -196,29 +194,16 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
     return iou
 
 
-def written_boxes(document: Document) -> FloatArray:
-    """Return the first four numbers of boxes as written, (N, 4); NaN without a box.
+def written_numbers(document: Document) -> FloatArray:
+    """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight.
 
-    For boxes of five and eight numbers, `other_numbers` returns the rest.
+    Boxes of fewer numbers have 0 for the rest; annotations without a box have NaN for the first.
     """
     rotations, bbox = document.annotations.rotations, document.annotations.bbox
     longer = rotations.n_numbers > 0
     if not longer.any():
         return bbox
-    bbox = bbox.copy()
-    bbox[rotations.row[longer]] = rotations.values[longer, :4]
-    return bbox
-
-
-def other_numbers(document: Document) -> FloatArray:
-    """Return the fifth to the eighth number of boxes, (4, N); 0 where there are none.
-
-    Empty, (0, N), if no box has more than four numbers.
-    """
-    rotations, n = document.annotations.rotations, len(document.annotations)
-    longer = rotations.n_numbers > 0
-    if not longer.any():
-        return np.zeros((0, n))
-    result = np.zeros((4, n))
-    result[:, rotations.row[longer]] = np.nan_to_num(rotations.values[longer, 4:]).T
+    result = np.hstack([bbox, np.zeros((len(bbox), 4))])
+    result[rotations.row[longer]] = rotations.values[longer]
+    result[:, 4:] = np.nan_to_num(result[:, 4:])
     return result

@@ -11,7 +11,7 @@ from bboxqa.formats.measured import outlines_of
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.oriented_boxes import written_boxes
+from bboxqa.rules.facts.oriented_boxes import written_numbers
 
 # Pairs of edges that are compared, which takes a few seconds; other pairs are compared by boxes.
 _MOST_EDGE_PAIRS = 1 << 26
@@ -19,7 +19,7 @@ _MOST_EDGE_PAIRS = 1 << 26
 
 def in_equal_boxes(document: Document) -> IndexArray:
     """Return the rows of annotations whose box equals that of another one of their image."""
-    boxes, columns = document.once(written_boxes), document.annotations
+    boxes, columns = document.once(written_numbers)[:, :4], document.annotations
     is_object = columns.record == Kind.DICT
     if (is_object & ~np.isfinite(boxes).all(axis=1)).any():
         boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)

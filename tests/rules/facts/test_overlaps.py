@@ -20,7 +20,7 @@ BOXES = st.lists(
 def pairs(bbox, group, kind, threshold):
     bbox = np.array(bbox, float).reshape(-1, 4)
     parts = overlapping(bbox, np.array(group), np.array(kind), threshold)
-    return sorted(pair for part in parts for pair in zip(part.left, part.right, strict=True))
+    return sorted(pair for part in parts for pair in zip(*part, strict=True))
 
 
 def all_pairs(bbox, group, kind, threshold):
