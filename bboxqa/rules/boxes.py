@@ -7,13 +7,13 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
+    beyond_text,
     clipped,
     figure,
     figure_unlike,
@@ -135,11 +135,8 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
     where[document.once(rows_with_corners)] = False
 
     def says(row: int) -> str:
-        edge = int(np.nanargmax(beyond[row]))
-        return (
-            f"bbox extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
-            f"image{size_text(document.size[row])}"
-        )
+        of = size_text(document.size[row])
+        return f"bbox extends {beyond_text(beyond[row])} of its image{of}"
 
     edits = partial(_clipped, document, settings)
     yield Rows(where, says, "annotations/bbox", _INSIDE, edits=edits)

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +33,6 @@ _RARE = 0.1
 _MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
 
 
-class _Earlier(NamedTuple):
-    """The row of an earlier box that nearly coincides, by the same annotator; -1 for none."""
-
-    same: IndexArray
-    other: IndexArray
-    """Of the same, or of another, category."""
-
-
 def _repeats(document: Document) -> IndexArray:
     """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns = document.annotations
@@ -61,43 +53,35 @@ def _repeats(document: Document) -> IndexArray:
     return result
 
 
-def _earlier(document: Document, threshold: float) -> _Earlier:
-    """Return the earlier annotations that others repeat with an IoU of at least `threshold`.
-
-    Boxes are compared, and outlines where both annotations have one.
-    """
+def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
+    """Return the earlier box, (N,), that each repeats, of the same (True) or another category."""
     kind, none = document.annotations.category_id, len(document.annotations)
-    same, other = np.full(none, none), np.full(none, none)
+    found = {True: np.full(none, none), False: np.full(none, none)}
     bbox, lowest = compared_boxes(document, threshold)
-    regions, origin = None, document.reading.origin
-    if origin is not None:
-        # Some tools allow several labels of one region.
-        regions, rows = np.arange(none), document.once(in_equal_boxes)
-        regions[rows] = origin.regions_of(rows)
     distinct = first_equal([kind, document.once(outline_numbers)])
-    found = map(np.stack, overlapping(bbox, _drawer(document), distinct, lowest))
-    pairs = np.concatenate([np.zeros((2, 0), np.int64), *found], axis=1)
+    parts = map(np.stack, overlapping(bbox, _drawer(document), distinct, lowest))
+    pairs = np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
     if lowest < threshold:
         # Rotated boxes that cross each other may have equal bounds.
         pairs = pairs[:, box_iou(document, *pairs) >= threshold]
     left, right = pairs[:, ~(outline_iou(document, *pairs) < threshold)]
     alike = kind[left] == kind[right]
-    np.minimum.at(same, right[alike], left[alike])
-    if regions is not None:
+    np.minimum.at(found[True], right[alike], left[alike])
+    if (origin := document.reading.origin) is not None:
+        # Some tools allow several labels of one region.
+        regions, rows = np.arange(none), document.once(in_equal_boxes)
+        regions[rows] = origin.regions_of(rows)
         alike |= regions[left] == regions[right]
-    np.minimum.at(other, right[~alike], left[~alike])
-    return _Earlier(*(np.where(each == none, -1, each) for each in (same, other)))
+    np.minimum.at(found[False], right[~alike], left[~alike])
+    return {same: np.where(first == none, -1, first) for same, first in found.items()}
 
 
 def _drawer(document: Document) -> IndexArray:
-    """Return the group of each annotation by image and annotator, (N,) int64; -1 to leave it out.
-
-    If an image was given to several annotators and annotations name none, two boxes may be by two
-    annotators. Boxes in another layout overlap by chance.
-    """
+    """Return the group of each annotation by image and annotator, (N,); -1 to leave it out."""
     columns, authors = document.annotations, document.once(authorship)
     group = document.image * (len(authors.names) + 1) + 1 + authors.author
     shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
+    # Boxes without a name may be by two annotators, and those in another layout overlap by chance.
     left_out = (authors.author < 0) & shared[document.image]
     left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
     left_out |= ~columns.named("category_id") | document.once(in_other_layout)
@@ -193,8 +177,8 @@ def _key(document: Document, *rows: int) -> str:
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Checked:
     """D002 and D003: boxes that nearly coincide, of the same or of different categories."""
-    found, least = document.once(_earlier, settings.duplicate_iou), settings.duplicate_iou
-    earlier = found.same if same else found.other
+    least = settings.duplicate_iou
+    earlier = document.once(_earlier, least)[same]
 
     def says(row: int) -> str:
         first = int(earlier[row])
@@ -243,15 +227,13 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     if len(few):
         rarest = few[np.argsort(number[few], kind="stable")][:3].tolist()
         names = ", ".join(f"{_category(document, row)} ({number[row]})" for row in rarest)
-        first = int(few[0])
         yield summary(
             f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
             f"categories: {names}{', …' if len(few) > 3 else ''}",
             "categories",
             few,
-            pointer=pointer_to("categories", first),
+            document,
             expected=f"{_FEW} annotations or more",
-            ids={"category": categories.get(first, "id")},
         )
     top, total = int(number.argmax()) if len(used) > 1 else -1, int(number.sum())
     if top >= 0 and number[top] > _MOST * total:

@@ -9,12 +9,11 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, found_defects, record_edit
 from bboxqa.rules.base.rule import rule
-from bboxqa.rules.facts.boxes import figure, overshoot
+from bboxqa.rules.facts.boxes import beyond_text, figure, overshoot
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
 
@@ -181,15 +180,10 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     def says(which: int) -> str:
         what, near = "image", "the image"
         if of_box[which]:
-            what, near = (
-                f"bbox, whose longer side is {figure(longer[which])} px",
-                "or near the bbox",
-            )
-        edge = int(np.nanargmax(beyond[which]))
-        return (
-            f"a labelled keypoint is {figure(beyond[which, edge])} px beyond the {EDGES[edge]} "
-            f"edge of its {what}; expected it in {near}"
-        )
+            what = f"bbox, whose longer side is {figure(longer[which])} px"
+            near = "or near the bbox"
+        edge = beyond_text(beyond[which])
+        return f"a labelled keypoint is {edge} of its {what}; expected it in {near}"
 
     at, wrong = "annotations/keypoints", of_image | of_box
     found = lambda which: bounds[which].tolist()  # noqa: E731

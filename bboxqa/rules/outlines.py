@@ -19,6 +19,7 @@ from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
+    beyond_text,
     figure,
     overshoot,
     rounded_values,
@@ -242,11 +243,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     far[document.once(rows_with_corners)] = False
 
     def says(row: int) -> str:
-        edge = int(np.nanargmax(beyond[row]))
-        return (
-            f"outline extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
-            f"image{size_text(document.size[row])}"
-        )
+        of = size_text(document.size[row])
+        return f"outline extends {beyond_text(beyond[row])} of its image{of}"
 
     edits, expected = partial(_clip, document, settings), "an outline inside the image"
     at, bounds = "annotations/segmentation", document.outline_bounds

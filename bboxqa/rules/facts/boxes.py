@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, rows_where
 from bboxqa.formats.columns import Form
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.settings import ValidateSettings
 
 if TYPE_CHECKING:
@@ -110,6 +111,18 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
     """
     with np.errstate(all="ignore"):
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
+
+
+def beyond_text(beyond: FloatArray) -> str:
+    """Return by how much, and which edge, a box extends farthest beyond, for a message.
+
+    Examples
+    --------
+    >>> beyond_text(np.array([-2.0, 3, np.nan, 1]))
+    '3 px beyond the top edge'
+    """
+    edge = int(np.nanargmax(beyond))
+    return f"{figure(beyond[edge])} px beyond the {EDGES[edge]} edge"
 
 
 def size_text(size: FloatArray) -> str:
