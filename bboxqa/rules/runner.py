@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -67,13 +68,10 @@ def apply(
 
 def _codes_of(document: Document, settings: ValidateSettings) -> list[str]:
     """Return the codes of rules that check single files and apply to this kind of file."""
-    kind, rules = kind_of(document), known_rules()
+    kind, scope = kind_of(document), known_rules().scope
     left_out = {"files"} if document.disk is not None else {"files", "images"}
-    return [
-        code
-        for code in chosen_codes(settings, document.name)
-        if kind.has_rule(code) and rules.scope(code) not in left_out
-    ]
+    codes = chosen_codes(settings, document.name)
+    return [code for code in codes if kind.has_rule(code) and scope(code) not in left_out]
 
 
 def apply_together(documents: Sequence[Document], settings: ValidateSettings) -> list[list[Found]]:
@@ -82,8 +80,8 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     result: list[list[Found]] = [[] for _ in documents]
     chosen = [chosen_codes(settings, document.name) for document in documents]
     rules = known_rules()
-    for code in rules:
-        if rules.scope(code) == "files" and any(code in codes for codes in chosen):
+    for code in sorted({*chain(*chosen)}, key=[*rules].index):
+        if rules.scope(code) == "files":
             for document, found in rules[code].check(documents, settings):
                 place = places[id(document)]
                 if code in chosen[place]:

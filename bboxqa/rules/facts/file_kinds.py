@@ -138,17 +138,18 @@ def _kind(document: Document) -> FileKind:  # noqa: PLR0911
 _NO_LICENCE = {"name": "", "id": 0, "url": ""}
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
-_MARKS = {
-    "contributor": {
-        "label studio converter": "Label Studio Converter", "label studio": "Label Studio",
-        "supervisely": "Supervisely",
-    },
-    "description": {
-        "vgg image annotator": "VIA", "exported from fiftyone": "FiftyOne",
-        "roboflow": "Roboflow", "converted from supervisely": "Supervisely",
-    },
-    "url": {"vgg/software/via": "VIA", "voxel51.com/fiftyone": "FiftyOne", "roboflow": "Roboflow"},
-}  # fmt: skip
+_MARKS = (
+    ("contributor", "label studio converter", "Label Studio Converter"),
+    ("contributor", "label studio", "Label Studio"),
+    ("contributor", "supervisely", "Supervisely"),
+    ("description", "vgg image annotator", "VIA"),
+    ("description", "exported from fiftyone", "FiftyOne"),
+    ("description", "roboflow", "Roboflow"),
+    ("description", "converted from supervisely", "Supervisely"),
+    ("url", "vgg/software/via", "VIA"),
+    ("url", "voxel51.com/fiftyone", "FiftyOne"),
+    ("url", "roboflow", "Roboflow"),
+)
 """Texts in the keys of `info` by which tools are known."""
 
 
@@ -164,11 +165,9 @@ def exporter(document: Document) -> str | None:
     """
     info = document.top.get("info")
     info = info if isinstance(info, dict) else {}
-    for key, marks in _MARKS.items():
-        text = str(info.get(key) or "").lower()
-        for mark, tool in marks.items():
-            if mark in text:
-                return tool
+    for key, mark, tool in _MARKS:
+        if mark in str(info.get(key) or "").lower():
+            return tool
     names = document.images.texts("file_name")[:_SAMPLE]
     if names and all(_ROBOFLOW_NAME.search(name) for name in names):
         return "Roboflow"
