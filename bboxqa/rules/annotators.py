@@ -25,8 +25,7 @@ from bboxqa.rules.facts.authorship import (
 )
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.oriented_boxes import written_numbers
-from bboxqa.rules.facts.outlines import outline_numbers
+from bboxqa.rules.facts.shapes import outline_numbers, written_numbers
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"

@@ -24,7 +24,7 @@ from bboxqa.rules.facts.boxes import (
     row_min,
     size_text,
 )
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, ring_lengths
 from bboxqa.rules.facts.layout import (
     diagnose,
     doubtful_boxes,
@@ -32,14 +32,8 @@ from bboxqa.rules.facts.layout import (
     lie_elsewhere,
     swapped_images,
 )
-from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_numbers
-from bboxqa.rules.facts.rings import (
-    RingState,
-    overlapping_rings,
-    ring_lengths,
-    ring_states,
-    visible_areas,
-)
+from bboxqa.rules.facts.rings import RingState, overlapping_rings, ring_states, visible_areas
+from bboxqa.rules.facts.shapes import rows_with_corners, written_numbers
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6

@@ -19,8 +19,15 @@ from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
-from bboxqa.rules.facts.oriented_boxes import box_iou, compared_boxes, written_numbers
-from bboxqa.rules.facts.outlines import in_equal_boxes, outline_iou, outline_numbers, with_equals
+from bboxqa.rules.facts.shapes import (
+    box_iou,
+    compared_boxes,
+    in_equal_boxes,
+    outline_iou,
+    outline_numbers,
+    with_equals,
+    written_numbers,
+)
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9

@@ -11,7 +11,7 @@ from bboxqa.rules.base.reporting import Checked, Rows, summary
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, oriented_boxes
+from bboxqa.rules.facts.shapes import are_crossed, is_rotated_file, oriented_boxes
 
 _CIRCLE = 360.0
 

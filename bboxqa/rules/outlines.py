@@ -28,7 +28,6 @@ from bboxqa.rules.facts.boxes import (
 )
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout, lie_elsewhere, swapped_images
-from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 from bboxqa.rules.facts.rings import (
     RingState,
     even_odd_area,
@@ -44,6 +43,7 @@ from bboxqa.rules.facts.rings import (
     usable,
     visible_bounds,
 )
+from bboxqa.rules.facts.shapes import rows_with_corners
 
 _FORMS = {
     Form.FLAT: "a flat list of numbers",

@@ -44,7 +44,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("ids", "I001 I002 I003 I004 I006 I007 S003", "record"),
     ("images", "M001 M002 M003 M004 M007 M009 M011", "images"),
     ("images", "M005 M006 M012", "record"),
-    ("splits", "M008 M010", "files"),
+    ("images", "M008 M010", "files"),
     ("boxes", "B001 B002 B003 B004 B008 B009 B010 B011", "record"),
     ("box_layouts", "B005 B006 B007 B012 B014", "record"),
     ("outlines", "P001 P002 P003 P004 P005 P006 P007 P010", "record"),

@@ -23,7 +23,7 @@ from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.layout import doubtful_boxes
-from bboxqa.rules.facts.oriented_boxes import is_rotated_file
+from bboxqa.rules.facts.shapes import is_rotated_file
 
 _KEYS = {
     "images": ("id", "file_name", "width", "height"),

@@ -15,7 +15,7 @@ from bboxqa.core import arrays as blocks
 from bboxqa.formats import scanner as windows
 from bboxqa.formats.columns import Rings
 from bboxqa.rules.facts import rings
-from bboxqa.rules.facts.rings import ring_areas, ring_bounds, ring_lengths
+from bboxqa.rules.facts.document import ring_areas, ring_bounds, ring_lengths
 
 # `make fuzz` looks at a second corruption of what is about outlines, boxes and key points.
 FUZZ = "BBOXQA_FUZZ" in os.environ
