@@ -182,7 +182,8 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     categories, columns = document.categories, document.annotations
     pair = categories.id[[row, other]]
     same = np.isin(categories.id, pair) & categories.whole
-    alone = categories.exact[[row, other]].all() and same.sum() == 2 and pair[0] != pair[1]
+    exact = (categories.whole & (categories.kind == Kind.INT))[[row, other]].all()
+    alone = exact and same.sum() == 2 and pair[0] != pair[1]
     rows = np.flatnonzero(document.category == row)
     plain = (columns.kind["category_id"][rows] == Kind.INT).all()
     if not (alone and plain and document.complete("annotations")):

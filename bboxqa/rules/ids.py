@@ -64,11 +64,6 @@ def _is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
     return whole & single
 
 
-def _gets_whole_id(records: Records) -> BoolArray:
-    """Return which ids of images or categories are whole numbers, also after a fix, (I,) bool."""
-    return records.exact | (_is_unique(records.id, records.whole) & (records.id >= 0))
-
-
 def _referred(document: Document, key: str) -> tuple[Records, IndexArray, IndexArray]:
     """Return the records that a key refers to, the references as integers, and their rows."""
     if key == "image_id":
@@ -83,10 +78,12 @@ def _are_fixable(document: Document, key: str) -> BoolArray:
     if not document.complete(_LISTS[key]) or (kind == Kind.INT).all():
         return np.zeros(len(kind), np.bool_)
     # "7" and 7 may be ids of two records.
-    are_texts = np.array([type(records.get(row, "id")) is str for row in range(len(records))])
-    texts, others = (records.id[records.whole & (are_texts == each)] for each in (True, False))
+    is_text, whole = records.kind == Kind.TEXT, records.whole
+    texts, others = records.id[whole & is_text], records.id[whole & ~is_text]
     ambiguous = (find(texts, ids) >= 0) & (find(others, ids) >= 0)
-    fixable: BoolArray = np.append(_gets_whole_id(records), False)[target] & (target >= 0)
+    # An id that is no integer becomes one where no other record has it.
+    exact = (whole & (records.kind == Kind.INT)) | _is_unique(records.id, whole & (records.id >= 0))
+    fixable: BoolArray = np.append(exact, False)[target] & (target >= 0)
     return fixable & ~ambiguous
 
 
@@ -111,20 +108,16 @@ _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 )
 def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
-    kind, whole = columns.kind["id"], columns.whole["id"]
-    odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
-    large = (kind == Kind.INT) & ~whole
-    if odd.any():
-        new = np.where(_is_unique(columns.id, whole) & (kind != Kind.INT), _new_ids(document), 0)
-        yield from _odd_ids(document, ("annotations", "id"), odd, large, new, new > 0)
-    for name, records in document.lists:
-        there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
-        odd = there & ~(records.exact & (records.id >= 0))
+    lists = [("annotations", columns.kind["id"], columns.id, columns.whole["id"])]
+    lists += [(name, each.kind, each.id, each.whole) for name, each in document.lists]
+    for name, kind, ids, whole in lists:
+        odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (ids >= 0))
         if odd.any():
-            are_int = [type(records.get(row, "id")) is int for row in range(len(records))]
-            large = np.array(are_int, np.bool_) & ~records.whole
-            fixable = _gets_whole_id(records) & ~records.exact
-            yield from _odd_ids(document, (name, "id"), odd, large, records.id, fixable)
+            # An annotation may not have the id 0.
+            new, least = (_new_ids(document), 1) if name == "annotations" else (ids, 0)
+            large = (kind == Kind.INT) & ~whole
+            fixable = _is_unique(ids, whole) & (kind != Kind.INT) & (new >= least)
+            yield from _odd_ids(document, (name, "id"), odd, large, new, fixable)
     for key in _references(document):
         kind, whole, new = columns.kind[key], columns.whole[key], _referred(document, key)[1]
         odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole)
@@ -155,15 +148,14 @@ def _odd_ids(
 def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:
     """I001 and I002: records that repeat the id of an earlier one of their list."""
     columns, images = document.annotations, document.images
-    ids, named = columns.id, columns.named("id")
-    if name == "images":
-        ids, named = images.id, images.named
+    are_images = name == "images"
+    ids, named = (images.id, images.named) if are_images else (columns.id, columns.named("id"))
     first = _first_rows(ids, named)
     rows = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
-    new = _new_ids(document) if len(rows) and name == "annotations" else np.zeros_like(ids)
+    new = _new_ids(document) if len(rows) and not are_images else np.zeros_like(ids)
 
     def value(row: int) -> Any:
-        return ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
+        return ids_of(document, name, row).get("image" if are_images else "annotation")
 
     def says(row: int) -> str:
         earlier = pointer_to(name, int(first[row]))
@@ -231,12 +223,11 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
         # If most references fail, records are missing rather than annotations wrong.
         is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
         but = f"which none of the {name} has" if len(records) else f"but {name} is empty"
-        says, summed = (
-            f"{key} is {{value}}, {but}",
-            f"{key} of {{share}} matches none of the {name}",
-        )
-        edits, at = None if is_most else partial(record_edit, "annotations"), f"annotations/{key}"
-        yield Rows(rows, says, at, expected, edits=edits, summary=summed, key=key, few=1)
+        says, edits = f"{key} is {{value}}, {but}", partial(record_edit, "annotations")
+        yield Rows(
+            rows, says, f"annotations/{key}", expected, edits=None if is_most else edits, key=key,
+            summary=f"{key} of {{share}} matches none of the {name}", few=1,
+        )  # fmt: skip
 
 
 def _named_images(document: Document) -> IndexArray:

@@ -20,6 +20,7 @@ from bboxqa.core.arrays import (
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Form, Rings
 from bboxqa.formats.document import RawDocument
+from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
 
 if TYPE_CHECKING:
@@ -42,20 +43,19 @@ class Records:
         integer of their own; values that are not ids get 0.
     whole : (I,) bool
         Whether the id is a whole number in any notation.
-    exact : (I,) bool
-        Whether the id is written as an integer.
+    kind : (I,) uint8
+        The `Kind` of the id.
     named : (I,) bool
         Whether there is an id of any type.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
-        raw = [value.get("id") if isinstance(value, dict) else None for value in values]
-        whole = [whole_number(value) is not None for value in raw]
+        raw = [value.get("id", MISSING) if isinstance(value, dict) else MISSING for value in values]
+        self.kind = kinds_of(raw, {*map(type, raw)})
         self.id: IndexArray = np.array([id_number(value) for value in raw], np.int64)
-        self.whole: BoolArray = np.array(whole, np.bool_)
+        self.whole: BoolArray = np.array([whole_number(v) is not None for v in raw], np.bool_)
         self.named: BoolArray = self.whole | (self.id != 0)
-        self.exact: BoolArray = self.whole & np.array([type(v) is int for v in raw], np.bool_)
 
     def __len__(self) -> int:
         return len(self.values)
