@@ -352,6 +352,17 @@ def test_min_alpha_marks_images():
     assert undefined.images["below_threshold"].tolist() == [False]
 
 
+def test_attributes_of_several_thresholds_are_those_of_the_first():
+    result = agree(made(), iou_threshold=(0.5, 0.75))
+    first = agree(made(), iou_threshold=0.5)
+    for name in ("alpha", "interval", "mean_image_alpha", "status", "place"):
+        assert getattr(result, name) == getattr(first, name)
+    assert result.existence.f1 == first.existence.f1
+    for name in TABLES:
+        assert getattr(result, name).records() == getattr(first, name).records()
+    assert [part.iou_threshold for part in result.thresholds] == [0.5, 0.75]
+
+
 def test_html_is_escaped():
     bad = "<script>alert(1)</script>"
     data = made()

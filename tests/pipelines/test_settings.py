@@ -30,25 +30,17 @@ def test_bundled_files_name_what_there_is(name):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("setting", "value", "message"),
     [
-        ('similarity = "boxes"', f"similarity is 'boxes'; expected one of {SIMILARITIES}"),
-        ('similarity = "poligon"', f"one of {SIMILARITIES}; did you mean 'polygon'?"),
-        (
-            'matcher = "hungaria"',
-            (f"matcher is 'hungaria'; expected one of {MATCHERS}; did you mean 'hungarian'?"),
-        ),
-        ("iou_threshold = 0.0", "iou_threshold is 0; expected more than 0 and at most 1 for"),
-        ("iou_threshold = 1.5", "iou_threshold is 1.5; expected more than 0 and at most 1 for"),
+        ("similarity", "poligon", f"expected one of {SIMILARITIES}; did you mean 'polygon'?"),
+        ("matcher", "hungaria", f"expected one of {MATCHERS}; did you mean 'hungarian'?"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path):
+def test_a_wrong_name_in_a_file_is_told(setting, value, message, tmp_path):
     path = tmp_path / "my.toml"
-    path.write_text(text)
-    with pytest.raises(ConfigError) as caught:
+    path.write_text(f'{setting} = "{value}"')
+    with pytest.raises(ConfigError, match=re.escape(f"{path}: {setting} is '{value}'; {message}")):
         read_agree_settings(str(path))
-    assert str(caught.value).startswith(f"{path}: ")
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("name", similarities.SIMILARITIES)
