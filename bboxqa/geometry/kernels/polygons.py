@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     blocks,
+    pairs_within,
     rows,
     run_starts,
     sum_by,
@@ -114,6 +115,8 @@ def even_odd_parts(xy: FloatArray) -> Any:
 BLOCK = 8
 # Shapely repairs this many crossings in milliseconds; its time grows quadratically.
 _FEW_CROSSINGS = 20
+# With more rings, a polygon is checked whether or not their bounds overlap.
+_MANY_RINGS = 30
 # Rings with more crossings would have too many edges to compare after repair.
 _MOST_CROSSINGS = 500
 
@@ -195,6 +198,7 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     sound = np.logical_and.reduceat(valid, starts)
     # The rings of a polygon must also be valid together, that is, not overlap.
     several = np.flatnonzero(sound & (stops - starts > 1))
+    several = several[_may_meet(shapes, starts[several], stops[several])]
     parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
     sound[several] = shapely.is_valid(parts)
     owners, unions = [], []
@@ -213,6 +217,22 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     keep = np.repeat(sound, stops - starts)
     repaired &= ~tangled
     return _with_shapes(rings, keep, np.array(owners, np.int64), unions), repaired, tangled
+
+
+def _may_meet(shapes: Any, start: IndexArray, stop: IndexArray) -> BoolArray:
+    """Return whether the bounds of two of the rings start:stop of each polygon overlap, (P,)."""
+    import shapely
+
+    # Of many rings, the check itself is faster than looking at all pairs.
+    found: BoolArray = stop - start > _MANY_RINGS
+    few = np.flatnonzero(~found)
+    ring, _ = rows(start[few], stop[few])
+    polygon = np.repeat(few, (stop - start)[few])
+    bounds = shapely.bounds(shapes[ring])
+    left, right = pairs_within(polygon)
+    a, b = bounds[left], bounds[right]
+    found[polygon[left[((a[:, :2] <= b[:, 2:]) & (b[:, :2] <= a[:, 2:])).all(axis=1)]]] = True
+    return found
 
 
 def _intricate(rings: _Rings, n: int) -> BoolArray:
