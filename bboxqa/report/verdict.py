@@ -112,10 +112,9 @@ def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verd
     `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
     """
     part = summary["thresholds"][0]
-    status, title, *more = headline(summary["thresholds"], settings)
-    sentences = (*more, *_reference(part))
+    status, title, *sentences = headline(summary["thresholds"], settings)
     advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis)
-    return Verdict(status, title, sentences, advice)
+    return Verdict(status, title, tuple(sentences), advice)
 
 
 def headline(parts: Sequence[Record], settings: Record) -> tuple[str, ...]:
@@ -166,7 +165,7 @@ def is_by_chance(part: Record) -> bool:
 
 def _level(part: Record, similarity: str) -> str:
     """Return the level of agreement in words, for results without gates."""
-    existence, named, least = part["existence"], part["class"], _least_right(part)
+    existence, named = part["existence"], part["class"]
     if is_by_chance(part):
         return (
             "Agreement cannot be told from chance: existence (F1) is "
@@ -190,9 +189,11 @@ def _level(part: Record, similarity: str) -> str:
         return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
     if levels:
         return _told_level(figures, levels)
-    if least is None:
+    people = part["reference"]["annotators"] if "reference" in part else ()
+    known = [(row["f1"]["value"], row["name"]) for row in people if row["f1"]["value"] is not None]
+    if not known:
         return "There is nothing to compare"
-    return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
+    return f"F1 of {min(known)[1]} with the reference is {number(min(known)[0])}"
 
 
 def _weak_categories(part: Record) -> Iterator[str]:
@@ -241,31 +242,6 @@ def _below(limit: float, value: float) -> str:
         if value >= limit or text != number(float(limit), digits):
             return text
     return f"nearly {number(float(limit), 2)}"
-
-
-def _reference(part: Record) -> Iterator[str]:
-    least = _least_right(part)
-    if least is None:
-        return
-    found = part["reference"]
-    most = max(found["annotators"], key=lambda row: row["f1"]["value"] or 0.0)
-    name, best, reference = (names_in_words([each["name"]])[0] for each in (least, most, found))
-    if most is least:
-        text = (
-            f"{name} drew {percent(least['recall']['value'])} of its objects, and "
-            f"{percent(least['precision']['value'])} of what {name} drew is right"
-        )
-    else:
-        low, high = (number(row["f1"]["value"]) for row in (least, most))
-        text = f"F1 of annotators is from {low} ({name}) to {high} ({best})"
-    yield f"Compared with the reference {reference}, {text}."
-
-
-def _least_right(part: Record) -> Record | None:
-    """Return the annotator with the lowest F1 with the reference, if there is one."""
-    found = part.get("reference", {"annotators": []})["annotators"]
-    known: list[Record] = [row for row in found if row["f1"]["value"] is not None]
-    return min(known, key=lambda row: row["f1"]["value"], default=None)
 
 
 def story_lines(diagnosis: Record) -> list[Line]:

@@ -4,9 +4,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bboxqa.core.json_values import json_line, json_safe
@@ -20,6 +19,9 @@ from bboxqa.report.findings.report import (
     place,
     rule_text,
 )
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -202,57 +204,53 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
     A test fails if its rule has findings of a severity that fails the run; milder findings are
     written as its output.
     """
+    from xml.etree.ElementTree import Element, indent, tostring
+
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
     for finding in report.findings:
         found.setdefault(finding.file, {}).setdefault(finding.code, []).append(finding)
     codes = [*report.rules, *sorted(set(report.counts) - set(report.rules))]
-    failed = {
-        name: sum(_fails(findings, report.fail_on) for findings in by_code.values())
-        for name, by_code in found.items()
-    }
+    suites = [_suite(report, name, by_code, codes) for name, by_code in found.items()]
+    failures = sum(int(suite.attrib["failures"]) for suite in suites)
+    n_tests = len(codes) * len(suites)
+    root = Element(
+        "testsuites", name="bboxqa", tests=str(n_tests), failures=str(failures), errors="0"
+    )
+    root.extend(suites)
+    indent(root, "")
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    tests = len(codes) * len(found)
-    yield f'<testsuites name="bboxqa" tests="{tests}" failures="{sum(failed.values())}" errors="0">'
-    exporters = {file.name: file.exporter for file in report.files}
-    for name, by_code in found.items():
-        yield (
-            f'<testsuite name="{_xml(name)}" tests="{len(codes)}" '
-            f'failures="{failed[name]}" errors="0" skipped="0">'
-        )
-        if exporter := exporters.get(name):
-            property_ = f'<property name="exporter" value="{_xml(exporter)}"/>'
-            yield f"<properties>{property_}</properties>"
-        for code in codes:
-            yield from _case(report, name, code, by_code.get(code, []))
-        yield "</testsuite>"
-    yield "</testsuites>"
+    yield from tostring(root, "unicode").split("\n")
 
 
-def _fails(findings: list[Finding], least: Severity) -> bool:
-    return any(finding.severity.rank >= least.rank for finding in findings)
+def _suite(
+    report: FoundReport, name: str, by_code: dict[str, list[Finding]], codes: list[str]
+) -> "Element":
+    """Return the tests of a file."""
+    from xml.etree.ElementTree import Element, SubElement
 
-
-def _case(report: FoundReport, name: str, code: str, findings: list[Finding]) -> Iterator[str]:
-    rule = rule_text(report, code)
-    head = f'<testcase classname="{_xml(name)}" name="{_xml(labelled(rule))}"'
-    if not findings:
-        yield head + "/>"
-        return
-    yield head + ">"
-    lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
-    if _fails(findings, report.fail_on):
-        worst = max((each.severity for each in findings), key=lambda severity: severity.rank)
-        summary = f"{count(len(findings), 'finding')}: {rule.title}"
-        yield f'<failure type="{worst}" message="{_xml(summary)}">'
-        yield from (_xml(line) for line in [*lines, rule.breaks])
-        yield "</failure>"
-    else:
-        yield "<system-out>"
-        yield from map(_xml, lines)
-        yield "</system-out>"
-    yield "</testcase>"
+    suite = Element("testsuite", name=_xml(name), tests=str(len(codes)))
+    for exporter in (each.exporter for each in report.files if each.name == name):
+        if exporter:
+            SubElement(
+                SubElement(suite, "properties"), "property", name="exporter", value=_xml(exporter)
+            )
+    n_failures = 0
+    for code in codes:
+        rule, findings = rule_text(report, code), by_code.get(code, [])
+        case = SubElement(suite, "testcase", classname=_xml(name), name=_xml(labelled(rule)))
+        lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
+        worst = max((each.severity for each in findings), key=lambda each: each.rank, default=None)
+        if worst is not None and worst.rank >= report.fail_on.rank:
+            n_failures += 1
+            message = _xml(f"{count(len(findings), 'finding')}: {rule.title}")
+            failure = SubElement(case, "failure", type=worst, message=message)
+            failure.text = "\n".join(map(_xml, [*lines, rule.breaks]))
+        elif lines:
+            SubElement(case, "system-out").text = "\n".join(map(_xml, lines))
+    suite.attrib |= {"failures": str(n_failures), "errors": "0", "skipped": "0"}
+    return suite
 
 
 def _xml(text: str) -> str:
-    """Return text for an element or an attribute, without what XML cannot hold."""
-    return escape(_NOT_XML.sub("", one_line(text)))
+    """Return text without what XML cannot hold."""
+    return _NOT_XML.sub("", one_line(text))
