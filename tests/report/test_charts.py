@@ -14,7 +14,7 @@ import bboxqa
 from bboxqa.examples import example_file
 from bboxqa.model.results import Figure as Shown
 from bboxqa.report.charts.axes import draw_chart
-from bboxqa.report.charts.chart import CLASSES, SMALL, Dot, Path, Text, layout, text_width
+from bboxqa.report.charts.chart import CLASSES, Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
     category_intervals,
     confusion_matrix,
@@ -266,7 +266,7 @@ def test_colours_of_the_palette_are_classes(svg):
 )
 def test_all_texts_have_room(chart):
     found = layout(chart)
-    widest = max(text_width(text, SMALL) for text in chart.beside)
+    widest = max(text_width(text, chart.beside_size) for text in chart.beside)
     assert found.left + found.width + 8 + widest <= found.total_width
     assert 0 <= found.at(0, len(chart.rows) - 1)[1] <= found.total_height
     assert all(text_width(name, chart.row_size) < found.left for name in chart.rows)

@@ -129,8 +129,8 @@ def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:
         ax.spines[["left"]].set_visible(False)
     for row, text in enumerate(chart.beside):
         at, places = (5, 0), ("axes fraction", "data")
-        ax.annotate(text, (1, row), at, fontsize=SMALL * share, va="center", xycoords=places,
-                    textcoords="offset points")  # fmt: skip
+        ax.annotate(text, (1, row), at, fontsize=chart.beside_size * share, va="center",
+                    xycoords=places, textcoords="offset points")  # fmt: skip
     if chart.columns:
         ax.set_xticks(
             range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share,

@@ -158,6 +158,11 @@ class Chart:
         return SMALL if is_small else LARGE
 
     @property
+    def beside_size(self) -> float:
+        """The size of the letters of texts beside rows."""
+        return SMALL if any("\n" in text for text in self.beside) else self.row_size
+
+    @property
     def turn(self) -> int:
         """The angle in degrees by which names of columns are turned."""
         if max(map(len, self.columns), default=0) <= _LEVEL:
@@ -240,7 +245,7 @@ def layout(chart: Chart) -> Layout:
     left = 28.0 if "y" in chart.frame else 2.0
     if chart.rows:
         left = 10 + _widest(chart.rows, chart.row_size)
-    right = 10 + _widest(chart.beside, SMALL)
+    right = 10 + _widest(chart.beside, chart.beside_size)
     width = chart.width or max(72 * WIDTH - left - right, 60.0)
     heading = max(1.1 * text_width(chart.title, TITLE), _widest(chart.legend, SMALL))
     total = max(left + width + right, heading + 2)

@@ -54,8 +54,8 @@ _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
     "#c8b866", "#e5cf52", "#fee838",
 )  # fmt: skip
-# The largest offset is drawn as this share of the side of the box.
-_LARGEST_DRAWN = 0.25
+# The largest offset is drawn as this share of the side of the box, at most so many times as large.
+_LARGEST_DRAWN, _MOST_TIMES = 0.25, 20
 # Of each edge, its ends in a box from 0 to 1, its direction, and where its offset is written.
 _EDGES: dict[str, tuple[Point, Point, Point, Point, Literal["start", "middle", "end"]]] = {
     "left": ((0, 0), (0, 1), (1, 0), (-0.3, 0.5), "end"),
@@ -462,7 +462,7 @@ def offsets(edges: Rows, *, others: str = THE_OTHERS) -> Chart:
         return nothing(name, "no object to compare with others", 209)
     moved = [row for row in known if row["systematic"] or row["offset_px_low"] is None]
     largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
-    factor = _LARGEST_DRAWN / largest if largest else 1.0
+    factor = min(_LARGEST_DRAWN / largest, _MOST_TIMES) if largest else 1.0
     away = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
     left, top, right, bottom = (away.get(edge, 0.0) for edge in ("left", "top", "right", "bottom"))
     marks: list[Mark] = [

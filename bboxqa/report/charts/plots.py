@@ -81,9 +81,9 @@ class Plots:
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
 
-        Arrows are magnified by the factor in the legend. Only systematic offsets have arrows, and
-        those without an interval, in grey. Rotated boxes and key points, whose offsets are in a
-        table of the diagnosis, raise ConfigError.
+        Offsets are magnified by the factor in the legend. Only systematic ones are drawn, and those
+        without an interval, in grey. Rotated boxes and key points, whose offsets are in a table of
+        the diagnosis, raise ConfigError.
         """
         others = self._others_of(annotator)
         tables = self._result.diagnose().tables

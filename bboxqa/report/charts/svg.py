@@ -144,7 +144,7 @@ def _names(found: Layout) -> Iterator[str]:
         yield _text(at, Text(0, 0, name, chart.row_size, "end"))
     for row, text in enumerate(chart.beside):
         at = (found.left + found.width + 8, found.at(0, row)[1])
-        yield _text(at, Text(0, 0, text))
+        yield _text(at, Text(0, 0, text, chart.beside_size))
     for column, name in enumerate(chart.columns):
         x, y = found.at(column, 0)[0], bottom + 8
         turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""
