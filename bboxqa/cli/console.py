@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from bboxqa.core.text import from_the_left
 from bboxqa.core.types import Progress
 
 # Lines that are printed together, as printing single lines takes longer than making them.
@@ -78,14 +77,11 @@ def show(
     """
     from bboxqa.report.registry import view
 
-    in_terminal = output_format == "text" and sys.stdout and sys.stdout.isatty()
-    if in_terminal:
+    if output_format == "text" and sys.stdout and sys.stdout.isatty():
         options["width"] = get_terminal_size().columns
     if quiet:
         options["quiet"] = True
     lines = iter(view(views, output_format)(result, **options))
-    if in_terminal:
-        lines = map(from_the_left, lines)
     while some := list(islice(lines, _AT_ONCE)):
         click.echo("\n".join(some))
     for path in written:

@@ -64,20 +64,6 @@ def one_line(text: str) -> str:
     return clean(text).translate(_LINE_ENDS)
 
 
-def from_the_left(line: str) -> str:
-    r"""Return a line in which names written from the right do not turn what is beside them.
-
-    A terminal that orders text by its direction would exchange two such cells of a table, and a
-    name and the number beside it. Marks around each name prevent this (UAX 9).
-
-    Examples
-    --------
-    >>> from_the_left("ann  1"), from_the_left("\u05d3\u05e0  1") == "\u200e\u05d3\u05e0\u200e  1"
-    ('ann  1', True)
-    """
-    return line if line.isascii() else FROM_THE_RIGHT.sub("\u200e\\1\u200e", line)
-
-
 def as_written(shown: str) -> str:
     r"""Return the original of a text that `clean` has escaped.
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.files import open_input
 from bboxqa.core.text import clean
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
@@ -76,11 +75,11 @@ def read_whole(path: Path) -> bytes:
     DatasetError
         If a pipe or device has more than 256 MB; it may have no end.
     OSError
-        If the file cannot be read, or nobody writes to the pipe.
+        If the file cannot be read.
     """
     if path.is_file():
         return path.read_bytes()
-    with open_input(path) as stream:
+    with path.open("rb") as stream:
         data = stream.read(_MOST_STREAMED + 1)
     if len(data) > _MOST_STREAMED:
         raise DatasetError(

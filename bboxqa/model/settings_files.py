@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.files import open_input
 from bboxqa.core.text import nearest
 from bboxqa.model.settings import ValidateSettings, settings_from, validate_settings_from
 
@@ -113,7 +112,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open_input(path) as file:
+        with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise ConfigError(f"{path}: has more than 1 MB; expected a file of settings")
