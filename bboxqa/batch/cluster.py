@@ -1,6 +1,5 @@
 """Projects, and parts of large ones, as tasks of a Dask cluster."""
 
-import logging
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -87,22 +86,8 @@ def connected(scheduler: str) -> "Iterator[Client]":
         raise ConfigError(
             f"{scheduler}: no Dask scheduler answers; start one with `dask scheduler`"
         ) from None
-    with _quiet(), client:
+    with client:
         yield client
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress Dask's logs about lost connections, which the error reports."""
-    handlers = logging.getLogger("distributed").handlers
-    before = [handler.level for handler in handlers]
-    for handler in handlers:
-        handler.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for handler, level in zip(handlers, before, strict=True):
-            handler.setLevel(level)
 
 
 def run_projects(
