@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import msgspec
-import numpy as np
 
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
@@ -33,7 +32,6 @@ from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.annotations import (
-    STATUS,
     Aligned,
     changes_of,
     match_versions,
@@ -47,7 +45,6 @@ _COMPARED = (
     "all_touched", "sigmas",
 )  # fmt: skip
 _MOVED = "To see what changed in annotations, keep the former files beside the new ones."
-_NAMED = 3
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
@@ -186,7 +183,7 @@ def compare_with(
         version=__version__,
         notes=(
             *headlines,
-            *_name_notes(names.images, names.annotators),
+            *_name_notes(names.images),
             *_crowd_notes(changes["changes"]),
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
@@ -212,8 +209,8 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
     )
 
 
-def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
-    """Yield the names that only one version has."""
+def _name_notes(images: Aligned) -> Iterator[str]:
+    """Yield a note if few images have the same name in both versions."""
     names = set(images.before_names), set(images.after_names)
     if 2 * len(names[0] & names[1]) < min(map(len, names)):
         if advice := join_advice(names):
@@ -223,13 +220,6 @@ def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
                 "no image has the same name in both, with any --join: are these versions of one "
                 "data set?"
             )
-    status = np.array(STATUS)[annotators.status].tolist()
-    for missing, where in (("removed", "before"), ("added", "after")):
-        pairs = zip(annotators.names, status, strict=True)
-        found = [name for name, each in pairs if each == missing]
-        if found:
-            shown = first_few(found, _NAMED, one_line)
-            yield f"{count(len(found), 'annotator')} {where} only: {shown}"
 
 
 def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
