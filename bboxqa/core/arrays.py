@@ -369,14 +369,21 @@ def _ranges(
     longest = np.nextafter((high - low).max(), np.inf)
     values = np.sort(low)
     size = len(values) + 1
-    rank = np.searchsorted(values, low)
+    rank = _searched(values, low)
     order = np.argsort(other_group * size + rank, kind="stable")
     keys = (other_group * size + rank)[order]
-    first = np.searchsorted(values, np.nextafter(edges[:, side] - longest, -np.inf))
-    last = np.searchsorted(values, edges[:, side + 2])
-    start = np.searchsorted(keys, group * size + first)
-    stop = np.searchsorted(keys, group * size + last)
+    first = _searched(values, np.nextafter(edges[:, side] - longest, -np.inf))
+    last = _searched(values, edges[:, side + 2])
+    start, stop = (_searched(keys, group * size + each) for each in (first, last))
     return start, np.maximum(start, stop), order
+
+
+def _searched(known: NDArray[Any], wanted: NDArray[Any]) -> IndexArray:
+    """Return `np.searchsorted` of many values, which takes a quarter of the time in their order."""
+    order = np.argsort(wanted)
+    found = np.empty(len(wanted), np.int64)
+    found[order] = np.searchsorted(known, wanted[order])
+    return found
 
 
 def _share_an_area(
