@@ -48,7 +48,7 @@ _LEAST = 0.01
 # Below this number of predictions with a label, or without one, nothing is learnt from them.
 _FEW = 50
 _FOLDS, _MOST_LEARNT = 5, 100_000
-# As many predictions of a category as shrink its share by half, and the precision of coefficients
+# As many predictions of a category as shrink its offset by half, and the precision of coefficients
 # of features with a standard deviation of 1.
 _OF_CATEGORY, _RIDGE = 25.0, 1.0
 # A category with fewer labels has no usual size. Deviations count from so many spreads on; a
@@ -293,10 +293,10 @@ def labelled_share(
 ) -> FloatArray:
     """Return how often this team labels predictions of such a score, height and category, (P,).
 
-    That is a logistic regression of `labelled` on the logit of the score, the logarithm of the
-    height and the logit of the share that is labelled of the category, shrunk to that of all, with
-    a ridge penalty. It is learnt from the other images: those of five folds. NaN everywhere with
-    fewer than 50 predictions that have a label, or that have none.
+    That is a logistic regression of `labelled` on the logit of the score and the logarithm of the
+    height, with a ridge penalty, and an offset for each category that is shrunk to 0. It is learnt
+    from the other images: those of five folds. NaN everywhere with fewer than 50 predictions that
+    have a label, or that have none.
 
     Examples
     --------
@@ -308,37 +308,45 @@ def labelled_share(
     """
     if min(labelled.sum(), (~labelled).sum()) < _FEW:
         return np.full(len(score), np.nan)
+    clipped = score.clip(1e-3, 1 - 1e-3)
+    features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
+    spread = features.std(0)
+    features = (features - features.mean(0)) / np.where(spread > 0, spread, 1)
+    features = np.insert(features, 0, 1, axis=1)
     fold, share = image % _FOLDS, np.full(len(score), np.nan)
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        if not len(rest):
-            continue
-        rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
-        n, n_labelled = (np.bincount(category[rest], weights, int(category.max()) + 1)
-                         for weights in (None, labelled[rest]))  # fmt: skip
-        usual = (n_labelled + _OF_CATEGORY * labelled[rest].mean()) / (n + _OF_CATEGORY)
-        known = np.stack([_logit(score), np.log(height.clip(1)), _logit(usual[category])], axis=1)
-        spread = known.std(0)
-        known = np.insert((known - known.mean(0)) / np.where(spread > 0, spread, 1), 0, 1, axis=1)
-        share[own] = _likely(known[own], _logistic(known[rest], labelled[rest]))
+        if len(rest):
+            rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
+            weights = _logistic(features[rest], labelled[rest])
+            known = features[rest] @ weights
+            offset = _offsets(known, labelled[rest], category[rest], int(category.max()) + 1)
+            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
 
 
-def _logit(share: FloatArray) -> FloatArray:
-    share = share.clip(1e-3, 1 - 1e-3)
-    return np.asarray(np.log(share / (1 - share)))
+def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
+    """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
+    offset, likely = np.zeros(n), _sigmoid(known)
+    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
+    for _ in range(8):
+        likely = _sigmoid(known + offset[group])
+        slope = np.bincount(group, labelled - likely, n) - prior * offset
+        curve = np.bincount(group, likely * (1 - likely), n) + prior
+        offset += (slope / curve).clip(-1, 1)
+    return offset
 
 
-def _likely(features: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-(features @ weights).clip(-30, 30))))
+def _sigmoid(z: FloatArray) -> FloatArray:
+    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
+    return likely
 
 
 def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
     """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights = np.zeros(features.shape[1])
-    penalty = np.array([1e-3, *[_RIDGE] * (len(weights) - 1)])
+    weights, penalty = np.zeros(3), np.array([1e-3, _RIDGE, _RIDGE])
     for _ in range(50):
-        likely = _likely(features, weights)
+        likely = _sigmoid(features @ weights)
         slope = features.T @ (likely - labelled) + penalty * weights
         curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(penalty)
         step = np.linalg.solve(curve, slope)
