@@ -270,12 +270,11 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
         return f"area is {given[row]:.6g}; expected {of if expected[row] > 0 else 'more than 0'}"
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        if doubtful[row] or not (0 < expected[row] < np.inf):
-            return ()
-        return record_edit("annotations", row, "area", value=rounded_number(expected[row]))
+    def new(row: int) -> int | float | None:
+        is_known = not doubtful[row] and 0 < expected[row] < np.inf
+        return rounded_number(expected[row]) if is_known else None
 
-    yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), edits=edits)
+    yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
 
 
 def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:

@@ -115,7 +115,7 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(repeated & ~copies, of_other, "categories/id", "a unique id", mark=mark)
     yield Rows(
         copies, of_copy, "categories", "it once", ids.__getitem__,
-        partial(record_edit, "categories"), severity=Severity.WARNING, mark=mark,
+        edits=partial(record_edit, "categories"), severity=Severity.WARNING, mark=mark,
     )  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
             "categories",
             "only classes",
             partial(document.categories.get, key="name"),
-            partial(record_edit, "categories"),
+            edits=partial(record_edit, "categories"),
             apart=True,
         )
 
@@ -310,12 +310,9 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
         plain = shortened(_visible(names[row]))
         return f"category name {plain} has invisible characters ({signs})"
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        plain = _visible(names[row])
-        return record_edit("categories", row, "name", value=plain) if plain else ()
-
     alone = [row for row in odd if looks[folded(names[row])] == 1]
-    yield Rows(alone, says, "categories/name", "it without them", edits=edits)
+    new = {row: plain for row in alone if (plain := _visible(names[row]))}
+    yield Rows(alone, says, "categories/name", "it without them", new=new.get)
 
 
 _Known = dict[tuple[str, int | str], tuple[int, str, str]]

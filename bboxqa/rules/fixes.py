@@ -100,7 +100,7 @@ def _asked(
     for rule, rows in found:
         if (rows.fix or rule.fix) in wanted:
             for number in rows.numbers.tolist():
-                yield from ((rule.code, edit) for edit in rows.edits_of(number))
+                yield from ((rule.code, edit) for edit in rows.edits_of(document, number))
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:

@@ -1,7 +1,6 @@
 """S and I: ids, references to images and categories, and videos and tracks."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,7 +12,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, ids_of, record_edit, summary, value_at
 from bboxqa.rules.base.rule import Rule, rule
@@ -137,12 +136,12 @@ def _odd_ids(
     """Yield the records whose value of a key is not a whole number, or one that is too large."""
     name, key = place
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    def new_id(row: int) -> int | None:
         is_safe = fixable[row] and _is_same(value_at(document, name, row, key))
-        return record_edit(name, row, key, value=int(new[row])) if is_safe else ()
+        return int(new[row]) if is_safe else None
 
     for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
-        yield Rows(where, at=f"{name}/{key}", expected=expected, edits=edits)
+        yield Rows(where, at=f"{name}/{key}", expected=expected, new=new_id)
 
 
 def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:
@@ -162,15 +161,10 @@ def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Che
         return f"id {shortened(value(row))} is already used by {earlier}; expected a unique id"
 
     yield Rows(
-        rows, says, f"{name}/id", found=value, edits=_new_id(name, new), few=1,
+        rows, says, f"{name}/id", found=value, new=lambda row: int(new[row]) or None, few=1,
         mark=lambda row: shortened(value(row)),
         summary="{share} have the id of an earlier one; expected unique ids",
     )  # fmt: skip
-
-
-def _new_id(name: str, new: IndexArray) -> Callable[[int], tuple[Edit, ...]]:
-    """Return the edits that write new ids, unless these are 0."""
-    return lambda row: record_edit(name, row, "id", value=int(new[row])) if new[row] else ()
 
 
 @rule(
@@ -188,7 +182,7 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
     why = "which COCOeval treats as no match"
     yield Rows(
         where, f"annotation id is 0, {why}", "annotations/id", "1 or more", few=1,
-        edits=_new_id("annotations", new), summary=f"id of {{share}} is 0, {why}",
+        new=lambda row: int(new[row]) or None, summary=f"id of {{share}} is 0, {why}",
     )  # fmt: skip
 
 
@@ -247,13 +241,13 @@ def _by_names(document: Document) -> Checked:
     """Yield the annotations whose image_id is the name of an image."""
     of = document.once(_named_images)
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    def new(row: int) -> int | None:
         own = document.images.get(int(of[row]), "id")
-        return record_edit("annotations", row, "image_id", value=own) if type(own) is int else ()
+        return own if type(own) is int else None
 
     at, says = "annotations/image_id", "image_id is {value}, the name of an image"
     of_many = "image_id of {share} is the name of an image"
-    yield Rows(of >= 0, says, at, "its id", edits=edits, summary=of_many, few=1, fix="safe")
+    yield Rows(of >= 0, says, at, "its id", new=new, summary=of_many, few=1, fix="safe")
 
 
 def _first_number(ids: IndexArray, used: IndexArray, whole: BoolArray) -> tuple[int, int] | None:

@@ -52,10 +52,6 @@ def _on_disk(check: Callable[..., Checked]) -> Callable[..., Checked]:
     return of_document
 
 
-def _rename(row: int, name: str) -> tuple[Edit, ...]:
-    return record_edit("images", row, "file_name", value=name) if name else ()
-
-
 def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
     return {"images": [{"file_name": name, "width": size[0], "height": size[1]}]}
 
@@ -74,9 +70,9 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
 def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Checked:
     from bboxqa.rules.facts.pictures import ImageState
 
-    targets = _targets(names, disk)
-    lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
-    has_target = np.array([bool(target) for target in targets], np.bool_)
+    targets, lost = _targets(names, disk), (ImageState.MISSING, ImageState.OUTSIDE)
+    is_lost = np.isin(disk.state, lost)
+    has_target = np.array([target is not None for target in targets], np.bool_)
     elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
 
     def says(row: int) -> str:
@@ -86,21 +82,20 @@ def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Check
         what = "outside" if is_outside else "not found in"
         return f"image file {shortened(names[row])} is {what} the image folder{hint}"
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        return _rename(row, targets[row])
-
-    for where in (lost & has_target, lost & ~has_target):
-        yield Rows(where, says, "images/file_name", edits=edits)
+    for where in (is_lost & has_target, is_lost & ~has_target):
+        yield Rows(where, says, "images/file_name", new=targets.__getitem__)
 
 
-def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
-    """Return the file that each missing name must mean; "" where that is uncertain."""
+def _targets(names: list[str], disk: "ImageFolder") -> list[str | None]:
+    """Return the file that each missing name must mean; None where that is uncertain."""
     owners: dict[str, set[str]] = {}
     for name, place, near in zip(names, disk.places, disk.suggestions, strict=True):
         for each in {place.path, *near} - {""}:
             owners.setdefault(each, set()).add(name)
     # A file that another record has, or may mean as well, is uncertain.
-    return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
+    return [
+        near[0] if len(near) == 1 == len(owners[near[0]]) else None for near in disk.suggestions
+    ]
 
 
 @rule(
@@ -221,19 +216,19 @@ def _oddity(name: str) -> str:
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
     names = document.once(_names)
     odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
-    meant = Counter(name.replace("\\", "/") for name in set(names)) if odd else Counter()
+    slashed = [name.replace("\\", "/") for name in names]
+    # Two names must not become equal.
+    meant = Counter(new for _, new in {*zip(names, slashed, strict=True)})
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        slashed = names[row].replace("\\", "/")
-        # Two names must not become equal.
-        is_safe = odd[row] == _BACKSLASHES and meant[slashed] == 1
-        return _rename(row, slashed) if is_safe else ()
+    def new(row: int) -> str | None:
+        is_safe = odd[row] == _BACKSLASHES and meant[slashed[row]] == 1
+        return slashed[row] if is_safe else None
 
     def says(row: int) -> str:
         return f"file name {shortened(names[row])} is {odd[row]}"
 
     expected = "a path below the folder of the images, with slashes"
-    yield Rows([*odd], says, "images/file_name", expected, edits=edits)
+    yield Rows([*odd], says, "images/file_name", expected, new=new)
 
 
 @rule(
@@ -259,10 +254,8 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
             "file has that name"
         )
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        return _rename(row, plain[row]) if taken[plain[row]] == 1 else ()
-
-    yield Rows(escaped, says, "images/file_name", edits=edits, key="file_name")
+    new = {row: plain[row] for row in escaped if taken[plain[row]] == 1}
+    yield Rows(escaped, says, "images/file_name", new=new.get, key="file_name")
 
 
 @rule(

@@ -9,9 +9,8 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
-from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, found_defects, record_edit
+from bboxqa.rules.base.reporting import Checked, Rows, found_defects
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import beyond_text, figure, overshoot
 from bboxqa.rules.facts.document import Document
@@ -77,13 +76,11 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
         wanted = f"{seen[which]}, the points with a visibility above 0"
         return f"num_keypoints is {found}; expected {wanted}"
 
-    def edits(which: int) -> tuple[Edit, ...]:
-        row, is_new = int(points.row[which]), kind[which] == Kind.MISSING
-        number = int(seen[which])
-        return record_edit("annotations", row, "num_keypoints", value=number, is_new=is_new)
-
     yield Rows(misshapen, of_shape, "annotations/keypoints", owner=points.row)
-    yield Rows(miscounted, of_count, "annotations/num_keypoints", owner=points.row, edits=edits)
+    yield Rows(
+        miscounted, of_count, "annotations/num_keypoints", owner=points.row,
+        new=lambda which: int(seen[which]),
+    )  # fmt: skip
 
 
 def _of_points(

@@ -133,7 +133,7 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
     wrong, expected = (columns.iscrowd == 1) & polygon, "0, or run lengths of a crowd"
     says = "iscrowd is 1 for a polygon"
-    yield Rows(wrong, says, "annotations/iscrowd", expected, edits=_not_crowd)
+    yield Rows(wrong, says, "annotations/iscrowd", expected, new=lambda _row: 0)
 
 
 @rule(

@@ -134,16 +134,15 @@ _AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
 def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     form = document.annotations.form
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        rings = _as_rings(document.record(row).get("segmentation"), Form(form[row]))
-        return () if rings is None else record_edit("annotations", row, "segmentation", value=rings)
+    def new(row: int) -> list[list[float]] | None:
+        return _as_rings(document.record(row).get("segmentation"), Form(form[row]))
 
     yield Rows(
         np.isin(form, tuple(_FORMS)),
         lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
         "annotations/segmentation",
         expected="a list of rings [[x, y, x, y, …], …]",
-        edits=edits,
+        new=new,
         key="segmentation",
         total=int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum()),
         few=1,
@@ -246,33 +245,33 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
         of = size_text(document.size[row])
         return f"outline extends {beyond_text(beyond[row])} of its image{of}"
 
-    edits, expected = partial(_clip, document, settings), "an outline inside the image"
+    new, expected = partial(_clip, document, settings), "an outline inside the image"
     at, bounds = "annotations/segmentation", document.outline_bounds
-    yield Rows(far, says, at, expected, lambda row: bounds[row].tolist(), edits)
+    yield Rows(far, says, at, expected, lambda row: bounds[row].tolist(), new)
 
 
-def _clip(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
-    """Return the edit that clips an outline to its image; none if too little would be left."""
+def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list[float]] | None:
+    """Return an outline clipped to its image; None if too little would be left."""
     import shapely
 
     rings, of_row = document.annotations.rings, ring_rows(document, row)
     width, height = document.size[row].tolist()
     unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
     if document.once(doubtful_boxes)[row] or unsound or np.isnan(width + height):
-        return ()
+        return None
     image, result = shapely.box(0, 0, width, height), []
     for shape in shapes(rings, of_row):
         parts = polygons_of(shapely.intersection(shape, image))
         if parts is None:
-            return ()
+            return None
         result += parts
     if not result:
-        return ()
+        return None
     bounds = np.stack([document.outline_bounds[row], shapely.total_bounds(result)])
     before, after = from_corners(bounds).tolist()
     if becomes_degenerate(before, after, settings):
-        return ()
-    return record_edit("annotations", row, "segmentation", value=list(map(flat, result)))
+        return None
+    return list(map(flat, result))
 
 
 @rule(
@@ -302,13 +301,12 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     far = np.any(beyond > settings.overshoot_px, axis=1)
     is_doubtful = document.once(lie_elsewhere)
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    def new(row: int) -> list[int | float] | None:
         box = rounded_values(from_corners(bounds[[row]])[0])
         # An outline beyond the image has to be clipped first, as its bounds are no better.
         is_kept = is_doubtful or far[row] or document.once(doubtful_boxes)[row]
-        if is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings):
-            return ()
-        return record_edit("annotations", row, "bbox", value=box)
+        is_kept = is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings)
+        return None if is_kept else box
 
     def says(row: int) -> str:
         edge = int(np.argmax(np.abs(edges[row] - bounds[row])))
@@ -321,7 +319,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
         wrong,
         says,
         "annotations/bbox",
-        edits=edits,
+        new=new,
         severity=Severity.ERROR if is_doubtful else None,
         total=int(compared.sum()),
         few=_FEW,

@@ -271,16 +271,14 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
     absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
     wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        flag = 0 if absent[row] else int(columns.iscrowd[row])
+    def new(row: int) -> int | None:
         if kind[row] == Kind.TEXT:
-            flag = {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""), -1)
-        is_new = kind[row] == Kind.MISSING
-        edit = record_edit("annotations", row, "iscrowd", value=flag, is_new=is_new)
-        return edit if flag >= 0 else ()
+            return {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""))
+        flag = 0 if absent[row] else int(columns.iscrowd[row])
+        return flag if flag >= 0 else None
 
     for where in (absent, wrong):
-        yield Rows(where, at="annotations/iscrowd", expected="0 or 1", edits=edits)
+        yield Rows(where, at="annotations/iscrowd", expected="0 or 1", new=new)
 
 
 def _number(value: Any) -> float:
@@ -345,13 +343,9 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
             texts[row] = box
     wrong[[*texts]] = False
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        box = texts.get(row) or _outline_box(document, row)
-        return () if box is None else record_edit("annotations", row, "bbox", value=box)
-
     rows, at = np.array([*texts], np.int64), "annotations/bbox"
-    yield Rows(rows, at=at, expected=_FOUR, edits=edits, fix="safe")
-    yield Rows(wrong, at=at, expected=_FOUR, edits=edits)
+    yield Rows(rows, at=at, expected=_FOUR, new=texts.get, fix="safe")
+    yield Rows(wrong, at=at, expected=_FOUR, new=partial(_outline_box, document))
 
 
 @rule(
@@ -371,12 +365,11 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     outlined, at = objects & ~none & ~other, "annotations/segmentation"
     n_outlined = np.count_nonzero(outlined)
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    def new(row: int) -> Any:
         rings = _numbers(value_at(document, "annotations", row, "segmentation"))
-        is_sound = isinstance(rings, list) and form_of(rings) == Form.RINGS
-        return record_edit("annotations", row, "segmentation", value=rings) if is_sound else ()
+        return rings if isinstance(rings, list) and form_of(rings) == Form.RINGS else None
 
-    yield Rows(other, at=at, expected=_OUTLINE, edits=edits)
+    yield Rows(other, at=at, expected=_OUTLINE, new=new)
     if 2 * n_outlined > len(form):
         yield Rows(none, at=at, expected=f"{_OUTLINE}, as most annotations here have")
     # Empty rings, which P004 reports, are no outlines.
@@ -409,17 +402,13 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
         areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
         areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
-    def edits(row: int) -> tuple[Edit, ...]:
+    def new(row: int) -> int | float | None:
         written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan
         area = written if written > 0 else float(areas[row])
-        if not math.isfinite(area):
-            return ()
-        is_new = kind[row] == Kind.MISSING
-        return record_edit("annotations", row, "area", value=_plain(area), is_new=is_new)
+        return _plain(area) if math.isfinite(area) else None
 
     for where in (absent, wrong):
-        expected = "a number of square pixels"
-        yield Rows(where, at="annotations/area", expected=expected, edits=edits)
+        yield Rows(where, at="annotations/area", expected="a number of square pixels", new=new)
 
 
 @rule(
@@ -435,14 +424,13 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
     values = document.images.values
     for key in ("width", "height"):
 
-        def edits(row: int, key: str = key) -> tuple[Edit, ...]:
+        def new(row: int, key: str = key) -> int | None:
             number = _numbers(value_at(document, "images", row, key))
-            is_side = type(number) is int and number >= 1
-            return record_edit("images", row, key, value=number) if is_side else ()
+            return number if type(number) is int and number >= 1 else None
 
         sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
         odd = np.array([type(side) is not int or side <= 0 for side in sides], np.bool_)
-        yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", edits=edits)
+        yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", new=new)
 
 
 @rule(
@@ -518,10 +506,9 @@ def _large(
     rows, first = np.unique(row[at], return_index=True)
     number = values[at, column][first]
 
-    def edits(place: int) -> tuple[Edit, ...]:
-        row = int(rows[place])
-        box = _outline_box(document, row) if expected == _PLACE else None
-        return () if box is None else record_edit("annotations", row, "bbox", value=box)
+    def new(place: int) -> list[int | float] | None:
+        is_box = (key, expected) == ("bbox", _PLACE)
+        return _outline_box(document, int(rows[place])) if is_box else None
 
     def says(place: int) -> str:
         is_infinite = math.isinf(number[place])
@@ -531,7 +518,7 @@ def _large(
     return Rows(
         range(len(rows)), says, f"annotations/{key}", expected,
         lambda place: None if math.isinf(number[place]) else float(number[place]),
-        edits, f"{key} is too large in {{share}}", owner=rows,
+        new, summary=f"{key} is too large in {{share}}", owner=rows,
     )  # fmt: skip
 
 

@@ -331,7 +331,7 @@ def rows_of_fixable_findings(document):
         if rule.fix and rows.name == "annotations":
             result.update(rows.rows.tolist())
         for number in rows.numbers.tolist() if rule.fix else ():
-            edited = [edit.pointer.split("/") for edit in rows.edits_of(number)]
+            edited = [edit.pointer.split("/") for edit in rows.edits_of(document, number)]
             result.update(int(parts[2]) for parts in edited if parts[1] == "annotations")
     return result
 

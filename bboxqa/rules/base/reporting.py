@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import ABSENT, Defect, LazyEdits
 from bboxqa.rules.facts.document import Document
 
+Place = tuple[str, int, *tuple[str | int, ...]]
+"""The list, the row, and the keys inside the record."""
 MANY = 3
 """More records than this with the same defect are one finding, if they are a fifth of all."""
 _EXAMPLES = 3
@@ -65,7 +68,10 @@ class Rows:
     expected: str = ""
     found: Callable[[int], Any] | None = None
     """The value; by default the one at the pointer."""
+    new: Callable[[int], Any] | None = None
+    """The value that the fix writes in place of the one at the pointer; None for no fix."""
     edits: Callable[[int], Iterable[Edit]] | None = None
+    """The edits of a fix that changes other values."""
     summary: str = ""
     """The message on many records, with "{share}" and without what was expected."""
     severity: Severity | None = None
@@ -124,10 +130,8 @@ class Rows:
         """Return one of the `numbers` as a defect, with its pointer and the ids of the record."""
         if self.defects:
             return self.defects[number]
-        name, *keys = self.at.split("/")
-        row = number if self.owner is None else int(self.owner[number])
-        path: tuple[str | int, ...] = (*keys, *(self.inner(number) if self.inner else ()))
-        found = value_at(document, name, row, *path) if path else ABSENT
+        place = self._place(number)
+        found = value_at(document, *place) if len(place) > 2 else ABSENT
         if self.found is not None:
             found = self.found(number)
         if callable(self.says):
@@ -137,20 +141,30 @@ class Rows:
             says = (self.says or f"{self.key} is {{value}}").replace("{value}", value)
         return Defect(
             says + (f"; expected {self.expected}" if self.expected else ""),
-            pointer_to(name, row, *path),
+            pointer_to(*place),
             found=None if found is ABSENT else found,
             expected=self.expected,
-            ids=ids_of(document, name, row),
-            edits=tuple(self.edits(number)) if self.edits else (),
+            ids=ids_of(document, place[0], place[1]),
+            edits=tuple(self.edits_of(document, number)),
             examples=self.examples(number) if self.examples else (),
             key=self.mark(number) if self.mark else "",
         )
 
-    def edits_of(self, number: int) -> Iterable[Edit]:
+    def _place(self, number: int) -> Place:
+        name, *keys = self.at.split("/")
+        row = number if self.owner is None else int(self.owner[number])
+        path: tuple[str | int, ...] = (*keys, *(self.inner(number) if self.inner else ()))
+        return (name, row, *path)
+
+    def edits_of(self, document: Document, number: int) -> Iterable[Edit]:
         """Return the edits that fix one of the `numbers`."""
         if self.defects:
             return self.defects[number].edits
-        return self.edits(number) if self.edits else ()
+        if self.new is None or (value := self.new(number)) is None:
+            return self.edits(number) if self.edits else ()
+        place = self._place(number)
+        is_new = value_at(document, *place) is ABSENT
+        return (Edit(pointer_to(*place), "add" if is_new else "replace", value),)
 
     def joined(self, document: Document, share: str, equal: str = "", *, are_files: bool) -> "Rows":
         """Return a single defect of these records, of which `share` says how many they are.
@@ -163,13 +177,13 @@ class Rows:
             self.describe(document, number)
             for number in (numbers if are_files else numbers[:_EXAMPLES])
         ]
-        edits = LazyEdits(lambda: (edit for number in numbers for edit in self.edits_of(number)))
+        edits = LazyEdits(lambda: chain(*(self.edits_of(document, number) for number in numbers)))
         defect = Defect(
             f"{share}: {equal}" if equal else self._summary(shown[0].message, share),
             pointer_to(self.name),
             found=[each.found for each in shown] if are_files else None,
             expected=self.expected,
-            edits=edits if self.edits else (),
+            edits=edits if self.edits or self.new else (),
             count=len(np.unique(self.rows)),
             examples=tuple(each.pointer for each in shown),
         )
@@ -207,14 +221,10 @@ def rows_of(found: Iterable[Found]) -> Iterator[Rows]:
         yield Rows(range(len(of)), at="", defects=of, severity=severity)
 
 
-def record_edit(
-    name: str, row: int, *keys: str | int, value: Any = None, is_new: bool | np.bool_ = False
-) -> tuple[Edit]:
-    """Return the edit that writes a value of a record; None removes the record or value."""
+def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
+    """Return the edit that replaces a value of a record, or removes the record or value."""
     pointer = pointer_to(name, row, *keys)
-    if value is None:
-        return (Edit(pointer, "remove"),)
-    return (Edit(pointer, "add" if is_new else "replace", value),)
+    return (Edit(pointer, "remove") if value is None else Edit(pointer, "replace", value),)
 
 
 def summary(
