@@ -28,8 +28,9 @@ from bboxqa.model.choices import Choices, completed
 from bboxqa.model.findings import Edit
 from bboxqa.model.review import ReviewObject
 from bboxqa.pipelines.read import AS_COMPARED, read_for
-from bboxqa.pipelines.recognition import (
+from bboxqa.pipelines.send_back import (
     GEOMETRY,
+    SentList,
     Work,
     image_names,
     is_same_number,
@@ -39,7 +40,6 @@ from bboxqa.pipelines.recognition import (
     recognised,
     works_in,
 )
-from bboxqa.pipelines.send_back import SentList
 from bboxqa.rules.fixes import edited
 
 _NOTES = {

@@ -15,7 +15,7 @@ from support.reviews import TOOLS, in_coco, in_cvat, in_studio
 
 import bboxqa
 from bboxqa.core.errors import DatasetError, OutputError
-from bboxqa.pipelines.recognition import recognised
+from bboxqa.pipelines.send_back import recognised
 
 # Three annotators: ann misplaced 11 and drew 14 alone, bob calls 22 a dog, cid missed an object.
 RECORDS = """\
