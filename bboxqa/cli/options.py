@@ -274,6 +274,9 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True, type=int),
     "seed": option("--seed NUMBER", COMPARE,
         "Seed of the replicates; default 0.", rare=True, type=int),
+    "interval": option("--interval", COMPARE,
+        "How confidence intervals are computed; default percentile.",
+        type=click.Choice(("percentile", "bca"))),
     "config": option("--config FILE", COMPARE,
         "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
         "kalphacv, kalos, …); options on the command line replace them."),
@@ -377,21 +380,6 @@ def _thresholds(command: Any, *, several: bool) -> Any:
     other = f"The same for a similarity that is not IoU, such as centroid.{more}"
     command = option("--threshold NUMBER", COMPARE, other, rare=True, **kind)(command)
     return option("--iou NUMBER", COMPARE, text, **kind)(command)
-
-
-def resampling_options(draws: str = "") -> _Decorator[Any]:
-    """Return the options of confidence intervals; `draws` names what is resampled."""
-    number = click.IntRange(min=0)
-    return options(
-        option("--bootstrap NUMBER", COMPARE,
-            f"Replicates for confidence intervals{draws}, 40 to 100,000; default 1000, 0 for none.",
-            type=number, default=1000),
-        option("--seed NUMBER", COMPARE, "Seed of the replicates; default 0.",
-            type=number, default=0),
-        option("--interval", COMPARE,
-            "How confidence intervals are computed; default percentile.",
-            type=click.Choice(("percentile", "bca")), default="percentile"),
-    )  # fmt: skip
 
 
 def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:

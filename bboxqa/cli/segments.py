@@ -14,7 +14,6 @@ from bboxqa.cli.options import (
     format_option,
     option,
     options,
-    resampling_options,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _OPTIONS = options(
     option("--overlaps", COMPARE,
         "Which of overlapping segments of one annotator counts; default refuse.",
         type=click.Choice(("refuse", "first", "last", "longest")), default="refuse"),
-    resampling_options(", drawn from recordings"),
+    "bootstrap", "seed", "interval",
     format_option("text", "json", "csv"),
     "raw_csv", "written",
 )  # fmt: skip
@@ -80,6 +79,7 @@ def segments(
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
     refuse_inputs([output], paths)
+    given = {name: value for name, value in given.items() if value is not None}
     with tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given

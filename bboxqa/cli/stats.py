@@ -14,7 +14,6 @@ from bboxqa.cli.options import (
     format_option,
     option,
     options,
-    resampling_options,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ _OPTIONS = options(
         "numbers, and groups by k-means and by a tree.", is_flag=True),
     option("--association COLUMN COLUMN", COMPARE,
         "Show whether two columns go together instead: chi-square and Cramér's V.", nargs=2),
-    resampling_options(),
+    "bootstrap", "seed", "interval",
     format_option("text", "json", "csv"),
     "raw_csv", "written",
 )  # fmt: skip
@@ -97,7 +96,7 @@ def stats(
         from bboxqa.pipelines.answers import similar_annotators
 
         found = [
-            similar_annotators(ratings, task=task, seed=given["seed"])
+            similar_annotators(ratings, task=task, seed=given["seed"] or 0)
             for task, ratings in _ratings(table, given).items()
         ]
         views = shown.similar_csv, shown.similar_json, shown.similar_lines
@@ -127,9 +126,8 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.stats import measure
 
     named_coefficients(options["coefficients"], "--coefficient")
-    settings = {
-        name: options[name] for name in ("level", "weights", "bootstrap", "seed", "interval")
-    }
+    of_measure = ("level", "weights", "bootstrap", "seed", "interval")
+    settings = {name: options[name] for name in of_measure if options[name] is not None}
     names = options["coefficients"] or None
     with tracking() as progress:
         return [

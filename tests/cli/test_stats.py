@@ -60,7 +60,7 @@ def test_published_agreement_of_a_study(tmp_path):
         (["{}", "--layout", "raters-x-units"], "its first column is called 'unit'"),
         (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
         (["{}", "--output", "{}"], "is one of the files to read; name another file"),
-        (["{}", "--bootstrap", "-1"], "Invalid value for '--bootstrap'"),
+        (["{}", "--bootstrap", "-1"], "--bootstrap is -1; expected 0, or 40 to 100,000"),
         (["{}", "--bootstrap", "20"], "--bootstrap is 20; expected 0, or 40 to 100,000"),
         (["{}", "--output", "."], "is a folder; name a file"),
     ],
