@@ -16,14 +16,13 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of, uni
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, find, frozen_arrays, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, find, frozen_arrays, rows, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
     alpha_has_meaning,
-    cell_values,
     holm,
     object_cells,
     object_reliability,
@@ -33,7 +32,7 @@ from bboxqa.diagnostics.object_cells import (
 from bboxqa.diagnostics.parts import parts
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.table import Categorical, Table, figure_columns, text_column
-from bboxqa.model.units import Cell, Coincidences, MatchedUnits
+from bboxqa.model.units import Cell, Coincidences, MatchedUnits, ReliabilityData
 
 # The number of pairs whose share and gain get intervals.
 _MOST = 1000
@@ -389,6 +388,29 @@ def _with_sum(numbers: FloatArray) -> IndexArray:
     return np.append(numbers, numbers.sum()).astype(np.int64)
 
 
+class _CellValues(NamedTuple):
+    """E rows of a cell and a value that occurs in its unit, sorted by cell, then value."""
+
+    cell: IndexArray
+    own: IndexArray
+    value: IndexArray
+    """(E,) int64. The row of the reliability data, its value, and that of the unit; the value
+    ``n_values - 1`` is a missing annotation, if it counts as a value."""
+    n_others: FloatArray
+    """(E,) float64. How many other cells of the unit have the value."""
+
+
+def _cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) -> _CellValues:
+    """Return all values in the units of some cells."""
+    ends = (np.searchsorted(counts.unit, data.unit[cells], side) for side in ("left", "right"))
+    entry, offsets = rows(*ends)
+    cell = np.repeat(cells, np.diff(offsets))
+    drawn = data.state[cell] == Cell.CATEGORY
+    own = np.where(drawn, data.value[cell], counts.n_values - 1).astype(np.int64)
+    value = counts.value[entry]
+    return _CellValues(cell, own, value, counts.count[entry] - (value == own))
+
+
 _ALARM = 0.05
 
 
@@ -408,15 +430,15 @@ def category_use(matched: MatchedUnits) -> Table:
     names, categories = matched.data.annotator_names, matched.data.category_names
     counts = unit_counts(data)
     cells = np.flatnonzero((data.state == Cell.CATEGORY) & (counts.size[data.unit] > 1))
-    found = cell_values(data, counts, cells)
+    found = _cell_values(data, counts, cells)
     by_most = 2 * found.n_others > counts.size[data.unit[found.cell]] - 1
     own = found.value == found.own
-    rows = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
-    cell, value = found.cell[rows], found.value[rows]
+    kept = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
+    cell, value = found.cell[kept], found.value[kept]
     key = data.annotator[cell].astype(np.int64) * len(categories) + value
     keys, row = compact(key, len(names) * len(categories))
     sums = RatioSums(matched, len(keys))
-    sums.add("use", row, data.group[data.unit[cell]], own[rows], by_most[rows])
+    sums.add("use", row, data.group[data.unit[cell]], own[kept], by_most[kept])
     ratios = sums.ratios(null=1.0)["use"]
     who, what = np.divmod(keys, max(len(categories), 1))
     shown = np.arange(len(keys) if len(np.unique(value)) > 1 else 0)
@@ -444,7 +466,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     """
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
-    found = cell_values(data, counts, np.arange(len(data.unit)))
+    found = _cell_values(data, counts, np.arange(len(data.unit)))
     n_values = counts.n_values
     key = data.annotator[found.cell].astype(np.int64) * n_values + found.own
     # The rows with other annotators, and where at least one side drew the object.

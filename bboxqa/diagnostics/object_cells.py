@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import UnitCounts, from_units
+from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.distributions import t_tail
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
@@ -21,7 +21,6 @@ from bboxqa.core.arrays import (
     compact,
     frozen_arrays,
     pairs_within,
-    rows,
     run_starts,
 )
 from bboxqa.core.remembered import remembered
@@ -181,38 +180,6 @@ def pair_similarity(matched: MatchedUnits) -> Table:
             "min_similarity": lowest,
         }
     )
-
-
-@frozen_arrays
-class CellValues:
-    """E rows: a cell, and a value that occurs in its unit.
-
-    A missing annotation is the value ``n_values - 1``, if it counts as a value.
-    """
-
-    cell: IndexArray
-    """(E,) int64. Sorted; a row of the reliability data."""
-    own: IndexArray
-    """(E,) int64. The value of the cell."""
-    value: IndexArray
-    """(E,) int64."""
-    count: FloatArray
-    """(E,) float64. How many cells of the unit have the value; 1 or more."""
-    n_others: FloatArray
-    """(E,) float64. How many of them are other cells."""
-
-
-def cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) -> CellValues:
-    """Return all values in the units of some cells, sorted by cell, then value."""
-    unit = data.unit[cells]
-    starts = np.searchsorted(counts.unit, unit)
-    stops = np.searchsorted(counts.unit, unit, side="right")
-    entry, _ = rows(starts, stops)
-    cell = np.repeat(cells, stops - starts)
-    drawn = data.state[cell] == Cell.CATEGORY
-    own = np.where(drawn, data.value[cell], counts.n_values - 1).astype(np.int64)
-    value, count = counts.value[entry], counts.count[entry]
-    return CellValues(cell, own, value, count, count - (value == own))
 
 
 @frozen_arrays
