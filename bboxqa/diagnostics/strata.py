@@ -1,6 +1,8 @@
-"""Agreement by size, crowding and region."""
+"""What agreement depends on: size, crowding, region and category."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import erfc, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,10 +11,18 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, compact, run_starts, sum_by
+from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
-from bboxqa.diagnostics.object_cells import RatioSums, pairs_of_units, summed_rows, unit_members
+from bboxqa.diagnostics.object_cells import (
+    RatioSums,
+    object_cells,
+    pairs_of_units,
+    summed_rows,
+    unit_members,
+)
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
@@ -184,3 +194,189 @@ def _alphas(
         alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
     )
     return figure_columns("alpha", alpha, bounds)
+
+
+CATEGORY = "category"
+_ALARM = 0.05
+# Shares of objects below the thresholds that are tried.
+_SHARES = np.array([0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95])
+# Fewest objects on either side, and the least ratio of the two rates that is worth a sentence.
+_FEWEST, _LEAST_RATIO = 10, 2.0
+
+
+@remembered
+def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
+    """Return what errors may depend on, by object, (O,) each; NaN where unknown.
+
+    These are the area in px², the number of neighbours, the distance to the border of the image in
+    px, and the category that most gave.
+    """
+    objects, of = drawn_objects(matched), matched.data.annotations
+    edges = np.column_stack([means(objects, edge) for edge in corners(of.bbox).T])
+    size = matched.data.image_size[objects.image]
+    border = np.maximum(np.minimum(edges[:, :2], size - edges[:, 2:]).min(1), 0)
+    return {
+        "size": areas(matched, objects),
+        "crowding": neighbours(matched).astype(np.float64),
+        "border": np.where((size > 0).all(1), border, np.nan),
+        CATEGORY: objects.category.astype(np.float64),
+    }
+
+
+class Dependence(NamedTuple):
+    """On what the errors of an annotator depend most: objects where the rate is high, and others.
+
+    The objects are those of a category, or those below or from a threshold on.
+    """
+
+    name: str
+    threshold: float
+    """The threshold, or the number of the category."""
+    below: bool
+    inside: float
+    outside: float
+    """The rate of errors there, and elsewhere."""
+
+
+def dependence(
+    values: Mapping[str, FloatArray], failed: BoolArray, n_tests: int
+) -> Dependence | None:
+    """Return on what errors depend most, by likelihood-ratio tests; None if on nothing.
+
+    The rates of objects below a threshold, or of a category, and of the others are compared with
+    one rate of all [1]_, by Bonferroni's correction for all thresholds and categories, and for
+    `n_tests` of other covariates and annotators.
+
+    Parameters
+    ----------
+    values : mapping to (C,) float64
+        The covariates of the cases; NaN where unknown.
+    failed : (C,) bool
+        Which cases are errors.
+
+    References
+    ----------
+    .. [1] S. S. Wilks (1938), The large-sample distribution of the likelihood ratio for testing
+           composite hypotheses, Annals of Mathematical Statistics 9(1),
+           doi:10.1214/aoms/1177732360.
+    """
+    best, found = -np.inf, None
+    for name, value in values.items():
+        known = ~np.isnan(value)
+        of, error = value[known], failed[known]
+        if not len(of):
+            continue
+        tried, n, k = _groups(name, of, error)
+        n_failed, n_cases = np.array([error.sum()], np.float64), np.array([len(of)], np.float64)
+        likelihood = _likelihood(k, n) + _likelihood(n_failed - k, n_cases - n)
+        excess = 2 * (likelihood - _likelihood(n_failed, n_cases))
+        excess[np.minimum(n, n_cases - n) < _FEWEST] = 0
+        if name == CATEGORY:
+            # A category is told where errors are frequent, not where they are rare.
+            excess[k * n_cases < n * n_failed] = 0
+        place = int(excess.argmax()) if len(excess) else 0
+        if len(excess) and excess[place] > 0 and excess[place] - 2 * log(len(excess)) > best:
+            p_value = len(excess) * n_tests * erfc(sqrt(float(excess[place]) / 2))
+            inside, outside = ratio(
+                np.array([k[place], n_failed[0] - k[place]]),
+                np.array([n[place], len(of) - n[place]]),
+            ).tolist()
+            below = inside > outside
+            rates = (inside, outside) if below else (outside, inside)
+            best = excess[place] - 2 * log(len(excess))
+            clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
+            found = Dependence(name, float(tried[place]), below, *rates) if clear else None
+    return found
+
+
+def _groups(
+    name: str, value: FloatArray, error: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return categories or thresholds, the number of cases of or below each, and of errors."""
+    order = np.argsort(value, kind="stable")
+    ordered, errors = value[order], np.append(0, np.cumsum(error[order]))
+    if name == CATEGORY:
+        tried = np.unique(ordered)
+        start = np.searchsorted(ordered, tried)
+    else:
+        cuts = ordered[(_SHARES * len(ordered)).astype(np.int64)]
+        tried = cuts
+        if name != "time":
+            # Two digits are enough for a sentence.
+            unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(cuts, 1))) - 1, 0)
+            tried = np.ceil(cuts / unit) * unit
+        tried = np.unique(tried[tried > ordered[0]])
+        start = np.zeros(len(tried), np.int64)
+    stop = np.searchsorted(ordered, tried, "right" if name == CATEGORY else "left")
+    return tried, (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0
+
+
+def _likelihood(k: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the largest logarithm of the likelihood of k errors in n cases."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = [np.where(each > 0, each * np.log(each / n), 0) for each in (k, n - k)]
+    return terms[0] + terms[1]
+
+
+# With more judges of an object, it hardly happens that more than half of them miss it.
+_MOST_VOTERS = 8
+# Standard errors of the number of misses by which the miss rates may be higher.
+_ERRORS = 2.0
+_PRIOR = 10.0
+
+
+def explained_extras(matched: MatchedUnits) -> FloatArray:
+    """Return how many objects of each annotator fewer than half of the others would draw, (A,).
+
+    It is what follows from the miss rates of the others if these miss independently of each other:
+    if two others miss 20 % each, both miss 4 %. Rates are higher by two standard errors, and those
+    of objects of equal size, crowding, distance to the border or category, whichever explains most.
+    Models have 0.
+    """
+    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
+    found: FloatArray = np.zeros(n_annotators)
+    rows = np.flatnonzero(~matched.is_model[cells.annotator])
+    of, who, drawn = cells.object[rows], cells.annotator[rows], cells.drawn[rows]
+    if not len(rows):
+        return found
+    starts = run_starts(of)
+    slot = np.arange(len(of)) - np.repeat(starts, np.diff(starts, append=len(of)))
+    n_slots = int(slot.max()) + 1
+    if n_slots > _MOST_VOTERS:
+        return found
+    expected = cells.expected[rows]
+    n_objects = int(of.max()) + 1
+    for name, value in covariates(matched).items():
+        strata = value[of]
+        if name != CATEGORY:
+            ordered = np.sort(np.nan_to_num(strata, nan=-1))
+            quarters = ordered[len(ordered) * np.arange(1, 4) // 4]
+            strata = np.searchsorted(quarters, strata).astype(np.float64)
+        _, stratum = np.unique(strata, return_inverse=True)
+        n_strata = int(stratum.max()) + 1
+        n, missed = (
+            np.bincount(who * n_strata + stratum, each, n_annotators * n_strata)
+            for each in (expected, expected & ~drawn)
+        )
+        # Rates of few objects are drawn to that of all objects.
+        overall = ratio(*(each.reshape(-1, n_strata).sum(1) for each in (missed, n)))
+        usual = _PRIOR * np.nan_to_num(np.repeat(overall, n_strata))
+        rate = np.minimum((missed + usual + _ERRORS * np.sqrt(missed)) / (n + _PRIOR), 1)
+        table = np.full((n_slots, n_objects), np.nan)
+        table[slot, of] = rate[who * n_strata + stratum]
+        most_miss = np.stack([_most_miss(np.delete(table, each, 0)) for each in range(n_slots)])
+        explained = np.bincount(who, most_miss[slot, of] * drawn, n_annotators)
+        found = np.maximum(found, explained)
+    return found
+
+
+def _most_miss(rate: FloatArray) -> FloatArray:
+    """Return the probability that more than half miss an object, (K, O) → (O,); NaN: not asked."""
+    asked = ~np.isnan(rate)
+    share = np.zeros((len(rate) + 1, rate.shape[1]))
+    share[0] = 1
+    for miss in np.nan_to_num(rate):
+        share[1:] = share[1:] * (1 - miss) + share[:-1] * miss
+        share[0] *= 1 - miss
+    most = 2 * np.arange(len(share))[:, None] > asked.sum(0)
+    return np.asarray((share * most).sum(0) * asked.any(0))

@@ -25,8 +25,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences import of_others
-from bboxqa.pipelines.diagnosis.significance import above_others, bounds, judged
 
 FIGURES = {
     "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",
@@ -76,6 +74,9 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
     """
     if part.repeats is None:
         return
+    # What loads the diagnosis is loaded where sessions are compared.
+    from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged, of_others
+
     table = part.repeats.take(np.arange(1, len(part.repeats)))
     f1 = bounds(table, "f1")
     error = judged(table, f1.of_complement())

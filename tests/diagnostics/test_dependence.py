@@ -9,7 +9,7 @@ from support.matched import matched
 from support.stories import short_story
 
 import bboxqa
-from bboxqa.diagnostics.dependence import dependence, explained_extras
+from bboxqa.diagnostics.strata import dependence, explained_extras
 from bboxqa.pipelines.diagnosis.objects import beyond_background
 
 

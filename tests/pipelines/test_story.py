@@ -9,14 +9,16 @@ from support.stories import short_story
 import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
-from bboxqa.pipelines.diagnosis.people import reference_errors
-from bboxqa.pipelines.diagnosis.sentences import Finding, Gain, of_others
-from bboxqa.pipelines.diagnosis.significance import (
+from bboxqa.pipelines.diagnosis.findings import (
     Bounds,
+    Finding,
+    Gain,
     Measure,
     above_others,
     median_of_others,
+    of_others,
 )
+from bboxqa.pipelines.diagnosis.people import reference_errors
 from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}

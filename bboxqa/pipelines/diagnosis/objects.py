@@ -12,23 +12,21 @@ from bboxqa.diagnostics.agreement_groups import assigned_to
 from bboxqa.diagnostics.categories import ALL, difficulty
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.pipelines.diagnosis.sentences import (
-    Diagnosed,
-    Finding,
-    above_all,
-    of_others,
-    shape_word,
-)
-from bboxqa.pipelines.diagnosis.significance import (
+from bboxqa.pipelines.diagnosis.findings import (
     LEAST_CONFUSED,
     LEAST_SHARE,
+    Diagnosed,
+    Finding,
     Measure,
+    above_all,
     above_others,
     bounds,
     category_differences,
     confuser,
     in_percent,
     is_first,
+    of_others,
+    shape_word,
 )
 
 # Smaller gains would be shown as 0.00.

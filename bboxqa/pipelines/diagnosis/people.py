@@ -16,34 +16,32 @@ from bboxqa.diagnostics.agreement_groups import (
 )
 from bboxqa.diagnostics.categories import Unused
 from bboxqa.diagnostics.decomposition import Kind
-from bboxqa.diagnostics.dependence import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.diagnostics.object_cells import medians, object_cells
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
+from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.places import displacements, offset_findings
-from bboxqa.pipelines.diagnosis.sentences import (
-    SUBSETS,
-    Diagnosed,
-    Finding,
-    above_all,
-    findings_of,
-    largest,
-    of_others,
-)
-from bboxqa.pipelines.diagnosis.significance import (
+from bboxqa.pipelines.diagnosis.findings import (
     LEAST_CONFUSED,
     LEAST_SHARE,
+    SUBSETS,
     Bounds,
+    Diagnosed,
+    Finding,
     Measure,
+    above_all,
     above_others,
     bounds,
     confuser,
+    findings_of,
     in_percent,
     is_first,
     judged,
+    largest,
+    of_others,
 )
+from bboxqa.pipelines.diagnosis.places import displacements, offset_findings
 
 MOSTLY = 0.9
 """An annotator who has this share of the objects of a kind, and no others more than the rest, has

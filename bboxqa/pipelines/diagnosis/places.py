@@ -11,25 +11,23 @@ from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.object_cells import holm
 from bboxqa.diagnostics.offsets import ACROSS, ALARM, LEAST_OTHERS, MEASURES, TURNS, in_halves
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import (
-    Diagnosed,
-    Finding,
-    findings_of,
-    largest,
-    of_others,
-    shape_word,
-)
-from bboxqa.pipelines.diagnosis.significance import (
+from bboxqa.pipelines.diagnosis.findings import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
     LEAST_SHARE,
     Bounds,
+    Diagnosed,
+    Finding,
     Measure,
     above_others,
     bounds,
+    findings_of,
     in_percent,
     judged,
+    largest,
     median_of_others,
+    of_others,
+    shape_word,
 )
 
 # Smaller offsets, in px and degrees, are not worth a sentence.

@@ -24,8 +24,8 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.findings import shape_word
 from bboxqa.pipelines.diagnosis.review_document import drawn_shape, review_document
-from bboxqa.pipelines.diagnosis.sentences import shape_word
 from bboxqa.report.numbers import json_number
 
 # The most annotators that a reason names, and the most objects that the row of an image describes.

@@ -27,9 +27,17 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.diagnoser import too_crowded
+from bboxqa.pipelines.diagnosis.findings import (
+    ADVICE,
+    LEAST_DRAWS,
+    LEAST_IMAGES,
+    Bounds,
+    Diagnosed,
+    Finding,
+    differences,
+    said,
+)
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.sentences import ADVICE, Diagnosed, Finding, said
-from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, Bounds, differences
 
 _MOST = 9
 _MORE = "the tables of --details"
