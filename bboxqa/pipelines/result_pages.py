@@ -1,6 +1,6 @@
 """Pages of results, with the pixels of their worst images."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
-from bboxqa.report.audit import audit_page, shown_images
-from bboxqa.report.findings.page import findings_page, pictured_images
+from bboxqa.report.audit import audit_page, pictured_images
+from bboxqa.report.findings.page import findings_page, images_with_boxes
 from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import PIXELS, PageTarget, encoded, page_folder
 from bboxqa.report.pages.pictures import BLANK_CANVAS, INDEX, Pixels, worst_first
@@ -66,6 +66,11 @@ class PageImages:
         return found
 
 
+def sizes_of(images: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Return width and height by file name of images of the document "worst_images"."""
+    return {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in images}
+
+
 def write_saved(
     folder: Path,
     target: PageTarget,
@@ -103,7 +108,7 @@ def write_result(
     """
     worst = documents.get("worst_images")
     shown = worst_first(worst, every=target.split)[: target.top]
-    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
+    sizes = sizes_of(shown)
     inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
@@ -133,7 +138,7 @@ def write_report(
     With the settings of `validate`, the page shows how to reproduce it.
     """
     made = _made(report, target.images, settings, choices, ground_truth)
-    sizes = pictured_images(report, target.top)
+    sizes = images_with_boxes(report, target.top)
     images = PageImages(sizes, [file.name for file in report.files], "former")
 
     def page(pixels: Mapping[str, Pixels]) -> str:
@@ -146,11 +151,11 @@ def write_audit_page(
     result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of an audit, made by a command, and return notes as `write_result` does."""
-    sizes = shown_images(result, target.top)
-    images = PageImages(sizes, [each.name for each in result.sources], "latter")
+    pictures = pictured_images(result, target.top)
+    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
 
     def page(pixels: Mapping[str, Pixels]) -> str:
-        return audit_page(result, pixels, target, command)
+        return audit_page(result, pictures, pixels, target, command)
 
     return write_with_pixels(target, images, page, progress)
 

@@ -1,6 +1,6 @@
 """An audit as text, as one plain object, as a folder and as a page."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.report.encodings import json_text
 from bboxqa.report.pages.html_document import Data, render
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels, line_style, outline_path
+from bboxqa.report.pages.pictures import Pixels, line_style, shown_images
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
 from bboxqa.report.result_files import manifest, write_tables
 from bboxqa.report.tables import table_lines
@@ -27,9 +27,10 @@ MEANINGS = {
 }
 """What the kinds are, in words."""
 _WORST = 20
-# The size of letters as a share of the longer side of an image.
-_LETTER = 1 / 44
-_STYLES = {kind: line_style(place) for place, kind in enumerate(MEANINGS)}
+_OTHERS = "other labels"
+_STYLES = {_OTHERS: "stroke-dim thin"} | {
+    kind: line_style(place) for place, kind in enumerate(MEANINGS)
+}
 
 
 def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iterator[str]:
@@ -99,50 +100,58 @@ def write_audit(
     return write_tables(folder, documents, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
 
 
-def shown_images(result: AuditResult, top: int) -> dict[str, tuple[int, int]]:
-    """Return at most `top` images with places worth a look, and their sizes, 0 for unknown."""
-    kept = set(result.suspects["image"][np.asarray(result.suspects["score"]) >= WORTH])
-    size = dict(zip(result.labels.image_names, result.labels.image_size.tolist(), strict=True))
-    names = [name for name in result.images["image"] if name in kept][:top]
-    return {name: (size[name][0], size[name][1]) for name in names}
+def pictured_images(result: AuditResult, top: int) -> list[dict[str, Any]]:
+    """Return at most `top` images with places worth a look, as in the document "worst_images".
+
+    Boxes are of kinds in place of annotators.
+    """
+    data, of = result.labels, result.labels.annotations
+    table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in table.records():
+        named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
+        label = f"label {row['label']}: " if row["label"] else ""
+        rows.setdefault(row["image"], []).append({
+            "annotation": row["label"] or "predicted", "annotator": row["kind"], "category": named,
+            "object": row["rank"], "bbox": [row[side] for side in ("x", "y", "width", "height")],
+            "kind": row["kind"], "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
+        })  # fmt: skip
+    images = []
+    for name in [name for name in result.images["image"] if name in rows][:top]:
+        image = data.image_names.index(name)
+        others = [
+            {
+                "annotation": of.shown_ids([label])[0], "annotator": _OTHERS, "object": 0,
+                "category": data.category_names[of.category[label]],
+                "bbox": of.bbox[label].tolist(),
+            }
+            for label in np.flatnonzero(of.image == image).tolist()
+        ]  # fmt: skip
+        width, height = data.image_size[image].tolist()
+        images.append({
+            "file_name": name, "width": width or None, "height": height or None, "asked": [],
+            "cost": len(rows[name]), "alpha": None, "shapes": [*others, *rows[name]],
+            "objects": [row | {"category": f"{row['kind']} {row['category']}"}
+                        for row in rows[name]],
+        })  # fmt: skip
+    return images
 
 
 def audit_page(
-    result: AuditResult, pixels: Mapping[str, Pixels], target: PageTarget, command: str
+    result: AuditResult,
+    pictures: Sequence[Mapping[str, Any]],
+    pixels: Mapping[str, Pixels],
+    target: PageTarget,
+    command: str,
 ) -> str:
-    """Return the page of an audit, which a command has made."""
+    """Return the page of an audit, with its `pictured_images`, which a command has made."""
     found = manifest(result.settings, result.sources, result.labels.reading)
     rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
+    worst = {"n_images": len(result.images), "measure": "IoU"}
     return render(
         "audit", linked=target.split, title=title(result), basis=result.basis,
         labels=first_few(result.sources, _NAMED, lambda each: each.name),
-        kinds=Data("Kinds", ["kind", "what", "look at", "of"], rows),
-        notes=result.notes, legend=_STYLES.items(), n_images=len(result.images),
-        images=[*_images(result, shown_images(result, target.top), pixels)], command=command,
+        kinds=Data("Kinds", ["kind", "what", "look at", "of"], rows), notes=result.notes,
+        images=shown_images(worst, pictures, pixels, [*_STYLES], _STYLES), command=command,
         settings=settings_table(found), inputs=inputs_table(found["inputs"]),
     )  # fmt: skip
-
-
-def _images(
-    result: AuditResult, sizes: Mapping[str, tuple[int, int]], pixels: Mapping[str, Pixels]
-) -> Iterator[dict[str, Any]]:
-    """Yield the template's values of each image."""
-    table, of = result.suspects, result.labels.annotations
-    is_shown = (np.asarray(table["score"]) >= WORTH) & np.isin(table["image"], [*sizes])
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in sizes}
-    for row in table.take(np.flatnonzero(is_shown)).records():
-        row["bbox"] = [row[side] for side in ("x", "y", "width", "height")]
-        rows[row["image"]].append(row)
-    for name, own in rows.items():
-        boxes = of.bbox[of.image == result.labels.image_names.index(name)].tolist()
-        ends = [[int(row["bbox"][k] + row["bbox"][k + 2]) + 1 for row in own] for k in (0, 1)]
-        width, height = (side or max(end) for side, end in zip(sizes[name], ends, strict=True))
-        letter, found = round(max(width, height) * _LETTER, 2), pixels.get(name)
-        yield {
-            "name": name, "width": width, "height": height, "letter": letter,
-            "pixels": found if found is not None and found.address else None,
-            "note": "" if found is None else found.note,
-            "labels": [outline_path({"bbox": box}) for box in boxes],
-            "rows": [row | {"path": outline_path(row), "style": _STYLES[row["kind"]],
-                            "y": max(row["y"] - letter / 6, letter)} for row in own],
-        }  # fmt: skip

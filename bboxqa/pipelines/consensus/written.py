@@ -125,15 +125,16 @@ def write_consensus_page(
     result: ConsensusResult, target: PageTarget, next_step: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write a page of what was outvoted and is worth a look; return notes on its images."""
-    from bboxqa.pipelines.result_pages import PageImages, write_with_pixels
+    from bboxqa.pipelines.result_pages import PageImages, sizes_of, write_with_pixels
     from bboxqa.report.consensus import consensus_page
 
     found, order = result.found, result.found.review_order
     shown = order[np.isin(order, found.to_review) | ~found.is_kept[order]]
     images = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
     pictures = [_picture(result, image) for image in images]
-    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in pictures}
-    images_of_page = PageImages(sizes, [source.name for source in result.data.sources], "latter")
+    images_of_page = PageImages(
+        sizes_of(pictures), [source.name for source in result.data.sources], "latter"
+    )
 
     def page(pixels: Mapping[str, Pixels]) -> str:
         return consensus_page(result, pictures, pixels, target, next_step)

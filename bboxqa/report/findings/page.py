@@ -75,7 +75,7 @@ def findings_page(
     )
 
 
-def pictured_images(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
+def images_with_boxes(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
     """Return the file names of images that have pictures, with their size; 0 for unknown.
 
     The next image with boxes of each rule is taken in turn, until there are `top`.

@@ -55,6 +55,8 @@ class ShownImages:
     categories: Mapping[str, int]
     n_images: int
     measure: str
+    by_annotators: bool
+    """Whether shapes are of annotators, not of kinds."""
 
     @property
     def kinds(self) -> list[str]:
@@ -124,15 +126,17 @@ def shown_images(
     images: Sequence[Record],
     pixels: Mapping[str, Pixels],
     every: Sequence[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> ShownImages:
     """Return some images of the document "worst_images" as pages show them.
 
-    `every` are the annotators of the result, in the order of their styles.
+    `every` are the annotators of the result, in the order of their styles. With `styles`, shapes
+    are of kinds in place of annotators, with these classes.
     """
     present = {name for image in images for name in _people(image)}
     order = [*every, *sorted(present - {*every})]
     # With more annotators than styles, those of an image get them in the order of their names.
-    style = {name: line_style(place) for place, name in enumerate(order)}
+    style = styles or {name: line_style(place) for place, name in enumerate(order)}
     style = style if len(order) <= N_TOLD_APART else {}
     given = {shape["category"] for image in images for shape in image["shapes"]}
     categories = {name: place for place, name in enumerate(sorted(given))}
@@ -150,7 +154,7 @@ def shown_images(
         pictures.append(_picture(place, image, shapes, asked, pixels.get(image["file_name"])))
     annotators = [(name, place, style.get(name, "")) for name, place in number.items()]
     n_images, measure = (0, "IoU") if worst is None else (worst["n_images"], worst["measure"])
-    return ShownImages(pictures, annotators, categories, n_images, measure)
+    return ShownImages(pictures, annotators, categories, n_images, measure, styles is None)
 
 
 def _people(image: Record) -> list[str]:
