@@ -58,19 +58,6 @@ def test_both_see_the_same_draws(ours, theirs):
     assert found.standard_error == pytest.approx(np.nanstd(expected, ddof=1), abs=1e-9)
 
 
-def test_same_seed_same_interval_and_none_without_replicates():
-    first, second = estimated(noisy(1, 0.1, TRUTH)), estimated(noisy(2, 0.3, TRUTH))
-    names = numbers([TRUTH])
-    once, again, other = (
-        paired_difference(first, second, names, names, 150, seed) for seed in (0, 0, 1)
-    )
-    assert once == again
-    assert once.interval != other.interval
-    none = paired_difference(first, second, names, names, 0, 0)
-    assert none.value == once.value
-    assert np.isnan([*none.interval, none.standard_error]).all()
-
-
 @pytest.mark.parametrize("which", ["first", "second"])
 def test_undefined(which):
     fine, broken = estimated(noisy(1, 0.1, TRUTH)), estimated([[1, 1, 1], [1, 1, 1]])

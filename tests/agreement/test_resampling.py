@@ -149,24 +149,6 @@ def test_bca_of_two_clusters_is_undefined():
     assert np.isnan(found).all()
 
 
-def test_intervals_are_near_those_of_scipy():
-    # Here, since each process that collects tests would import it.
-    from scipy.stats import bootstrap
-
-    values = np.random.default_rng(8).exponential(size=30)
-    found = mean_of(values)
-    replicates = replicates_of(found, 20_000, 0)
-    generator = np.random.default_rng(1)
-    for method, bounds in (
-        ("percentile", quantiles(replicates[None], 0.025, 0.975)[0]),
-        ("BCa", bca_interval(found.value, replicates, jackknife(found))),
-    ):
-        expected = bootstrap(
-            (values,), np.mean, n_resamples=20_000, method=method, rng=generator
-        ).confidence_interval
-        assert bounds == pytest.approx(tuple(expected), abs=0.01)
-
-
 def one_sided(values):
     """Return a coefficient whose replicates all lie below it: how many clusters occur in a draw."""
     n = len(values)

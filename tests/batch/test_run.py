@@ -167,17 +167,6 @@ def test_bad_projects_never_stop_the_rest(root):
     assert [row["project"] for row in _summary(root)["projects"]] == sorted(rows)
 
 
-def test_failures_of_the_input_are_kept_and_their_gates_stay(root):
-    write(root / "b/x.json", '{"images": [')
-    first = run(root)
-    before = times(root)
-    second = run(root)
-    assert second.n_reused == 3
-    assert second.rows == first.rows
-    assert not second.passed
-    assert times(root) == before
-
-
 def test_failures_of_the_machine_are_tried_again(ran):
     content = files(ran)
     (OUT / "projects/b").rename("away")

@@ -136,16 +136,6 @@ def test_json_is_what_the_schema_says(folder):
         jsonschema.validate(json.loads(done.stdout), comparison_schema())
 
 
-def test_a_folder_with_files_is_kept_without_force(folder):
-    (folder / "out").mkdir()
-    (folder / "out/notes.txt").write_text("mine")
-    done = compared(folder, "--out", "out")
-    assert done.returncode == 2
-    assert "out: is not empty; name another folder, or add --force" in done.stderr
-    assert compared(folder, "--out", "out", "--force").returncode == 0
-    assert (folder / "out/notes.txt").read_text() == "mine"
-
-
 @pytest.mark.parametrize(("lowest", "code"), [(0.65, 0), (0.72, 1)])
 def test_the_gate_is_the_alpha_of_all_images_after(folder, lowest, code):
     assert compared(folder, "--min-alpha", lowest, "--bootstrap", 0).returncode == code

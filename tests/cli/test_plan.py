@@ -100,28 +100,3 @@ def test_no_plan_without_an_interval(file):
     with pytest.raises(ConfigError) as error:
         plan_images(read_coco(file), 0.1, AgreeSettings(bootstrap=0))
     assert str(error.value) == "bootstrap is 0; expected 40 or more: a plan needs an interval"
-
-
-def test_people_are_named_as_agree_names_them(tmp_path):
-    rows = [annotation(number, number, category_id=number % 2 + 1) for number in range(1, 41)]
-    images = [image(number) for number in range(1, 41)]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    for name, moved in (("1", 0), ("2", 1)):
-        some = [
-            {**row, "category_id": (row["id"] // 8 * moved + row["id"]) % 2 + 1} for row in rows
-        ]
-        write(tmp_path / f"{name}.json", document(some, images, categories))
-    named = ("--annotator", "ann=1.json", "--annotator", "bob=2.json")
-    found = run("plan", *named, "--target-width", "0.1", cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
-    assert "40 images annotated by two or more" in found.stdout
-
-
-def test_files_that_name_nobody_are_refused_with_lines_to_edit(tmp_path):
-    for split, number in (("train", 1), ("val", 2)):
-        (tmp_path / split).mkdir()
-        content = document([annotation(1, number)], [image(number)])
-        write(tmp_path / split / "ann.json", content)
-    found = run("plan", ".", "--target-width", "0.1", cwd=tmp_path)
-    assert found.returncode == 2
-    assert "  --annotator NAME=train/ann.json\n  --annotator NAME=val/ann.json\n" in found.stderr

@@ -5,9 +5,7 @@ import json
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import write
 from support.mutants import clean, text
-from support.reference import data_file
 
 from bboxqa.rules.registry import RULES
 
@@ -219,22 +217,6 @@ def test_explain():
     wrong = run("explain", "B05")
     assert wrong.returncode == 2
     assert "no rule begins with 'B05'" in wrong.stderr
-
-
-def test_places_of_planted_defects(tmp_path):
-    content = json.loads(data_file("simulated.json").read_bytes())
-    records = content["annotations"]
-    records[99]["id"], records[199]["id"] = 5, 7
-    for record in records[20:40]:
-        x, y, width, height = record["bbox"]
-        bow_tie = [x, y, x + width, y + height, x + width, y, x, y + height]
-        record["segmentation"] = [bow_tie]
-    path = write(tmp_path / "planted.json", content)
-    result = run("validate", path, "--select", "I001,P005", "--max-findings", "0",
-                 "--output-format", "json")  # fmt: skip
-    listed = [(f["code"], f["ids"]["annotation"]) for f in json.loads(result.stdout)["findings"]]
-    crossed = [("P005", number) for number in range(21, 41)]
-    assert sorted(listed) == [("I001", 5), ("I001", 7), *crossed]
 
 
 def test_files_are_never_read_from_outside_the_folder(tmp_path):

@@ -95,28 +95,6 @@ def test_perfect_association_has_no_interval():
     assert "Cramér's V)" in test.sentence
 
 
-@pytest.mark.parametrize(
-    ("share", "n"),
-    [
-        (np.full((3, 3), 1 / 9), 100),
-        (np.array([[0.3, 0.2], [0.2, 0.3]]), 200),
-        (np.array([[0.85, 0.05], [0.04, 0.06]]), 400),
-        (0.4 * np.eye(4) / 4 + 0.6 * np.full((4, 4), 1 / 16), 300),
-    ],
-)
-def test_intervals_cover(share, n):
-    rng = np.random.default_rng(5)
-    chance = np.outer(share.sum(1), share.sum(0))
-    truth = (((share - chance) ** 2 / chance).sum() / (len(share) - 1)) ** 0.5
-    found = [
-        independence(rng.multinomial(n, share.ravel()).reshape(share.shape)).interval
-        for _ in range(400)
-    ]
-    covered = np.mean([low <= truth + 1e-9 and truth <= high for low, high in found])
-    # 400 of 95 % lie in this range but for one of a thousand times.
-    assert covered > 0.91
-
-
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=20))
 def test_cross_table_counts(pairs):
     codes = np.array(pairs, np.int32).reshape(-1, 2)

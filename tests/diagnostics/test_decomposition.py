@@ -93,40 +93,6 @@ def check_group(row, brute, homes, every):
     assert [row["alpha_gain"], row["f1_gain"]] == brute.gains(row["kind"], homes)
 
 
-# Two annotators, boxes of 10 × 10, and the share of both that they have in common.
-WORKED = [
-    (0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (0, 0, 10, 10)),  # all agree
-    (0, 0, 0, (100, 0, 10, 10)), (0, 1, 1, (100, 0, 10, 10)),  # class conflict
-    (0, 0, 1, (200, 0, 10, 10)),  # missed by some
-    (1, 0, 0, (0, 0, 10, 10)), (1, 1, 0, (6, 0, 10, 10)),  # badly placed: IoU 40 / 160
-    # One draws 20 × 10 where the other draws two halves; one of these matches, 100 / 200.
-    (1, 0, 0, (100, 0, 20, 10)), (1, 1, 0, (100, 0, 10, 10)), (1, 1, 0, (110, 0, 10, 10)),
-    # Twice by one: 90 / 110.
-    (1, 0, 1, (200, 0, 10, 10)), (1, 1, 1, (200, 0, 10, 10)), (1, 0, 1, (201, 0, 10, 10)),
-]  # fmt: skip
-
-
-def test_worked():
-    """Objects: three pairs of the same category, class conflict, badly placed; two singles.
-
-    Seven objects: agree (1), halves' first (1), drawn twice (1), conflict (1), badly placed (1),
-    missed (1), second half (1), which may be an object that the other drew with the first. Two of
-    them all agree.
-
-    F1: the 13 annotations have 4 matched pairs (agree, conflict, first half, first of twice):
-    8 / 13. Repaired: missed 10 / 14; badly placed 10 / 13; split 8 / 13 with a second box of the
-    first annotator (half of the two drew the part): 10 / 14; twice 8 / 12; class 8 / 13.
-    """
-    table = decomposition(matched_of(dataset(WORKED)))
-    assert table["kind"].tolist() == ["all agree", *KINDS]
-    assert table["n_objects"].tolist() == [2, 1, 1, 1, 1, 1]
-    assert table["n_any"].tolist() == [2, 1, 1, 1, 1, 1]
-    assert table["share"].tolist() == [2 / 7, 1 / 7, 1 / 7, 1 / 7, 1 / 7, 1 / 7]
-    after = [10 / 14, 8 / 13, 10 / 13, 10 / 14, 8 / 12]
-    assert table["f1_gain"][1:] == pytest.approx(np.subtract(after, 8 / 13))
-    assert np.isnan([table["f1_gain"][0], table["alpha_gain"][0], *table["share_low"]]).all()
-
-
 def test_names_and_order_change_nothing():
     rows = random_objects(7, n_annotators=3)
     order = np.random.default_rng(0).permutation(len(rows))

@@ -314,20 +314,6 @@ def test_results_are_no_labels(files):
         assert f"bboxqa audit {typed} --predictions {model}" in error.value.advice
 
 
-def test_yolo_with_scores(tmp_path):
-    """Images and categories are joined by name."""
-    for folder, lines in (("labels", ["0 .05 .05 .05 .05"]),
-                          ("runs", ["0 .05 .05 .05 .05 .9", "0 .5 .5 .05 .05 .7"])):  # fmt: skip
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "0.txt").write_text("\n".join(lines), "utf-8")
-        (tmp_path / folder / "classes.txt").write_text("car\ntruck\n", "utf-8")
-    with bboxqa.reading(image_size=(400, 400)):
-        found = bboxqa.audit(tmp_path / "labels", tmp_path / "runs")
-    assert [(row["kind"], row["prediction"], row["score"]) for row in found.suspects.records()] == [
-        ("missing", 1, 0.7), ("spurious", 0, 0.1),
-    ]  # fmt: skip
-
-
 def test_yolo_as_it_predicts(tmp_path):
     """Labels of Ultralytics' layout have names and sizes; predictions have class numbers only."""
     for folder in ("data/images/val", "data/labels/val", "runs/predict/labels"):

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
-from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import OutputError
@@ -138,26 +137,3 @@ def test_a_folder_with_anything_else_stays(name, message, found, tmp_path):
         write_result(found[0], target)
     assert (path / name).read_text() == "mine"
     assert not [each for each in tmp_path.iterdir() if each != path]
-
-
-def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):
-    data = Path(__file__).parents[1] / "data/simulated.json"
-    done = run(
-        "agree", data, "--bootstrap", "0", "--out", tmp_path / "run", "--diagnose", "--report",
-        tmp_path / "one", "--split",
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert f"Written: {tmp_path / 'one/index.html'}" in done.stdout
-    shutil.copytree(tmp_path / "one", tmp_path / "run/report")
-    with (tmp_path / "run/report/index.html").open("a") as earlier:
-        earlier.write("<!-- of an earlier run -->")
-    done = run("report", tmp_path / "run", "--split")
-    assert done.returncode == 2
-    assert "holds a page" in done.stderr
-    assert run("report", tmp_path / "run", "--split", "--force").returncode == 0
-    files = names(tmp_path / "one")
-    assert names(tmp_path / "run/report") == files
-    for name in files:
-        if (tmp_path / "one" / name).is_file():
-            other = (tmp_path / "run/report" / name).read_bytes()
-            assert other == (tmp_path / "one" / name).read_bytes()
