@@ -14,8 +14,8 @@ from support import cli
 from support.datasets import annotation, document, image, two_annotators, write
 
 ADVICE = (
-    "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md); masks "
-    "are converted to COCO first: bboxqa convert."
+    "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md); for "
+    "masks, a bboxqa.toml with mask in [reading]."
 )
 
 

@@ -3,12 +3,11 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
-from bboxqa.rules.facts.box_overlaps import first_equal, overlapping
+from bboxqa.rules.facts.box_overlaps import overlapping
 
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])
@@ -55,26 +54,3 @@ def test_a_pair_at_the_threshold_exactly_is_found():
 def test_equal_boxes_of_one_kind_are_paired_with_the_first_only():
     assert pairs([[1, 1, 5, 5]] * 4, [0] * 4, [0] * 4, 0.9) == [(0, 1), (0, 2), (0, 3)]
     assert pairs([[1, 1, 5, 5]] * 3, [0] * 3, [0, 1, 1], 0.9) == [(0, 1), (1, 2)]
-
-
-def test_huge_numbers_are_no_pair_and_no_warning():
-    assert pairs([[1e308, 0, 1e308, 1e308], [1e308, 1, 1e308, 1e308]], [0, 0], [0, 0], 0.9) == []
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 1.0, float("nan")]))))
-def test_the_first_equal_row_is_the_first_with_the_same_values(rows):
-    columns = [np.array([row[place] for row in rows]) for place in (0, 1)]
-    first = first_equal(columns)
-    assert first.tolist() == [
-        place if row[1] != row[1] else [tuple(r) for r in rows].index(row)
-        for place, row in enumerate(rows)
-    ]
-
-
-@pytest.mark.parametrize("heap", ["equal", "shifted", "column"])
-def test_thousands_of_boxes_in_one_image_are_no_trouble(heap):
-    n = 2000
-    place = np.arange(n) * {"equal": 0, "shifted": 1e-5, "column": 10}[heap]
-    bbox = np.stack([np.zeros(n), place, np.full(n, 300), np.full(n, 9)], 1)
-    found = pairs(bbox, np.zeros(n, int), np.zeros(n, int), 0.9)
-    assert {right for _, right in found} == (set() if heap == "column" else {*range(1, n)})
