@@ -69,7 +69,12 @@ def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
-    return _found(given, name) or _found(given, _without_suffix(_plain(name)))
+    for path in (_plain(name), _without_suffix(_plain(name))):
+        # The user may have given names without folders.
+        keys = (path, *(_WHOLE + end for end in _ends(path)))
+        if (size := next((given[key] for key in keys if key in given), None)) is not None:
+            return size
+    return None
 
 
 def given_words(choices: Choices) -> str:
@@ -97,14 +102,6 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
             for end in (_WHOLE + path, *_ends(path)):
                 found[end] = size if found.get(end, size) == size else None
     return found
-
-
-def _found(given: Mapping[str, GivenSize], name: str) -> GivenSize:
-    plain = _plain(name)
-    if plain in given:
-        return given[plain]
-    # The user may have given names without folders.
-    return next((given[_WHOLE + end] for end in _ends(plain) if _WHOLE + end in given), None)
 
 
 def _ends(path: str) -> Iterator[str]:

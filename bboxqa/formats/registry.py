@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import folder_problem
+from bboxqa.core.file_names import folder_problem, is_split
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
@@ -35,14 +35,13 @@ from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
 from bboxqa.formats.source import (
     archive_around,
-    are_subsets,
     folders_and_files,
     head_of,
     is_like_folder,
     members_of,
     text_head,
 )
-from bboxqa.formats.unreadable import is_result
+from bboxqa.formats.unreadable import results_among
 from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
@@ -74,11 +73,11 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _is_datumaro(folder: Path) -> bool:
-    """Return whether a folder is one data set; files with other names belong to annotators."""
+    """Return whether a folder is one data set; files not named as subsets belong to annotators."""
     if _all_begin("Datumaro", folder / "annotations"):
         return True
-    names = [file.name for file in _json_in(folder)]
-    return bool(names) and are_subsets(names) and _all_begin("Datumaro", folder)
+    subsets = (each.stem == "default" or is_split(each.stem) for each in _json_in(folder))
+    return all(subsets) and _all_begin("Datumaro", folder)
 
 
 def _is_supervisely(folder: Path) -> bool:
@@ -324,8 +323,9 @@ def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
             # Passing over it would lose annotations.
             raise DatasetError([problem], READABLE)
         inside, names = folders_and_files(here)
-        named = [each for each in sorted(names) if each[0] != "." and not is_picture(each)]
-        found = [path for each in named if not is_result(path := here / each)]
+        left_out = results_among(names)
+        named = (each for each in sorted(names) if each[0] != "." and not is_picture(each))
+        found = [here / each for each in named if each not in left_out]
         if _formats_at(here):
             folders.append(here)
             files += _of_others([*found, *_json_in(here / "annotations")], here)
@@ -333,7 +333,8 @@ def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
         files += found
         below = [each for name in inside if not _leads_back(each := here / name, root)]
         waiting += [(each, depth - 1) for each in reversed(below) if depth]
-    read = [each for each in files if _is_read(each)]
+    ends = suffixes()
+    read = [each for each in files if each.name.lower().endswith(ends) and _is_read(each)]
     if folders or not folder.is_dir():
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
         sure = [each for each in read if is_surely_coco(each) or format_of(each) is not COCO]
@@ -352,7 +353,7 @@ def _leads_back(folder: Path, root: str) -> bool:
 
 def _is_read(file: Path) -> bool:
     """Return whether a format recognises a file; any JSON may be COCO."""
-    found = formats_of(file) if file.name.lower().endswith(suffixes()) else []
+    found = formats_of(file)
     return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from operator import attrgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import is_file, is_folder, is_split
+from bboxqa.core.file_names import is_file, is_folder
 from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.heads import HEAD, begins
@@ -236,24 +236,6 @@ def members_like(path: Path, kind: str, suffix: str | tuple[str, ...]) -> list[M
     # In an archive with images, only named files are opened.
     named = members_with(readable_members(path), suffix)
     return [each for each in named if begins(kind, each.head())]
-
-
-def are_subsets(names: Sequence[str]) -> bool:
-    """Return whether paths of files are those of the subsets of one Datumaro data set.
-
-    Examples
-    --------
-    >>> are_subsets(["train.json", "val.json"]), are_subsets(["ann.json", "bob.json"])
-    (True, False)
-    >>> are_subsets(["x/annotations/day1.json"]), are_subsets(["ann/train.json", "bob/train.json"])
-    (True, False)
-    """
-    paths = [PurePosixPath(each) for each in names]
-    folders = {each.parent for each in paths}
-    of_one = {each.name for each in folders} == {"annotations"} or all(
-        each.stem == "default" or is_split(each.stem) for each in paths
-    )
-    return len(folders) == 1 and of_one
 
 
 def files_in(folder: Path) -> list[Member]:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from bboxqa.formats.heads import (
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
-from bboxqa.formats.source import head_of, members_of, members_with
+from bboxqa.formats.source import folders_and_files, head_of, members_of, members_with
 from bboxqa.model.labels import number_of
 
 REVIEW_QUEUE = "review.json"
@@ -43,21 +43,28 @@ SENT_LISTS = ("sent.json", "sent.csv")
 """The lists of the objects that `agree --send-back` sent."""
 
 
-def is_result(file: Path) -> bool:
-    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`.
+def results_among(names: Collection[str]) -> set[str]:
+    """Return the files that `agree`, `compare` or `validate --fix` wrote, of all files in a folder.
 
     The lists of what was sent back, beside the files of annotators, are such files.
+
+    Examples
+    --------
+    >>> sorted(results_among(["a.json", "a.fixed.json", "b.fixed.json"]))
+    ['a.fixed.json']
     """
-    if file.name in SENT_LISTS:
-        return all(file.with_name(name).is_file() for name in SENT_LISTS)
-    if file.name.lower().endswith(".fixed.json"):
-        return file.with_name(Path(file.stem).stem + file.suffix).is_file()
-    is_json = file.name.lower().endswith(".json")
-    if is_json and file.name not in WRITTEN_FILES:
-        return False
-    if not all(file.with_name(name).is_file() for name in RESULT_FILES):
-        return False
-    return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))
+    known = {*names}
+    fixed = (each for each in names if each.lower().endswith(".fixed.json"))
+    found = {each for each in fixed if f"{each[: -len('.fixed.json')]}{each[-5:]}" in known}
+    found |= {*SENT_LISTS} if known.issuperset(SENT_LISTS) else set()
+    if known >= RESULT_FILES and not known.isdisjoint(("units.csv", "changes.csv")):
+        found |= {each for each in names if each in WRITTEN_FILES or not each.endswith(".json")}
+    return found
+
+
+def is_result(file: Path) -> bool:
+    """Return whether a file is one of `results_among` those of its folder."""
+    return file.name in results_among(folders_and_files(file.parent)[1])
 
 
 def is_review_queue(file: Path) -> bool:
