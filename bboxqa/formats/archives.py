@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from stat import S_ISLNK
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import own_name
@@ -44,13 +44,8 @@ _READ = (".json", ".xml", ".txt", *TABLES)
 _LINKS = "Unpack it, and name the folder, or pack the files themselves."
 
 
-class _Entry(NamedTuple):
-    """A file of an archive, or a link."""
-
-    name: str
-    size: int
-    open: Callable[[], IO[bytes]]
-    is_link: bool
+_Entry = tuple[str, int, Callable[[], IO[bytes]], bool]
+"""A file of an archive: its name and size, what opens it, and whether it is a link."""
 
 
 def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
@@ -154,7 +149,7 @@ def _tar_entries(
         is_link = info.issym() or info.islnk()
         if is_link or (info.isreg() and not info.issparse()):
             opened = partial(part, info.offset_data, info.size)
-            yield _Entry(info.name, info.size, opened, is_link)
+            yield info.name, info.size, opened, is_link
 
 
 def _part(path: Path, start: int, size: int) -> IO[bytes]:
@@ -258,4 +253,4 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
         if each.flag_bits & 1 and not is_picture(each.filename):
             raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
         is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)
-        yield _Entry(each.filename, each.file_size, partial(archive.open, each), is_link)
+        yield each.filename, each.file_size, partial(archive.open, each), is_link

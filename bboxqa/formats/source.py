@@ -251,16 +251,6 @@ def files_in(folder: Path) -> list[Member]:
     ]
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder, sorted. Raises DatasetError if it cannot be read."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=attrgetter("name"))
-    except OSError as error:
-        # Passing over it would lose annotations.
-        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
-
-
 def escaped(name: str) -> str:
     r"""Return a name with escapes for bytes that are not UTF-8.
 
@@ -278,8 +268,15 @@ def _of_folder(path: Path) -> list[Member]:
     waiting = [(str(path), "")]
     while waiting:
         folder, start = waiting.pop()
-        # Texts created in the order in which they are used are near each other in memory.
-        for each in _entries(folder):
+        try:
+            with os.scandir(folder) as entries:
+                # Texts created in the order in which they are used are near each other in memory.
+                inside = sorted(entries, key=attrgetter("name"))
+        except OSError as error:
+            # Passing over it would lose annotations.
+            problem = f"{folder}: cannot be read: {error.strerror}"
+            raise DatasetError([problem], READABLE) from None
+        for each in inside:
             if each.name[0] == ".":
                 continue
             if each.is_dir(follow_symlinks=False):
@@ -305,7 +302,7 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
     size, found = 0, hashlib.blake2b()
     for member in members_of(path):
         if is_picture(member.name) and not pictures:
-            found.update(_encoded(f"{member.name}\0"))
+            found.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
             continue
         # What cannot be opened holds no labels, or reading it was an error.
         with suppress(OSError, DatasetError):
@@ -317,12 +314,8 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
             length = os.stat(member.shown).st_size  # noqa: PTH116 - of many files
             size += length
             if digest:
-                found.update(_encoded(f"{member.name}\0{length}\0"))
+                found.update(f"{member.name}\0{length}\0".encode("utf-8", "surrogateescape"))
                 # Small files are read faster as a whole.
                 for part in [member.read()] if 0 < length < _SMALL else member.chunks():
                     found.update(part)
     return size, found.hexdigest() if digest else None
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -293,7 +293,8 @@ def listed(
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
     sources = [each for each in found if is_like_folder(each) or not _is_unrelated(each)] or found
-    if all(map(_is_foreign, sources)):
+    unknown = [each for each in sources if format_of(each) is COCO and not is_packed(each)]
+    if unknown == sources and all(foreign_kind(each) is not None for each in sources):
         refuse_foreign(sources[0])
     sources = _of_format(sources, choices)
     notes = [] if choices.from_format else _left_out(path, [*others, *{*found} - {*sources}])
@@ -346,13 +347,6 @@ def _is_unrelated(file: Path) -> bool:
         stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
         return is_without_coco(head, stream.read())
     return False
-
-
-def _is_foreign(path: Path) -> bool:
-    """Return whether a file has a format that is not read."""
-    if is_packed(path) or format_of(path) is not COCO:
-        return False
-    return path.is_file() and foreign_kind(path) is not None
 
 
 def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:

@@ -189,7 +189,7 @@ def _documents(
             sizes = zip(names, shown, strict=True)
             known = by_ends({name: (width, height) for name, (width, height) in sizes if width > 0})
             again = replace(wanted, choices=replace(choices, image_size=known))
-            document = Document(read(file, again), document.disk, truth)
+            document = Document(read(file, again), document.disk, truth) if known else document
         yield document
 
 
