@@ -15,7 +15,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import MANY, Checked, Rows, record_edit
-from bboxqa.rules.base.rule import Defect, LazyEdits, rule
+from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.document import Document, first_rows
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
@@ -177,24 +177,19 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Ch
     )  # fmt: skip
 
 
-def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
-    """Return the edits that move the annotations of a category to another and remove it."""
+def _merge(document: Document, row: int, other: int) -> Iterator[Edit]:
+    """Yield the edits that move the annotations of a category to another and remove it."""
     categories, columns = document.categories, document.annotations
     pair = categories.id[[row, other]]
     same = np.isin(categories.id, pair) & categories.whole
     exact = (categories.whole & (categories.kind == Kind.INT))[[row, other]].all()
-    alone = exact and same.sum() == 2 and pair[0] != pair[1]
     rows = np.flatnonzero(document.category == row)
     plain = (columns.kind["category_id"][rows] == Kind.INT).all()
-    if not (alone and plain and document.complete("annotations")):
-        return ()
-
-    def edits() -> Iterator[Edit]:
+    alone = exact and plain and same.sum() == 2 and pair[0] != pair[1]
+    if alone and document.complete("annotations"):
         for each in rows.tolist():
             yield from record_edit("annotations", each, "category_id", value=int(pair[1]))
         yield from record_edit("categories", row)
-
-    return LazyEdits(edits)
 
 
 @rule(

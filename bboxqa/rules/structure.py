@@ -150,21 +150,14 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
         lacks = np.logical_and.reduce([_lacking(document, name, key) for key in _KEYS[name]])
         if name == "annotations":
             lacks &= document.annotations.form == Form.ABSENT
-        value, keys = partial(document.locator.value, name), ", ".join(_KEYS[name])
-        yield Rows(
-            lacks,
-            lambda row, value=value, keys=keys: (  # type: ignore[misc]
-                f"record is {shortened(value(row))}, with none of the keys that it needs; expected "
-                f"{keys}"
-            ),
-            name,
-            found=value,
-            edits=lambda row, name=name, value=value: (  # type: ignore[misc]
-                () if value(row) else record_edit(name, row)
-            ),
-            summary="{share} have none of the keys that they need",
-            few=1,
-        )
+        keys, summed = ", ".join(_KEYS[name]), "{share} have none of the keys that they need"
+        says = f"record is {{value}}, with none of the keys that it needs; expected {keys}"
+        value, edits = partial(document.locator.value, name), partial(_removed, document, name)
+        yield Rows(lacks, says, name, found=value, edits=edits, summary=summed, few=1)
+
+
+def _removed(document: Document, name: str, row: int) -> tuple[Edit, ...]:
+    return () if document.locator.value(name, row) else record_edit(name, row)
 
 
 @rule(
