@@ -15,8 +15,7 @@ from bboxqa.formats.scanner import Text, read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.findings import row_of
-from bboxqa.rules.runner import apply, without_consequences
+from bboxqa.rules.runner import apply, row_of, without_consequences
 
 # One fix may enable another; no file has needed this many passes.
 _MAX_PASSES = 10

@@ -47,9 +47,8 @@ from bboxqa.report.drawing import (
 )
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.findings import annotation_row, written_rings
 from bboxqa.rules.people import names_hidden, people_of
-from bboxqa.rules.runner import validate_documents
+from bboxqa.rules.runner import annotation_row, validate_documents, written_rings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
