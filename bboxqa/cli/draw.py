@@ -30,12 +30,11 @@ _OPTIONS = options(
         "other annotations are left out).",
         type=click.Choice(("annotator", "category", "unit", "finding"))),
     option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
-    "similarity", "sigmas", "iou", *READING, "config", "pseudonyms",
+    "similarity", "sigmas", "iou", "threshold", *READING, "config", "pseudonyms",
     option("-o --out FILE", OUT,
         "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder.",
         type=A_PATH),
     option("--force", OUT, "Replace an existing file.", is_flag=True),
-    several=False,
 )  # fmt: skip
 
 

@@ -250,6 +250,13 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "similarity": option("--similarity NAME", COMPARE,
         "How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
         "polygon, mask, pixel, raster or keypoints."),
+    "iou": option("--iou NUMBER", COMPARE,
+        "Lowest similarity (IoU) of two annotations of one object; default 0.5. Agree and compare "
+        "take several, and ranges: 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP.",
+        multiple=True, callback=_all_thresholds),
+    "threshold": option("--threshold NUMBER", COMPARE,
+        "The same for a similarity that is not IoU, such as centroid.", rare=True,
+        multiple=True, callback=_all_thresholds),
     "matcher": option("--matcher NAME", COMPARE,
         "How annotations are grouped into objects: auto (default; hungarian where two annotate "
         "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
@@ -346,40 +353,22 @@ _SHARED: dict[str, _Decorator[Any]] = {
 READING = ("annotator_key", "attribution", "join", "map", "asked", "pattern", *SOURCE_OPTIONS)
 """The options of `agree` that say what is read, and how it is joined."""
 COMPARING = (
-    "similarity", "iou", "matcher", "category_lenient", "missing", "empty_images", "all_touched",
-    "sigmas",
+    "similarity", "iou", "threshold", "matcher", "category_lenient", "missing", "empty_images",
+    "all_touched", "sigmas",
 )  # fmt: skip
 """The options of `agree` that say how annotations are compared."""
 
 
-def options(*names: str | _Decorator[Any], several: bool = True) -> _Decorator[Any]:
-    """Return a decorator that adds shared options, by name, and others to a command, in this order.
-
-    `several` says whether the threshold can be given several times.
-    """
+def options(*names: str | _Decorator[Any]) -> _Decorator[Any]:
+    """Return a decorator that adds options to a command: shared ones, by name, and others."""
 
     def decorate(command: Any) -> Any:
         # click shows options in the reverse order of decoration.
         for name in reversed(names):
-            if name == "iou":
-                command = _thresholds(command, several=several)
-            else:
-                command = (_SHARED[name] if isinstance(name, str) else name)(command)
+            command = (_SHARED[name] if isinstance(name, str) else name)(command)
         return command
 
     return decorate
-
-
-def _thresholds(command: Any, *, several: bool) -> Any:
-    more = " Can be given several times." if several else ""
-    kind: dict[str, Any] = {"type": float, "multiple": several}
-    if several:
-        kind |= {"type": str, "callback": _all_thresholds}
-        more += " 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP."
-    text = f"Lowest similarity (IoU) of two annotations of one object; default 0.5.{more}"
-    other = f"The same for a similarity that is not IoU, such as centroid.{more}"
-    command = option("--threshold NUMBER", COMPARE, other, rare=True, **kind)(command)
-    return option("--iou NUMBER", COMPARE, text, **kind)(command)
 
 
 def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:

@@ -35,7 +35,7 @@ _FEW = 50
     required=True,
     type=click.FloatRange(min=0.001, max=2),
 )
-@options("similarity", "sigmas", "iou", several=False)
+@options("similarity", "sigmas", "iou", "threshold")
 @options("missing", "annotator", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
 @format_option("text", "json")
 @options("written")

@@ -194,7 +194,7 @@ def test_what_cannot_be_is_refused(file):
         bboxqa.draw(file, 0, by="label")
     with pytest.raises(ConfigError, match="needs the file"):
         bboxqa.draw(bboxqa.read_coco(file), "a.png", by="finding")
-    with pytest.raises(ConfigError, match="expected one"):
+    with pytest.raises(ConfigError, match="units are drawn at one threshold; give one iou_thr"):
         bboxqa.draw(file, 0, by="unit", iou_threshold=[0.5, 0.75])
     with pytest.raises(ConfigError, match="leave it or ax out"):
         bboxqa.draw(file, 0, side_by_side=True, ax=object())

@@ -305,7 +305,7 @@ def _units(
 ) -> Sequence[int]:
     """Return the unit of each annotation of an image, from 1 on; 0 for crowds."""
     if len(settings.iou_threshold) != 1:
-        raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
+        raise ConfigError("units are drawn at one threshold; give one --iou")
     compared = np.flatnonzero(~data.annotations.iscrowd[rows])
     image = of_images(data, np.array([place]))
     image = replace(image, annotations=image.annotations.take(compared))
