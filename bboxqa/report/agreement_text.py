@@ -132,9 +132,13 @@ def _compared(result: MeasuredAgreement) -> str:
         counts = "no image has two annotators"
     column = result.thresholds[0].pairs.columns["annotator_1"]
     names = [*column.names] if isinstance(column, Categorical) else []
-    by = f"named by {result.attribution}" if result.attribution else "not named in the file"
-    people = f"{count(result.n_annotators, 'annotator')} {by}"
-    return f"{counts}, {people}: {first_few(names, _NAMES, one_line)}"
+    return f"{counts}, {people(result.n_annotators, names, result.attribution)}"
+
+
+def people(n: int, names: Sequence[str], attribution: str) -> str:
+    """Return how many annotators there are, by what they are named, and the first names."""
+    by = f"named by {attribution}" if attribution else "not named in the file"
+    return f"{count(n, 'annotator')} {by}: {first_few(names, _NAMES, one_line)}"
 
 
 def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.text import count, first_few, joined, one_line
+from bboxqa.core.text import count, joined
 from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
+from bboxqa.report.agreement_text import people
 from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, shown_images
 
-_NAMES, _MOST_COLUMNS = 5, 12
+_MOST_COLUMNS = 12
 # Of boxes that are not drawn before, so many are equal by chance.
 _BY_CHANCE = 0.1
 
@@ -27,12 +28,11 @@ def text_lines(result: ConsensusResult) -> Iterator[str]:
 
 
 def _asked(result: ConsensusResult) -> str:
-    data = result.data
-    by = f"named by {data.attribution}" if data.attribution else "not named in the file"
-    people = f"{count(len(data.annotator_names), 'annotator')} {by}"
-    names = first_few(data.annotator_names, _NAMES, one_line)
-    counts = count(len(data.image_names), "image"), count(len(data.annotations), "annotation")
-    return f"{', '.join(counts)}, {people}: {names}"
+    data, names = result.data, result.data.annotator_names
+    counts = (
+        f"{count(len(data.image_names), 'image')}, {count(len(data.annotations), 'annotation')}"
+    )
+    return f"{counts}, {people(len(names), names, data.attribution)}"
 
 
 def _warnings(result: ConsensusResult) -> Iterator[str]:
@@ -112,11 +112,11 @@ def consensus_page(
     next_step: str,
 ) -> str:
     """Return the page of a consensus, with images in the form of the document "worst_images"."""
-    people = sorted({name for each in pictures for name in each["asked"]})
+    asked = sorted({name for each in pictures for name in each["asked"]})
     worst = {"n_images": len(result.data.image_names), "measure": "IoU"}
     return render(
         "consensus", linked=target.split, title="Consensus of annotators", kicker=_asked(result),
         lines=[*_answer(result)], warnings=[*_warnings(result)], next_step=next_step,
         curve=_kept_by_quorum(result),
-        images=shown_images(worst, pictures, pixels, [CONSENSUS, *people]),
+        images=shown_images(worst, pictures, pixels, [CONSENSUS, *asked]),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.consensus.consensus import Known, coco_document
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
-from bboxqa.pipelines.diagnosis.review_document import drawn_shape
+from bboxqa.pipelines.diagnosis.review_document import drawn_shape, shown_image
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.encodings import csv_line
 from bboxqa.report.pages.page_file import PageTarget
@@ -145,7 +145,6 @@ def write_consensus_page(
 def _picture(result: ConsensusResult, image: int) -> Record:
     """Return an image in the form of the document "worst_images", with the kept objects."""
     data, found, of = result.data, result.found, result.data.annotations
-    width, height = data.image_size[image].tolist()
     places = np.flatnonzero(found.image == image).tolist()
     rows = np.flatnonzero((of.image == image) & (result.of >= 0)).tolist()
     shapes = [drawn_shape(data, int(result.of[row]) - places[0] + 1, row) for row in rows]
@@ -162,10 +161,6 @@ def _picture(result: ConsensusResult, image: int) -> Record:
                 "annotation": "merged", "annotator": CONSENSUS, "bbox": found.bbox[place].tolist(),
                 "rings": rings if isinstance(rings, list) else [],
             })  # fmt: skip
-    asked = np.flatnonzero(data.assigned[image])
-    return {
-        "file_name": data.image_names[image], "width": width or None, "height": height or None,
-        "asked": [data.annotator_names[each] for each in asked],
-        "cost": int((~found.is_kept[places]).sum()), "alpha": None,
-        "objects": objects, "shapes": shapes,
-    }  # fmt: skip
+    n_dropped = int((~found.is_kept[places]).sum())
+    more = {"cost": n_dropped, "alpha": None, "objects": objects, "shapes": shapes}
+    return shown_image(data, image) | more

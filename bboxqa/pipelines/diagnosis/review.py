@@ -25,7 +25,7 @@ from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.findings import shape_word
-from bboxqa.pipelines.diagnosis.review_document import drawn_shape, review_document
+from bboxqa.pipelines.diagnosis.review_document import drawn_shape, review_document, shown_image
 from bboxqa.report.numbers import json_number
 
 # The most annotators that a reason names, and the most objects that the row of an image describes.
@@ -330,14 +330,9 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
     for row, image, places, drawn in of_images:
         own = chosen[places]
         number[own] = np.arange(1, len(own) + 1)
-        width, height = data.image_size[image].tolist()
-        asked = np.flatnonzero(data.assigned[image]).tolist()
         listed.append(
             {
-                "file_name": data.image_names[image],
-                "width": width or None,
-                "height": height or None,
-                "asked": [data.annotator_names[each] for each in asked],
+                **shown_image(data, image),
                 "cost": row["cost"],
                 "alpha": row["alpha"],
                 "alpha_status": row["status"],

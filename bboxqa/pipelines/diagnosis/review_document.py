@@ -178,6 +178,18 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
     return result
 
 
+def shown_image(data: Dataset, image: int) -> dict[str, Any]:
+    """Return what pages say of an image: its name, its size if known, and who was asked."""
+    width, height = data.image_size[image].tolist()
+    asked = np.flatnonzero(data.assigned[image]).tolist()
+    return {
+        "file_name": data.image_names[image],
+        "width": width or None,
+        "height": height or None,
+        "asked": [data.annotator_names[each] for each in asked],
+    }
+
+
 def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
     """Return what pages draw of an annotation, with the number of its object."""
     of, rings = data.annotations, outline_rings(data.annotations, row)
