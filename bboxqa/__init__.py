@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.consensus.consensus import consensus
     from bboxqa.pipelines.convert import Conversion, convert
-    from bboxqa.pipelines.drawing.draw import draw
+    from bboxqa.pipelines.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read, read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
@@ -103,7 +103,7 @@ _HOME = {
     "compare": "bboxqa.pipelines.compare",
     "consensus": "bboxqa.pipelines.consensus.consensus",
     "convert": "bboxqa.pipelines.convert",
-    "draw": "bboxqa.pipelines.drawing.draw",
+    "draw": "bboxqa.pipelines.draw",
     "plan": "bboxqa.pipelines.plan",
     "read": "bboxqa.pipelines.read",
     "read_coco": "bboxqa.pipelines.read",

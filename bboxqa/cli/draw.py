@@ -69,7 +69,7 @@ def draw(
     Exit code 0: drawn. 2: could not draw or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
-    from bboxqa.pipelines.drawing.draw import draw_with
+    from bboxqa.pipelines.draw import draw_with
     from bboxqa.report.drawing import check_target
 
     if not paths:

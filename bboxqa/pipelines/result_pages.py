@@ -15,7 +15,7 @@ from bboxqa.model.audit import AuditResult
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
+from bboxqa.pipelines.pictures import inline, other_size, pictures, thumbnail
 from bboxqa.report.audit import audit_page, pictured_images
 from bboxqa.report.findings.page import findings_page, images_with_boxes
 from bboxqa.report.pages.agreement_page import agreement_pages

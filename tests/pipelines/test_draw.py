@@ -11,7 +11,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file
 from bboxqa.formats.scanner import read_path
-from bboxqa.pipelines.drawing.draw import data_scene, finding_scene
+from bboxqa.pipelines.draw import data_scene, finding_scene
 from bboxqa.rules.facts.document import Document
 
 EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key points)'

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.pipelines.drawing import pictures as module
-from bboxqa.pipelines.drawing.pictures import pictures, read_pixels, thumbnail
+from bboxqa.pipelines import pictures as module
+from bboxqa.pipelines.pictures import pictures, read_pixels, thumbnail
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 

@@ -11,7 +11,7 @@ from support.cli import run
 from support.datasets import annotation, document, write
 
 import bboxqa
-from bboxqa.pipelines.drawing.pictures import other_size
+from bboxqa.pipelines.pictures import other_size
 from bboxqa.pipelines.result_pages import write_report, write_result
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.page_file import PageTarget

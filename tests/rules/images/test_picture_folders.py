@@ -7,7 +7,7 @@ from support.datasets import annotation, document, image, write
 from support.pictures import save
 
 from bboxqa import draw, validate
-from bboxqa.pipelines.drawing.pictures import pictures
+from bboxqa.pipelines.pictures import pictures
 from bboxqa.rules.facts.pictures import scan_images
 
 # Sizes show which file was found where both splits have pictures of the same name.

@@ -31,8 +31,8 @@ from bboxqa.model.file_places import id_as_name
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings, ValidateSettings
 from bboxqa.pipelines.counting import of_images
-from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.joint_sigmas import with_sigmas
+from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
 from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
