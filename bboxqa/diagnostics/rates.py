@@ -25,6 +25,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     sum_by,
 )
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements
@@ -65,16 +66,29 @@ def _open_images(matched: MatchedUnits) -> BoolArray:
     return found
 
 
-def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
-    """Return how many rows it takes to match each image again without each annotator, (I,) int64.
+# Rows of images that are matched again in a few seconds, and further ones for each annotation.
+_ROWS, _ROWS_OF_ANNOTATION = 1 << 25, 1000
 
-    Rows are annotations, pairs of them, and values that the others gave.
-    """
+
+def check_rematching(matched: MatchedUnits) -> None:
+    """Raise DatasetError if matching images without each of their annotators takes too long."""
     of, n_images = matched.data.annotations, len(matched.data.image_names)
+    # Annotations, pairs of them, and values that the others gave.
     each = np.bincount(of.image, minlength=n_images)
     each += np.bincount(of.image[_matching(matched).left], minlength=n_images)
     each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
-    return np.asarray(each * _open_images(matched).sum(1))
+    n_rows = each * _open_images(matched).sum(1)
+    total, most = int(n_rows.sum()), max(_ROWS, _ROWS_OF_ANNOTATION * len(of))
+    if total > most:
+        worst = int(n_rows.argmax())
+        problem = (
+            f"image {matched.data.image_names[worst]!r}: "
+            f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches images "
+            f"without each of their annotators, which takes long ({total:,} rows in all images; "
+            f"expected {most:,} at most)"
+        )
+        advice = "Look whether annotator keys name persons, and not annotations."
+        raise DatasetError([problem], advice)
 
 
 def _without(

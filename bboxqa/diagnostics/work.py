@@ -197,14 +197,20 @@ def _are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolAr
     return 2 * at_once > n_steps
 
 
-_NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})
 _HOUR = 3600
+
+
+def _times(matched: MatchedUnits) -> Times:
+    """Return when annotations were made; `registry.names` leaves the tables out without times."""
+    if matched.data.annotations.times is None:
+        raise ValueError("the times were not read")
+    return matched.data.annotations.times
 
 
 def work(matched: MatchedUnits) -> Table:
     """Return the speed of each annotator, and the change of F1 with the others over time.
 
-    A row for all annotators together, and one for each; no rows if times were not read. A session
+    A row for all annotators together, and one for each. A session
     ends with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
     annotations per minute within sessions, with its 95 % interval over images; median_seconds
     between two annotations of a session; hours, the duration of all sessions; n, the number of
@@ -218,9 +224,7 @@ def work(matched: MatchedUnits) -> Table:
     with themselves. An annotator whose annotations were mostly made at once, as by an import, has
     no speed and no change.
     """
-    times = matched.data.annotations.times
-    if times is None:
-        return _NOTHING
+    times = _times(matched)
     names, author = matched.data.annotator_names, matched.data.annotations.annotator
     n_annotators = len(names)
     sessions = sessions_of(times, author)
@@ -248,14 +252,12 @@ def work(matched: MatchedUnits) -> Table:
 def work_sessions(matched: MatchedUnits) -> Table:
     """Return the speed of each annotator and F1 with the others in each session.
 
-    A row for each annotator and session; no rows if times were not read. Columns: annotator;
+    A row for each annotator and session. Columns: annotator;
     session, numbered from 1; start, in UTC; minutes until the last annotation; n, the number of
     annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
     median_seconds between two annotations. An image counts in the session of its median annotation.
     """
-    times = matched.data.annotations.times
-    if times is None:
-        return _NOTHING
+    times = _times(matched)
     sessions = sessions_of(times, matched.data.annotations.annotator)
     worked = image_work(matched, times, sessions)
     known = np.flatnonzero(sessions.place >= 0)
@@ -281,14 +283,12 @@ def work_sessions(matched: MatchedUnits) -> Table:
 def work_hours(matched: MatchedUnits) -> Table:
     """Return F1 with the others and speed in each hour of the sessions.
 
-    A row for each hour of all annotators together and of each one; no rows if times were not read.
+    A row for each hour of all annotators together and of each one.
     Columns: annotator; hour of the session, from 1, over all sessions of an annotator; n_images; f1
     and per_minute, with their 95 % intervals over images; and median_seconds between two
     annotations.
     """
-    times = matched.data.annotations.times
-    if times is None:
-        return _NOTHING
+    times = _times(matched)
     names, author = matched.data.annotator_names, matched.data.annotations.annotator
     worked = image_work(matched, times, sessions_of(times, author))
     most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
@@ -331,10 +331,9 @@ def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
-    drawn = matched.data.annotations
-    step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
+    step = _times(matched).step[of]
     rows = np.flatnonzero(~np.isnan(step))
     step, row = step[rows], row[rows]
     sums = RatioSums(matched, n)
-    sums.add("speed", row, drawn.image[of][rows], 60.0, step)
+    sums.add("speed", row, matched.data.annotations.image[of][rows], 60.0, step)
     return {**sums.ratios()["speed"].columns("per_minute"), "median_seconds": medians(step, row, n)}

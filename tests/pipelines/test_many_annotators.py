@@ -10,9 +10,8 @@ from support.datasets import annotation, document, image
 import bboxqa
 from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics import offsets
+from bboxqa.diagnostics import offsets, rates
 from bboxqa.pipelines import counting
-from bboxqa.pipelines.diagnosis import matched_units as matched_module
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -89,8 +88,8 @@ def chain(n_images, n_annotators=4):
 def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypatch):
     data = read(tmp_path / "x.json", chain(2), n_images=2)
     bboxqa.agree(data, bootstrap=0).diagnose()
-    monkeypatch.setattr(matched_module, "_ROWS", 1)
-    monkeypatch.setattr(matched_module, "_ROWS_OF_ANNOTATION", 0)
+    monkeypatch.setattr(rates, "_ROWS", 1)
+    monkeypatch.setattr(rates, "_ROWS_OF_ANNOTATION", 0)
     with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches images without each"):
         bboxqa.agree(data, bootstrap=0).diagnose()
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.offsets import confirmed_medians, edge_differences
 from bboxqa.diagnostics.parts import drawn_objects, parts, with_second_boxes_apart
-from bboxqa.diagnostics.rates import rows_to_rematch
+from bboxqa.diagnostics.rates import check_rematching
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.geometry.similarities.registry import similarity
@@ -42,12 +42,9 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     open_boxes = np.flatnonzero(small & _may_show_another(matched))
     if not len(open_boxes):
         return matched
-    annotations = matched.data.annotations.take(open_boxes)
-    bbox = annotations.bbox.copy()
-    bbox[:, :2] -= shift[annotations.annotator]
-    moved = replace(matched.data, annotations=replace(annotations, bbox=bbox))
-    pairs, _ = candidate_pairs(moved, "bbox", least)
-    return _with_pairs_joined(matched, open_boxes, pairs)
+    bbox = matched.data.annotations.bbox[open_boxes]
+    bbox[:, :2] -= shift[matched.data.annotations.annotator[open_boxes]]
+    return _with_pairs_joined(matched, open_boxes, _pairs(matched, open_boxes, bbox, least))
 
 
 def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
@@ -56,18 +53,24 @@ def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
     if boxes is None and matched.compared != "keypoints":
         return matched
     rows = np.flatnonzero(_may_show_another(matched))
-    annotations = matched.data.annotations.take(rows)
+    bbox = matched.data.annotations.bbox[rows]
     if boxes is not None:
         # Squares around boxes with a common centre are the same for any angle.
         boxes = boxes[rows]
         sides = np.repeat(boxes[:, 2:4].max(1, initial=0)[:, None], 2, axis=1)
         bbox = np.hstack([boxes[:, :2] - sides / 2, sides])
-        annotations = replace(annotations, bbox=bbox)
-    data = replace(matched.data, annotations=annotations)
-    pairs, _ = candidate_pairs(data, "bbox", _SAME_BOX)
+    pairs = _pairs(matched, rows, bbox, _SAME_BOX)
     if boxes is not None:
         pairs = pairs.take(_iou_if_turned(boxes[pairs.left], boxes[pairs.right]) >= _SAME_BOX)
     return _with_pairs_joined(matched, rows, pairs)
+
+
+def _pairs(
+    matched: MatchedUnits, rows: IndexArray, bbox: FloatArray, least: float
+) -> CandidatePairs:
+    """Return the pairs of annotations with other boxes; their indices are those of `rows`."""
+    annotations = replace(matched.data.annotations.take(rows), bbox=bbox)
+    return candidate_pairs(replace(matched.data, annotations=annotations), "bbox", least)[0]
 
 
 def _iou_if_turned(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -116,30 +119,6 @@ def _may_show_another(matched: MatchedUnits) -> BoolArray:
     some = (objects.n_drawn < objects.n_asked)[objects.of] & ~parts(matched).odd_boxes
     some[np.append(matched.own.left, matched.own.right)] = False
     return some
-
-
-# Rows of images that are matched again in a few seconds, and further ones for each annotation.
-_ROWS = 1 << 25
-_ROWS_OF_ANNOTATION = 1000
-
-
-def check_rematching(matched: MatchedUnits) -> None:
-    """Raise DatasetError if matching images without each of their annotators takes too long."""
-    n_rows = rows_to_rematch(matched)
-    of_annotations = _ROWS_OF_ANNOTATION * len(matched.data.annotations)
-    most = max(_ROWS, of_annotations)
-    total = int(n_rows.sum())
-    if total <= most:
-        return
-    worst = int(n_rows.argmax())
-    problem = (
-        f"image {matched.data.image_names[worst]!r}: "
-        f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches images "
-        f"without each of their annotators, which takes long ({total:,} rows in all images; "
-        f"expected {most:,} at most)"
-    )
-    advice = "Look whether annotator keys name persons, and not annotations."
-    raise DatasetError([problem], advice)
 
 
 # Two boxes with a lower IoU show different objects.
