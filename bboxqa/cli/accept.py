@@ -40,6 +40,7 @@ def accept(**given: Any) -> int:
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import show_notes
     from bboxqa.pipelines.accept import accept as accepted
 
     found = accepted(**given)
@@ -47,7 +48,6 @@ def accept(**given: Any) -> int:
         click.echo(str(change))
     if n_more := max(len(found.changes) - _MOST_SHOWN, 0):
         click.echo(f"… and {n_more:,} more")
-    for note in found.notes:
-        click.echo(f"Note: {note}", err=True)
+    show_notes(found.notes)
     click.echo(f"Written: {found.path}: {found.in_words()}")
     return 0

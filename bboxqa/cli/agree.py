@@ -11,13 +11,11 @@ import click
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     COMPARING,
-    OUT,
     READING,
     Command,
     agree_settings,
     files_argument,
     format_option,
-    option,
     options,
     reading_of,
     source_of,
@@ -43,16 +41,8 @@ TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
 @files_argument()
 @options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
 @options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
-@options(
-    option("--min-alpha NUMBER", OUT,
-        "Mark images with a lower alpha; exit with 1 if alpha of all is lower.", type=float),
-    option("--min-f1 NUMBER", OUT,
-        "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they "
-        "drew the same objects, is lower.", type=float),
-)  # fmt: skip
-@options("diagnose", "report", "images", "split", "top", "out", "send_back", "to", "force")
-@options("raw_csv", "pseudonyms")
-@option("-q --quiet", OUT, "Print the verdict and the figures only.", is_flag=True)
+@options("min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back")
+@options("to", "force", "raw_csv", "pseudonyms", "quiet")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
     *,

@@ -8,12 +8,10 @@ import click
 from bboxqa.cli.options import (
     A_PATH,
     COMPARING,
-    OUT,
     READING,
     Command,
     agree_settings,
     format_option,
-    option,
     options,
     reading_of,
 )
@@ -29,14 +27,7 @@ if TYPE_CHECKING:
 @click.argument("before", metavar="BEFORE", type=A_PATH)
 @click.argument("after", metavar="AFTER", type=A_PATH)
 @options(*READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory")
-@options(
-    option("--min-alpha NUMBER", OUT,
-        "Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.", type=float),
-    option("--min-f1 NUMBER", OUT,
-        "Exit with 1 if F1 of AFTER, in all of its images, is lower.", type=float),
-)  # fmt: skip
-@options("out", "force", "raw_csv", "pseudonyms")
-@option("-q --quiet", OUT, "Print the numbers of annotations and alpha only.", is_flag=True)
+@options("min_alpha", "min_f1", "out", "force", "raw_csv", "pseudonyms", "quiet")
 @format_option(*COMPARISON_VIEWS)
 def compare(
     *,

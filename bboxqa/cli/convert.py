@@ -67,7 +67,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.formats.writers import names
     from bboxqa.formats.writing.parts import Parts
     from bboxqa.pipelines.convert import Target, convert_with
@@ -90,8 +90,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     source, settings = source_of(tuple(files), named), agree_settings(None, more)
     with tracking() as progress:
         found = convert_with(source, target, settings, choices, progress, key)
-    for note in found.notes:
-        click.echo(f"Note: {note}", err=True)
+    show_notes(found.notes)
     for loss in found.losses:
         click.echo(f"{loss.how}: {loss}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")

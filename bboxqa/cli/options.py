@@ -287,6 +287,13 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "config": option("--config FILE", COMPARE,
         "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
         "kalphacv, kalos, …); options on the command line replace them."),
+    "min_alpha": option("--min-alpha NUMBER", OUT,
+        "Exit with 1 if the pooled alpha is lower; images or projects below it are marked.",
+        type=float),
+    "min_f1": option("--min-f1 NUMBER", OUT,
+        "The same for F1 of all pairs of annotators: whether they drew the same objects.",
+        type=float),
+    "quiet": option("-q --quiet", OUT, "Print the most important figures only.", is_flag=True),
     "pseudonyms": option("--pseudonyms FILE", OUT,
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
         "file, the key, which only you can read; it must not lie in a folder that is written.",

@@ -65,7 +65,7 @@ def plan(
     """  # noqa: D301 - click reads the sign
     from dataclasses import replace
 
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import AS_COMPARED, read_for
 
@@ -84,8 +84,7 @@ def plan(
         )
         data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
-    for note in (*data.left_out, *data.map_notes.values()):
-        click.echo(f"Note: {note}", err=True)
+    show_notes((*data.left_out, *data.map_notes.values()))
     print_or_write(_formatted(planned, output_format), output)
     return 2 if planned.n_needed is None else 0
 

@@ -82,7 +82,7 @@ _OPTIONS = options(
         is_flag=True),
     option("--exit-zero", OUT, "Exit with 0 whatever is found.", rare=True, is_flag=True),
     option("--statistics", OUT, "Print the number of findings of each rule.", is_flag=True),
-    option("-q --quiet", OUT, "Print the numbers of findings only.", is_flag=True),
+    "quiet",
     format_option(*FINDING_VIEWS),
     "written",
     option("--report FILE", OUT,
