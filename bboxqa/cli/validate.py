@@ -84,13 +84,7 @@ _OPTIONS = options(
     option("--statistics", OUT, "Print the number of findings of each rule.", is_flag=True),
     "quiet",
     format_option(*FINDING_VIEWS),
-    "written",
-    option("--report FILE", OUT,
-        "Write a page of html with pictures of the findings to this file.", type=A_PATH),
-    "split",
-    option("--top NUMBER", OUT,
-        "With --report: how many images have pictures on the page; default 50, with --split 1000.",
-        rare=True, type=click.IntRange(min=0)),
+    "written", "report", "split", "top",
     "pseudonyms",
 )  # fmt: skip
 
