@@ -250,26 +250,6 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"", "the file is empty"), (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
-        (b"<!DOCTYPE html><html>Sign in</html>", "F001 error the file is a web page"),
-        (b"[]", "holds an empty list"), (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
-        (b'{"images": [], "annotations": [], "categories": []}',
-         "no annotations; nothing to measure"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
-    path = tmp_path / "ünïcode name.json"
-    path.write_bytes(text)
-    done = run("agree", path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "ünïcode name.json" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
     path = tmp_path / "markup.json"
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]

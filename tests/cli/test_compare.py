@@ -16,32 +16,8 @@ TABLES = {
     "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",
     "images.csv", "renames.csv",
 }  # fmt: skip
-GOLDEN = """\
-before: before.json: 60 images, 3 annotators, 264 annotations
-after:  after.json: 60 images, 3 annotators, 263 annotations
-annotators named by the key 'annotator' on annotations
-annotations matched by id, others by IoU of 0.5 or more (similarity bbox, matcher auto)
-
- Images: 59 in both; 1 removed: street_60.jpg; 1 added: street_61.jpg
- Categories: 3 in both; 1 renamed: person → pedestrian
- Annotators: 3 in both
-
- Annotations
- unchanged          201  76.1 % of those before
- moved               31  11.7 % of those before; by 2 px (median; at most 7), IoU 0.93 (median; at least 0.72)
- renamed             16  6.1 % of those before
- moved and renamed    0
- removed             16  6.1 % of those before
- added               15  5.7 % of those after
-
- Agreement                         before   after  difference  95 % interval
- alpha, pooled, IoU 0.5            0.6281  0.6965     +0.0684  [0.0046, 0.1499]
- alpha, mean over images, IoU 0.5  0.6935  0.7454     +0.0519  [-0.0230, 0.1375]
- existence, F1, IoU 0.5            0.9027  0.9268     +0.0241  [0.0096, 0.0454]
- in the 59 images that both versions measure, drawn together (1,000 draws)
- in all images: alpha, pooled, IoU 0.5: 0.6194 in 60 before, 0.6986 in 60 after
- in all images: existence, F1, IoU 0.5: 0.9069 in 60 before, 0.9272 in 60 after
-
+# Behind what docs/compare.md shows.
+TABLES_SHOWN = """\
 Renamed annotations
  category_before  category_after  n_annotations
  person           car                         8
@@ -88,9 +64,10 @@ def compared(folder, *options):
     return run("compare", "before.json", "after.json", *options, cwd=folder)
 
 
-def test_text(folder):
+def test_tables_follow_the_answer(folder):
     done = compared(folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, GOLDEN, "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.partition("\n\nRenamed")[2] == TABLES_SHOWN.removeprefix("Renamed")
 
 
 def test_json_and_files_say_the_same(folder):

@@ -41,18 +41,6 @@ def test_values_as_counted_by_the_millisecond(tracks):
     )
 
 
-def test_text_has_labels_and_a_warning(tracks):
-    text = run("segments", *tracks, "--duration", 10000).output
-    assert "segments  krippendorff_alpha  0.5940" in text
-    assert (
-        "Agreement by label: time that both of a pair mark, divided by time that either marks"
-        in text
-    )
-    assert " segments  (nothing marked)     0.8246  9,400  11,400           1" in text.splitlines()
-    assert "ronbach" not in text
-    assert "there is one cluster only" in text
-
-
 def test_csv(tracks):
     lines = run("segments", *tracks, "--format", "csv").output.splitlines()
     assert lines[0].startswith("task,n_units,n_annotators,n_ratings,coefficient,value")

@@ -21,7 +21,6 @@ from support.reference import data_file
 
 from bboxqa import ConfigError, agree, read_coco
 from bboxqa.agreement.uncertainty.estimator import NO_VARIATION
-from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 
@@ -425,13 +424,3 @@ def test_settings_that_are_refused(values, message):
     with pytest.raises(ConfigError) as caught:
         agree(made(n_annotators=3), **values)
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [("export.json", "export.json: no such file"), ({"images": []}, "S001 error keys")],
-    ids=str,
-)
-def test_data_that_cannot_be_read_are_refused(data, problem):
-    with pytest.raises(DatasetError, match=problem):
-        agree(data)
