@@ -5,7 +5,7 @@ from itertools import chain, cycle, zip_longest
 from pathlib import PurePath
 from typing import Any
 
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
 from bboxqa.report.findings.report import (
     Group,
@@ -28,8 +28,6 @@ _BEYOND = 4.0
 _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
 _OF_FILE = ("file", "exporter", "images", "annotations", "categories")
-# The most records of a summary that a cell of the table shows, and names when it is opened.
-_MOST_SHOWN, _MOST_NAMED = 20, 1_000
 
 
 def html_lines(report: FoundReport) -> Iterator[str]:
@@ -53,7 +51,8 @@ def findings_page(
     found, pixels = groups(report), pixels or {}
     names, files = _with_boxes(found), {file.name for file in report.files}
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
-    number = {name: place for place, name in enumerate(names[: target.top], 1)}
+    number = {name: index for index, name in enumerate(names[: target.top], 1)}
+    drawn: set[str] = set()
     return render(
         "findings",
         linked=target.split,
@@ -64,7 +63,15 @@ def findings_page(
         counts=severity_counts(report),
         next_step=next_command(found),
         files=Data("Content", _OF_FILE, [_file(file) for file in report.files]),
-        groups=[*_groups(report, found, number, pixels)],
+        groups=found,
+        pictures={
+            group.rule.code: [*_pictures(group.listed, number, pixels, drawn)] for group in found
+        },
+        hidden_by=hidden_by,
+        place=place,
+        about=about_record,
+        records=_records,
+        first_few=first_few,
         n_rules=len(report.rules),
         manifest=manifest,
         command=command,
@@ -104,42 +111,9 @@ def _file(file: FileReport) -> list[object]:
     return [name, file.exporter or "not known", *counts]
 
 
-def _groups(
-    report: FoundReport,
-    found: Sequence[Group],
-    number: Mapping[str, int],
-    pixels: Mapping[str, Pixels],
-) -> Iterator[dict[str, object]]:
-    """Yield the template's values for each rule; `number` maps images with pictures to numbers."""
-    drawn: set[str] = set()
-    for group in found:
-        pictures = [*_pictures(group.listed, number, pixels, drawn)]
-        fixes = dict.fromkeys(finding.fix or "none" for finding in group.listed)
-        yield {
-            "rule": group.rule,
-            "severity": group.severity,
-            "total": group.total,
-            "n_records": group.n_records,
-            "fix": ", ".join(fixes) or "none",
-            "rows": [_row(finding) for finding in group.listed],
-            "more": group.total - len(group.listed),
-            "hidden": hidden_by(report, group.rule.code),
-            "pictures": pictures,
-            "has_outlines": any(box.rings for each in group.listed for box in each.boxes),
-        }
-
-
-def _row(finding: Finding) -> dict[str, Any]:
-    named = (named_records(finding) if finding.count > 1 else []) or finding.examples
-    return {
-        "place": place(finding),
-        "subject": about_record(finding) or finding.pointer or "whole file",
-        "message": one_line(finding.message),
-        "examples": ", ".join(named[:_MOST_SHOWN]),
-        "others": first_few(named[_MOST_SHOWN:], _MOST_NAMED - _MOST_SHOWN),
-        "n_others": len(named[_MOST_SHOWN:]),
-        "fix": finding.fix or "none",
-    }
+def _records(finding: Finding) -> Sequence[str]:
+    """Return the records of a summary, all or the first ones."""
+    return (named_records(finding) if finding.count > 1 else []) or finding.examples
 
 
 def _pictures(
@@ -190,6 +164,7 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         "pixels": pixels,
         "note": "" if found is None else found.note,
         "n_boxes": len(boxes),
+        "has_outlines": bool(rings),
         # Outlines are thinner than boxes, which would hide them. Boxes that coincide differ.
         "paths": [
             *((outline_path({"rings": box.rings}), f"{style} thin")

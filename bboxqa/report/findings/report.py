@@ -191,6 +191,11 @@ class Group:
         return [finding for finding in self.listed if finding.severity is self.severity]
 
     @property
+    def fixes(self) -> str:
+        """The kinds of fixes of the listed findings."""
+        return ", ".join(dict.fromkeys(each.fix or "none" for each in self.listed)) or "none"
+
+    @property
     def n_records(self) -> int:
         """Number of records with a finding: one finding may be about all records of a file."""
         return self.total + sum(finding.count - 1 for finding in self.listed)
