@@ -82,14 +82,17 @@ class Rules(Mapping[str, Rule]):
     The module of a rule is imported when the rule is looked up.
     """
 
-    def __init__(self, codes: Iterable[str], more: Mapping[str, Rule]) -> None:
+    def __init__(self, codes: Iterable[str], more: Mapping[str, Rule] | None = None) -> None:
         self._codes = dict.fromkeys(codes)
-        self.more = dict(more)
+        self.more = dict(more or {})
 
     def __getitem__(self, code: str) -> Rule:
         if code not in self._codes:
             raise KeyError(code)
-        return self.more[code] if code in self.more else _of_module(_MODULES[code])[code]
+        if code in _MODULES:
+            return _of_module(_MODULES[code])[code]
+        # Those of a report are looked up again, as functions of other packages may not be pickled.
+        return (self.more or known_rules().more)[code]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._codes)
@@ -101,12 +104,8 @@ class Rules(Mapping[str, Rule]):
         """Return what a rule looks at; "record" also for a whole file."""
         return _SCOPES[code] if code in _SCOPES else self.more[code].scope
 
-    def only(self, codes: Iterable[str]) -> "Rules":
-        """Return the rules with these codes."""
-        return Rules(codes, self.more)
 
-
-RULES = Rules(_ORDER, {})
+RULES = Rules(_ORDER)
 """The rules of bboxqa, ordered by `FAMILIES`, then by number."""
 
 

@@ -27,7 +27,7 @@ from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
 from bboxqa.rules.facts.rings import ring_rows
-from bboxqa.rules.registry import known_rules, looks_at, selected_codes
+from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
 
 if TYPE_CHECKING:
     from bboxqa.formats.translation.places import ToolOrigin
@@ -254,7 +254,7 @@ def validate_documents(
         findings=tuple(finding for part in findings for finding in sorted(part, key=_order)),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
-        rules=known_rules().only(codes),
+        rules=Rules(codes),
         version=__version__,
         fail_on=Severity(settings.fail_on),
         hidden={code: dict(sorted(hidden[code].items())) for code in sorted(hidden)},
