@@ -143,6 +143,7 @@ def test_folders_of_people_in_an_archive_share_its_pictures_and_class_names(tmp_
     for source in (folder, path):
         data = bboxqa.read_coco(source)
         assert data.annotator_names == ("ann", "bob")
+        assert data.attribution == "one folder per annotator"
         assert data.image_size.tolist() == [[100, 80]]
         assert data.category_names == ("cat", "dog")
         assert [each.name for each in data.sources] == [f"{source}/ann", f"{source}/bob"]

@@ -27,6 +27,7 @@ from bboxqa.formats.records import (
     image_field,
 )
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.source import is_like_folder
 from bboxqa.formats.sources import Sources
 from bboxqa.model.choices import Choices
 
@@ -313,7 +314,8 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     authors = [np.full(len(f.columns.id), names.index(name), np.int32) for f, name in pairs]
     asked: list[_Asked] = [[(name,)] * len(file.images) for file, name in pairs]
     way = "one folder per annotator"
-    if len(names) == len(pairs) and not all(each.is_dir() for each in sources.files):
+    are_folders = all(is_like_folder(each) and not each.is_file() for each in sources.files)
+    if len(names) == len(pairs) and not are_folders:
         way = "one file per annotator"
     elif len(names) < len(pairs) and reading.session_key == "file":
         way = "several files per annotator, each a session"
