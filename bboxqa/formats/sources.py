@@ -29,7 +29,6 @@ from bboxqa.formats.registry import (
     title_of,
 )
 from bboxqa.formats.source import (
-    archive_around,
     folders_and_files,
     head_of,
     is_like_folder,
@@ -40,8 +39,8 @@ from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,
     refuse_damaged,
-    refuse_damaged_file,
     refuse_foreign,
+    refuse_unread,
 )
 from bboxqa.model.choices import NO_CHOICES, Choices
 
@@ -267,8 +266,9 @@ def listed(
         problem = f"{path}: is one picture; masks are read from the folder of each person"
         raise DatasetError([problem], _NAME_ONE)
     if not is_like_folder(path):
-        if not is_surely_coco(path) and format_of(path, choices) is COCO:
-            _refuse_unread(path)
+        is_unsure = format_of(path, choices) is COCO and not is_surely_coco(path)
+        if is_unsure and not (is_packed(path) and formats_of(path)):
+            refuse_unread(path)
         return _of_format([path], choices), []
     is_folder = path.is_dir()
     if is_folder and (problem := folder_problem(path)):
@@ -411,17 +411,6 @@ def sources_in(path: Path, pattern: str | None = None, choices: Choices = NO_CHO
     """Return the sources in a file or folder: itself, or those inside of an archive."""
     is_packed = is_like_folder(path) and not path.is_dir()
     return listed(path, pattern, choices=choices)[0] if is_packed else [path]
-
-
-def _refuse_unread(path: Path) -> None:
-    """Refuse a file that no format recognises, unless it may be JSON."""
-    refuse_damaged_file(path)
-    if archive_around(path) is not None or foreign_kind(path) == "archive":
-        if formats_of(path):
-            return
-        for each in members_of(path):
-            next(each.chunks(), b"")
-    refuse_foreign(path)
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:

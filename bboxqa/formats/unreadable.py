@@ -28,7 +28,13 @@ from bboxqa.formats.heads import (
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
-from bboxqa.formats.source import folders_and_files, head_of, members_of, members_with
+from bboxqa.formats.source import (
+    archive_around,
+    folders_and_files,
+    head_of,
+    members_of,
+    members_with,
+)
 from bboxqa.model.labels import number_of
 
 REVIEW_QUEUE = "review.json"
@@ -176,6 +182,25 @@ def refuse_address(path: Path) -> None:
     raise DatasetError([f"{name}: is an address; expected a file"], f"Download it first{how}")
 
 
+def refuse_unread(path: Path) -> None:
+    """Refuse a file that no format recognises, unless it may be JSON.
+
+    XML, label files and archives that are empty or cut off would be read as JSON.
+    """
+    name = path.name.lower()
+    # JSON may have kept the name of the archive that it was unpacked from.
+    is_no_json = name.endswith((".xml", ".txt")) or (name.endswith(ARCHIVES) and not head_of(path))
+    if archive_around(path) is not None or foreign_kind(path) == "archive":
+        for each in members_of(path):
+            next(each.chunks(), b"")
+    elif is_no_json and (reason := damage_of(path)):
+        advice = READABLE if reason == DENIED else AGAIN
+        if name.endswith(".txt"):
+            advice = "If it is the label file of an image, name the folder of all labels."
+        raise DatasetError([f"{path}: {reason}"], advice)
+    refuse_foreign(path)
+
+
 def foreign_kind(path: Path) -> str | None:
     """Return the name of the format if it is known not to be read; else None.
 
@@ -225,21 +250,6 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
     for (file, reason), *others in found.values():
         more = f" (and {count(len(others), 'more file')} in this folder)" if others else ""
         yield file, f"{reason}{more}"
-
-
-def refuse_damaged_file(path: Path) -> None:
-    """Refuse XML that is empty or cut off, and an empty archive or label file.
-
-    They would be read as JSON.
-    """
-    name, head = path.name.lower(), head_of(path)
-    if name.endswith(".txt") and path.is_file() and not head.strip(_BLANK):
-        advice = "If it is the label file of an image, name the folder of all labels."
-        raise DatasetError([f"{path}: is empty; expected COCO JSON"], advice)
-    # JSON may have kept the name of the archive that it was unpacked from.
-    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head)
-    if is_no_json and kind_of(head) != "pointer" and (reason := damage_of(path)):
-        raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 
 
 def refuse_damaged(files: Iterable[Path], sources: Sequence[Path]) -> None:
