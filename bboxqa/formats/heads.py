@@ -327,7 +327,13 @@ def text_kind_of(head: bytes) -> str | None:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
+    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON.
+
+    Examples
+    --------
+    >>> kind_of(b"%PDF-1.7"), kind_of(b'{"images": []}')
+    ('PDF', None)
+    """
     if head[:1] in (b"", b"{", b"["):
         return None
     if found := _first(_BYTES, head):
@@ -339,18 +345,6 @@ def kind_of(head: bytes) -> str | None:
         return None
     n_control = len(head) - len(head.translate(None, _CONTROL))
     return "binary" if n_control > _MOST_CONTROL * len(head) else None
-
-
-def content_words(head: bytes) -> str:
-    """Return the description of a file by its beginning; "" if it may be JSON.
-
-    Examples
-    --------
-    >>> content_words(b"%PDF-1.7"), content_words(b'{"images": []}')
-    ('a PDF', '')
-    """
-    kind = kind_of(head[:HEAD])
-    return WHAT[kind][0] if kind else ""
 
 
 def absence_of(head: bytes) -> str:

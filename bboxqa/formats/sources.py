@@ -16,7 +16,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco, text_kind_of
+from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
 from bboxqa.formats.label_folders import files_by_folder, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
@@ -30,7 +30,6 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.source import (
     folders_and_files,
-    head_of,
     is_like_folder,
     is_packed,
     members_of,
@@ -392,7 +391,7 @@ def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> Data
     ends = (*suffixes(), *ARCHIVES)
     for file in others:
         name = file.name.lower()
-        if name.endswith(ends) or (name.endswith(".txt") and text_kind_of(head_of(file))):
+        if name.endswith(ends) or (name.endswith(".txt") and foreign_kind(file)):
             try:
                 listed(file)
             except DatasetError as error:

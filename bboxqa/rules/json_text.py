@@ -3,7 +3,7 @@
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.heads import absence_of, content_words
+from bboxqa.formats.heads import WHAT, absence_of, kind_of
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
@@ -49,8 +49,8 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     head = _head(reading)
     if not reading.size:
         return "the file is empty; expected a JSON object"
-    if what := content_words(head):
-        return f"the file {absence_of(head) or f'is {what}; expected a JSON object'}"
+    if (kind := kind_of(head)) is not None:
+        return f"the file {absence_of(head) or f'is {WHAT[kind][0]}; expected a JSON object'}"
     if offset >= len(reading.text) or why == _ENDS:
         return f"the file ends at byte {offset:,}, before the document does"
     reason = why[:1].lower() + why[1:].rstrip(". ")
@@ -97,7 +97,7 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     reading = document.reading
-    if not reading.encoding or (reading.broken and content_words(_head(reading))):
+    if not reading.encoding or (reading.broken and kind_of(_head(reading))):
         return
     # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
     is_certain = reading.text[:3] == BYTE_ORDER_MARK or (
