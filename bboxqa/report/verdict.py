@@ -1,7 +1,6 @@
 """The meaning of a result in words, for those who decide about annotations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -58,18 +57,6 @@ _NO_IOU = ("keypoints", "centroid", "giou")
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The first lines of a page."""
-
-    status: str
-    """ "passed" or "failed" if there is a gate, otherwise "open"."""
-    title: str
-    sentences: tuple[str, ...]
-    next_step: str
-    """What would raise agreement most; empty if unknown."""
-
-
 def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Figure]:
     """Yield the figures of a threshold that text and pages show, each with a remark as reason.
 
@@ -104,17 +91,6 @@ def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Fig
 def _figure(name: str, record: Record, key: str, ends: str, remark: str) -> Figure:
     value, interval = record[key], record[ends]
     return Figure(name, nan if value is None else value, interval or (nan, nan), remark)
-
-
-def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verdict:
-    """Return the meaning of a result at its first threshold.
-
-    `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
-    """
-    part = summary["thresholds"][0]
-    status, title, *sentences = headline(summary["thresholds"], settings)
-    advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis)
-    return Verdict(status, title, tuple(sentences), advice)
 
 
 def headline(parts: Sequence[Record], settings: Record) -> tuple[str, ...]:
@@ -252,8 +228,10 @@ def story_lines(diagnosis: Record) -> list[Line]:
     ]
 
 
-def _next_step(diagnosis: Record | None) -> str:
-    """Return advice on the kind of disagreement that costs most."""
+def next_step(part: Record, diagnosis: Record | None) -> str:
+    """Return advice on what would raise agreement most; empty if unknown."""
+    if is_by_chance(part):
+        return _BY_CHANCE
     # Saved results of earlier versions have no advice.
     if diagnosis is None or "advice" not in diagnosis:
         return ""

@@ -24,7 +24,7 @@ from bboxqa.report.numbers import measure_of
 from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.result_files import documents_of
-from bboxqa.report.verdict import verdict
+from bboxqa.report.verdict import headline
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; alert(1) //", "{{ 7 * 7 }}",
@@ -195,13 +195,12 @@ def test_a_page_calls_values_of_similarities_what_results_call_them(name):
 
 
 def part(**changes):
-    figures = {
+    return {
         "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
         "n_complete_units": 8, "observed_disagreement": 0.1,
         "existence": EXISTENCE, "class": {"share": 0.95, "alpha": 0.9},
         "place": {"mean_iou": 0.8}, "categories": [],
-    }  # fmt: skip
-    return {"thresholds": [figures | changes]}
+    } | changes  # fmt: skip
 
 
 EXISTENCE = {"f1": 0.9, "reason": None, "alpha": None, "alpha_interval": None}
@@ -302,13 +301,12 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
     ],
 )
 def test_verdicts(changes, gates, status, title):
-    told = verdict(part(**changes), GATES | gates, None)
-    assert (told.status, told.title) == (status, title)
+    assert headline([part(**changes)], GATES | gates)[:2] == (status, title)
 
 
 def test_no_figure_is_rounded_to_what_it_does_not_reach():
     told = [
-        verdict(part(alpha=alpha), GATES | {"min_alpha": 0.8}, None).title
+        headline([part(alpha=alpha)], GATES | {"min_alpha": 0.8})[1]
         for alpha in (0.797, 0.79996, 1 - 1e-9)
     ]
     assert [text.partition(",")[0] for text in told] == [

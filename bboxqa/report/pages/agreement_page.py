@@ -32,7 +32,7 @@ from bboxqa.report.pages.sections import (
     time_section,
     tracks_section,
 )
-from bboxqa.report.verdict import is_by_chance, verdict
+from bboxqa.report.verdict import headline, is_by_chance, next_step
 
 _SECTIONS = (
     causes_section, annotators_section, categories_section, reference_section, model_section,
@@ -64,9 +64,9 @@ def agreement_pages(
 def _page(of: Documents, images: ShownImages, target: PageTarget) -> str:
     summary, manifest = of.summary, of.manifest
     measure, title = measure_of(summary["similarity"]), _title(of)
-    told = verdict(summary, manifest["settings"], of.diagnosis)
+    status, told, *sentences = headline(summary["thresholds"], manifest["settings"])
     made = [
-        figures_section(of, told.sentences, measure),
+        figures_section(of, sentences, measure),
         *(section for make in _SECTIONS if (section := make(of)) is not None),
     ]
     reference = of.part["reference"]["name"] if "reference" in of.part else None
@@ -78,7 +78,9 @@ def _page(of: Documents, images: ShownImages, target: PageTarget) -> str:
         above=target.above,
         title=title,
         kicker=title + n_images,
+        status=status,
         verdict=told,
+        next_step=next_step(of.part, of.diagnosis),
         people=annotator_lines(of),
         send_back=_send_back(of, reference),
         anchors=anchors
