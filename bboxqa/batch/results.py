@@ -12,6 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -156,20 +157,11 @@ CREATE TABLE IF NOT EXISTS projects (
     PRIMARY KEY (run, project)
 );
 """
-# The last run in which a value was known: a failed run must not hide a loss.
-_LAST = """
-SELECT project, status, {values} FROM projects AS last
-WHERE run = (SELECT max(run) FROM projects WHERE project = last.project)
-"""
-_KNOWN = """
-(SELECT {name} FROM projects WHERE project = last.project AND {key} IS NOT NULL
- ORDER BY run DESC LIMIT 1)
-"""
 _ADDED = {"f1": "REAL", "class_alpha": "REAL", "mean_iou": "REAL", "annotators": "TEXT"}
 """Columns that histories of earlier versions lack, and their types."""
 _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
 _recorded_numbers = attrgetter(*_COLUMNS[:-1])
-# A figure is that of the last run in which its key was known.
+# A figure is that of the last run in which its key was known: a failed run must not hide a loss.
 _KEYS = {"class_alpha": "f1", "mean_iou": "f1", "n_warnings": "n_errors"}
 # Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
@@ -211,15 +203,19 @@ def last_rows(out: Path) -> dict[str, Row]:
     """
     if not (out / HISTORY).exists():
         return {}
-    values = (_KNOWN.format(name=each, key=_KEYS.get(each, each)) for each in _COLUMNS[1:])
+    found: dict[str, dict[str, Any]] = {}
+    query = f"SELECT project, {', '.join(_COLUMNS)} FROM projects ORDER BY run"  # noqa: S608 - constants
     with _opened(out) as connection:
-        found = connection.execute(_LAST.format(values=",".join(values))).fetchall()
+        for name, *values in connection.execute(query):
+            figures = dict(zip(_COLUMNS, values, strict=True))
+            row = found.setdefault(name, {"project": name, "n_files": 0})
+            known = (each for each in figures if figures[_KEYS.get(each, each)] is not None)
+            row |= {each: figures[each] for each in known}
     rows = {}
-    for name, *values in found:
-        fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
+    for name, row in found.items():
         try:
-            fields["annotators"] = json.loads(fields["annotators"] or "[]")
-            rows[name] = msgspec.convert(fields, Row)
+            row["annotators"] = json.loads(row.get("annotators") or "[]")
+            rows[name] = msgspec.convert(row, Row)
         except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
             raise OutputError(
                 f"{out / HISTORY}: project {name!r} has a value of a wrong type; move it away to "
