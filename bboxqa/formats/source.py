@@ -6,6 +6,7 @@ An archive is like a folder: paths lead into it, as ``a.zip/ann/labels``.
 import hashlib
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -51,17 +52,18 @@ def members_of(path: Path) -> list[Member]:
     archive = archive_around(path)
     if archive is None:
         return [*_content_of(path).files.values()]
-    files, name = _content_of(archive).files, _place_in(archive, path)
+    (files, names, _), name = _content_of(archive), _place_in(archive, path)
     if name in files:
         return [files[name]._replace(name="", top="")]
-    start = f"{name}/"
-    below = [each for each in files.values() if each.name.startswith(start)]
+    # "0" is the character behind "/".
+    start, stop = bisect_left(names, f"{name}/"), bisect_left(names, f"{name}0")
+    below = [files[each] for each in names[start:stop]]
     if not below:
         held = [each for each in files.values() if not is_picture(each.name)]
-        names = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
-        problem = f"{path}: no such file in the archive; it has {names or 'no files'}"
+        shown = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
+        problem = f"{path}: no such file in the archive; it has {shown or 'no files'}"
         raise DatasetError([problem], "Name one of these, or the archive for all of them.")
-    return [each._replace(name=each.name.removeprefix(start), top="") for each in below]
+    return [each._replace(name=each.name.removeprefix(f"{name}/"), top="") for each in below]
 
 
 def readable_members(path: Path) -> list[Member]:
@@ -178,6 +180,8 @@ class _Archive(NamedTuple):
     """The content of an archive, or of a single file, which has the name ""."""
 
     files: dict[str, Member]
+    names: list[str]
+    """Sorted."""
     folders: dict[str, _Names]
     """The names of the folders and files in each folder."""
 
@@ -207,7 +211,7 @@ def _listed(path: Path, identity: Identity, process: int) -> _Archive | DatasetE
                 folders[inside] = [], []
                 folders[around][0].append(part)
         folders["/".join(parts)][1].append(last)
-    return _Archive(files, folders)
+    return _Archive(files, sorted(files), folders)
 
 
 def _of_file(path: Path) -> list[Member]:
