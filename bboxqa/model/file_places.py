@@ -66,7 +66,8 @@ class FilePlaces:
         return FilePlaces(self.files, self.file[index], self.at[index])
 
     def __iter__(self) -> Iterator[str]:
-        return (self[row] for row in range(len(self)))
+        files = map(self.files.__getitem__, self.file.tolist())
+        return map(place_in_words, files, self.at.tolist())
 
     def tolist(self) -> list[str]:
         """Return all places in words."""
