@@ -9,8 +9,6 @@ from support.mutants import clean, text
 
 from bboxqa.rules.registry import RULES
 
-CLEAN = text(clean(0))
-
 
 @pytest.fixture
 def export(tmp_path):
@@ -182,19 +180,6 @@ def test_settings_of_the_project_and_of_a_file(export, tmp_path):
     result = run("validate", export, cwd=tmp_path)
     assert result.returncode == 2
     assert "unknown setting 'selekt'; did you mean 'select'?" in result.stderr
-
-
-def test_with_images(tmp_path):
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for number in range(7):
-        Image.new("RGB", (640, 480), (30 * number, 9, 9)).save(folder / f"photo_{number:03}.jpg")
-    (tmp_path / "a.json").write_bytes(CLEAN)
-    result = run("validate", tmp_path / "a.json", "--images", folder, "--output-format", "json")
-    findings = json.loads(result.stdout)["findings"]
-    assert [(f["code"], f["ids"]) for f in findings if f["code"][0] == "M"] == [
-        ("M001", {"image": 8})
-    ]
 
 
 def test_explain():

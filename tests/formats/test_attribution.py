@@ -155,18 +155,6 @@ ONE = document([annotation(1)])
 OTHER = document([annotation(1, bbox=[1, 1, 5, 5])])
 
 
-def test_a_file_per_annotator(tmp_path):
-    data = read_dataset(files(tmp_path, bob=ONE, ann=ONE))
-    assert data.annotator_names == ("ann", "bob")
-    assert asked(data) == {"1.jpg": ["ann", "bob"]}
-    assert data.attribution == "one file per annotator"
-    assert len(data.annotations) == 2
-    assert [source.name for source in data.sources] == [
-        str(tmp_path / "bob.json"),
-        str(tmp_path / "ann.json"),
-    ]
-
-
 def test_images_join_by_name_and_categories_by_name(tmp_path):
     ann = document(
         [annotation(1, 1, 1), annotation(2, 2, 2)],

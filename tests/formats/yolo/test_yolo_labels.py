@@ -10,7 +10,7 @@ from support.cli import run
 from support.tool_files import translation_of
 
 import bboxqa
-from bboxqa import agree, read_coco, reading, validate
+from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.python_words import in_python
 from bboxqa.formats.yolo.reader import translate
@@ -90,17 +90,6 @@ def test_a_number_behind_the_box_is_a_confidence(tmp_path):
     record, notes = of_line(tmp_path, "0 .5 .5 .2 .25 0.75")
     assert record["score"] == 0.75
     assert notes == ["1 label with a further number, taken as the confidence of a model"]
-
-
-def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
-    two(tmp_path, bob="0 0.5 0.5 0.2 0.25\n1 0.2 0.2 0.1 0.1", classes_txt="cat\ndog\n")
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.image_names == ("a.ppm",)
-    assert data.image_size.tolist() == [[100, 80]]
-    assert data.category_names == ("cat", "dog")
-    # Two of three boxes match, and the third is bob's alone.
-    assert agree(data, bootstrap=0).existence.f1 == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
