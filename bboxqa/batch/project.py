@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from bboxqa.batch.discovery import Project
 from bboxqa.batch.results import FAILURE, FINDINGS, RECORD, REPORT, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
@@ -63,22 +61,6 @@ _FILES_NAMED = 3
 _LISTED, _LISTED_ON_PAGE = 1000, 100
 # From the folder of a project.
 _RUN = "../../index.html"
-
-
-def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
-    """Return the key and the row of a project's last complete result; None if there is none.
-
-    With `pages`, a result without pages is not complete.
-    """
-    try:
-        folder = folder_of(out, project)
-        record = json.loads((folder / RECORD).read_bytes())
-        # If files of a result were removed, it is computed again.
-        complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
-        complete = complete and (record.get("pages", False) or not pages)
-        return (str(record["key"]), msgspec.convert(record["row"], Row)) if complete else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError):
-        return None
 
 
 def run_project(

@@ -13,9 +13,8 @@ from typing import Any
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
-from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.pool import Outcome, WorkerDied, run_all
-from bboxqa.batch.project import Task, recorded, run_task
+from bboxqa.batch.project import Task, run_task
 from bboxqa.batch.results import (
     FAILURE,
     LOCK,
@@ -26,9 +25,11 @@ from bboxqa.batch.results import (
     last_rows,
     names_of_last_run,
     note_failure,
+    recorded,
     refuse_foreign,
     regressions,
     remove_unfinished,
+    write_outputs,
 )
 from bboxqa.batch.rows import (
     FAILED,

@@ -10,8 +10,7 @@ import pytest
 from support.datasets import write
 
 from bboxqa.batch.discovery import Discovered
-from bboxqa.batch.outputs import write_outputs
-from bboxqa.batch.results import Regression, folder_of
+from bboxqa.batch.results import Regression, folder_of, write_outputs
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line

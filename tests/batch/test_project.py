@@ -13,8 +13,8 @@ from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import project, rows
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.project import recorded, run_project
-from bboxqa.batch.results import folder_of
+from bboxqa.batch.project import run_project
+from bboxqa.batch.results import folder_of, recorded
 from bboxqa.batch.rows import Settings, local_key, settings_of
 from bboxqa.model.choices import Choices
 
