@@ -13,6 +13,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, component_of_e
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
+    by_annotators,
     drawn_edges,
     pairs_of_units,
     unit_members,
@@ -243,10 +244,8 @@ def copies(matched: MatchedUnits) -> Table:
     """
     of, pairs = matched.data.annotations, pairs_of_units(matched)
     names = matched.data.annotator_names
-    key = of.annotator[pairs.left].astype(np.int64) * len(names) + of.annotator[pairs.right]
-    keys, row = np.unique(key, return_inverse=True)
-    first, second = np.divmod(keys, max(len(names), 1))
-    edges, n = drawn_edges(matched), len(keys)
+    first, second, row = by_annotators(matched, pairs)
+    edges, n = drawn_edges(matched), len(first)
     equal = equal_edges(edges[pairs.left], edges[pairs.right])
     n_equal = equal.sum(1)
     identical = (n_equal == 4) & _alike(of, pairs)

@@ -155,6 +155,17 @@ def unit_members(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
     return order[left], order[right]
 
 
+def by_annotators(
+    matched: MatchedUnits, pairs: CandidatePairs
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the first and the second annotator of K pairs of them, and which each pair is of."""
+    of, n_annotators = matched.data.annotations.annotator, len(matched.data.annotator_names)
+    # Annotations are ordered by annotator within an image, so that `left` is by the first.
+    key = of[pairs.left].astype(np.int64) * n_annotators + of[pairs.right]
+    keys, row = np.unique(key, return_inverse=True)
+    return keys // n_annotators, keys % n_annotators, row
+
+
 def pair_similarity(matched: MatchedUnits) -> Table:
     """Return the similarity of matched annotations for each pair of annotators.
 
@@ -163,20 +174,16 @@ def pair_similarity(matched: MatchedUnits) -> Table:
     of matched pairs, and the mean and the smallest similarity of these.
     """
     pairs, names = matched.pairs, matched.data.annotator_names
-    annotator = matched.data.annotations.annotator.astype(np.int64)
-    # Annotations are ordered by annotator within an image, so that `left` is by the first.
-    key = annotator[pairs.left] * len(names) + annotator[pairs.right]
-    keys, row = np.unique(key, return_inverse=True)
-    n_pairs = np.bincount(row, minlength=len(keys))
-    lowest = np.full(len(keys), np.inf)
+    first, second, row = by_annotators(matched, pairs)
+    n_pairs = np.bincount(row, minlength=len(first))
+    lowest = np.full(len(first), np.inf)
     np.minimum.at(lowest, row, pairs.similarity)
-    first, second = np.divmod(keys, max(len(names), 1))
     return Table(
         {
             "annotator_1": Categorical(first.astype(np.int32), names),
             "annotator_2": Categorical(second.astype(np.int32), names),
             "n_pairs": n_pairs,
-            "mean_similarity": np.bincount(row, pairs.similarity, len(keys)) / n_pairs,
+            "mean_similarity": np.bincount(row, pairs.similarity, len(first)) / n_pairs,
             "min_similarity": lowest,
         }
     )

@@ -16,7 +16,7 @@ from support.wrong_shapes import tiring
 import bboxqa
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.rates import image_f1
-from bboxqa.diagnostics.work import FEW_SESSIONS, SHORT_SESSIONS, work, work_hours, work_sessions
+from bboxqa.diagnostics.work import FEW_SESSIONS, SHORT_SESSIONS, work, work_sessions
 from bboxqa.model.annotations import times_of
 from bboxqa.report.agreement_summary import diagnosis_schema
 
@@ -128,11 +128,6 @@ def test_changes_are_slopes_of_least_squares(seed):
             low, high = expanded(drawn, len(images) if place == 0 else kept.sum())
             assert table[f"{name}_low"][place] == pytest.approx(min(low, slope), abs=1e-9)
             assert table[f"{name}_high"][place] == pytest.approx(max(high, slope), abs=1e-9)
-
-
-def test_no_times_no_rows():
-    units = matched(random_data(1, n_images=3))
-    assert [len(table(units)) for table in (work, work_sessions, work_hours)] == [0, 0, 0]
 
 
 @pytest.fixture(scope="module")
