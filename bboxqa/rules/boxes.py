@@ -14,7 +14,6 @@ from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     beyond_text,
-    clipped,
     figure,
     figure_unlike,
     overshoot,
@@ -141,7 +140,8 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
     if np.isnan(size).any() or document.once(doubtful_boxes)[row]:
         return ()
-    box, bounds = rounded_values(clipped(bbox, size.tolist())), document.outline_bounds[row]
+    inside = np.clip(corners(np.array([bbox])), 0, np.tile(size, 2))
+    box, bounds = rounded_values(from_corners(inside)[0]), document.outline_bounds[row]
     before, after = np.abs(corners(np.array([bbox, box])) - bounds).max(axis=1)
     # If the outline is not clipped, a clipped box would no longer be its bounds.
     if becomes_degenerate(bbox, box, settings) or after > max(before, settings.bounds_px):

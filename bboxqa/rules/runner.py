@@ -26,7 +26,7 @@ from bboxqa.rules.base.reporting import MANY, Rows, rows_of
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
-from bboxqa.rules.facts.rings import ring_rows
+from bboxqa.rules.facts.rings import outline_xy
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
 
 if TYPE_CHECKING:
@@ -427,9 +427,5 @@ def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
 
 def written_rings(document: Document, row: int) -> list[FloatArray]:
     """Return the rings of an annotation's outline that can be drawn, each (V, 2) in pixels."""
-    written = document.annotations.rings
-    rings = [
-        written.xy[written.offsets[ring] : written.offsets[ring + 1]]
-        for ring in ring_rows(document, row).tolist()
-    ]
+    rings = outline_xy(document, row)
     return [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]

@@ -143,24 +143,6 @@ def row_min(values: FloatArray) -> FloatArray:
     return result
 
 
-def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
-    """Return the part of a box inside its image; it has sides above 0 if there is one.
-
-    Examples
-    --------
-    >>> clipped([-3.0, 2, 20, 5], [10.0, 12])
-    [0.0, 2, 10.0, 5]
-    """
-    result = list(bbox)
-    for axis in (0, 1):
-        start, side = bbox[axis], bbox[axis + 2]
-        stop = start + side
-        if start < 0 or stop > size[axis]:
-            result[axis] = max(start, 0.0)
-            result[axis + 2] = min(stop, size[axis]) - result[axis]
-    return result
-
-
 def becomes_degenerate(
     before: Sequence[float], after: Sequence[float], settings: ValidateSettings
 ) -> bool:

@@ -52,6 +52,12 @@ def ring_xy(rings: Rings, ring: int) -> FloatArray:
     return xy
 
 
+def outline_xy(document: "Document", row: int) -> list[FloatArray]:
+    """Return the vertices of the rings of one annotation, each (V, 2) float64."""
+    rings = document.annotations.rings
+    return [ring_xy(rings, ring) for ring in ring_rows(document, row).tolist()]
+
+
 def shapes(rings: Rings, which: IndexArray) -> Any:
     """Return rings, each with at least 3 finite points, as shapely polygons."""
     import shapely
@@ -181,19 +187,16 @@ def visible_areas(document: "Document", suspects: IndexArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
-        rings = ring_rows(document, row)
-        parts = [ring_xy(document.annotations.rings, ring) for ring in rings.tolist()]
-        if parts:
+        if parts := outline_xy(document, row):
             outline[row] = sum(clipped_area(xy, document.size[row]) for xy in parts)
     return outline
 
 
 def visible_bounds(document: "Document", rows: IndexArray) -> FloatArray:
     """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
-    rings, result = document.annotations.rings, np.full((len(rows), 4), np.nan)
+    result = np.full((len(rows), 4), np.nan)
     for place, row in enumerate(rows.tolist()):
-        size = document.size[row]
-        xy = np.concatenate([_clipped(ring_xy(rings, r), size) for r in ring_rows(document, row)])
+        xy = np.concatenate([_clipped(r, document.size[row]) for r in outline_xy(document, row)])
         if len(xy):
             result[place] = *xy.min(axis=0), *xy.max(axis=0)
     return result
