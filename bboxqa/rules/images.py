@@ -183,8 +183,7 @@ def _fits(document: Document) -> BoolArray:
     disk, columns = document.disk, document.annotations
     shown = np.full((len(document.images), 2), -1) if disk is None else disk.shown
     extent = np.zeros(shown.shape)
-    with np.errstate(over="ignore"):
-        far_corner = columns.bbox[:, :2] + columns.bbox[:, 2:]
+    far_corner = columns.bbox[:, :2] + columns.bbox[:, 2:]
     for corner in (far_corner, document.outline_bounds[:, 2:]):
         sound = (document.image >= 0) & ~np.isnan(corner).any(1)
         np.maximum.at(extent, document.image[sound], corner[sound])

@@ -287,9 +287,8 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list
 )
 def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     columns, bounds = document.annotations, document.outline_bounds
-    with np.errstate(all="ignore"):
-        edges = corners(columns.bbox)
-        apart = row_max(np.abs(edges - bounds))
+    edges = corners(columns.bbox)
+    apart = row_max(np.abs(edges - bounds))
     compared = document.has_box & np.isfinite(apart) & ~document.once(in_other_layout)
     wrong = np.flatnonzero(compared & (apart > settings.bounds_px))
     wrong = np.setdiff1d(wrong, document.once(row_major_masks, settings.bounds_px))

@@ -390,10 +390,9 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
     wrong = np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT))
     if not (absent.any() or wrong.any()):
         return
-    with np.errstate(all="ignore"):
-        of_box = np.where(document.has_box, columns.bbox[:, 2:].prod(axis=1), np.nan)
-        areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
-        areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
+    of_box = np.where(document.has_box, columns.bbox[:, 2:].prod(axis=1), np.nan)
+    areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
+    areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
     def new(row: int) -> int | float | None:
         written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan

@@ -184,8 +184,7 @@ def visible_areas(document: "Document", suspects: IndexArray) -> FloatArray:
     outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
     swapped = np.append(document.once(swapped_images), False)[document.image[suspects]]
-    with np.errstate(invalid="ignore"):
-        beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
+    beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
         if parts := outline_xy(document, row):
             outline[row] = sum(clipped_area(xy, document.size[row]) for xy in parts)
@@ -244,8 +243,7 @@ def row_major_masks(document: "Document", tolerance: float) -> IndexArray:
     nothing.
     """
     rles, box = document.annotations.rles, corners(document.annotations.bbox)
-    with np.errstate(invalid="ignore"):
-        off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
+    off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
     off &= document.has_box & ~document.once(in_other_layout)
     found = []
     for mask in np.flatnonzero(off[rles.row]).tolist():
