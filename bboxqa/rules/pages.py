@@ -30,7 +30,10 @@ _DEFAULT: dict[str, dict[str, Any]] = {
         "iscrowd": 0,
     },
 }  # fmt: skip
-_ANIMALS = ("dog", "bird", "cow", "fox", "hen")
+_NAMES = {
+    "images": ("file_name", [f"{letter}.jpg" for letter in "abcdefgh"]),
+    "categories": ("name", ["cat", "dog", "bird", "cow", "fox", "hen"]),
+}
 
 
 def page_lines(rule: Rule) -> Iterator[str]:
@@ -207,12 +210,9 @@ def records(example: Example) -> dict[str, Any]:
 
 def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
     record = {**_DEFAULT[key], "id": place + 1}
-    if place:
-        names = {"images": ("file_name", "bcdefgh"), "categories": ("name", _ANIMALS)}
-        name, values = names.get(key, ("", ""))
-        if name:
-            suffix = ".jpg" if key == "images" else ""
-            record[name] = f"{values[(place - 1) % len(values)]}{suffix}"
+    if key in _NAMES:
+        name, values = _NAMES[key]
+        record[name] = values[place % len(values)]
     # The default area is the area of the box.
     box = given.get("bbox")
     if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):

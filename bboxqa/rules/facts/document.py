@@ -141,24 +141,6 @@ def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
     return sum_by(owner, np.hypot(*(_following(xy, offsets) - xy).T), len(which))
 
 
-def ring_bounds(rings: Rings) -> FloatArray:
-    """Return left, top, right and bottom of each ring, (R, 4) float64; NaN for empty rings.
-
-    Examples
-    --------
-    >>> one = np.zeros(1, np.int64)
-    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
-    >>> ring_bounds(Rings(one, one, one + 6, np.array([0, 3]), xy))
-    array([[0., 0., 3., 4.]])
-    """
-    result = np.full((len(rings.row), 4), np.nan)
-    filled = np.flatnonzero(np.diff(rings.offsets))
-    if len(filled):
-        result[filled, :2] = np.minimum.reduceat(rings.xy, rings.offsets[filled])
-        result[filled, 2:] = np.maximum.reduceat(rings.xy, rings.offsets[filled])
-    return result
-
-
 class Document:
     """One file, with columns for several rules, each computed once.
 
@@ -324,11 +306,13 @@ class Document:
 
         A mask whose size differs from its image is not valid, as its pixels are elsewhere.
         """
-        owner, bounds = self.annotations.rings.row, np.full((len(self.annotations), 4), np.nan)
-        if len(owner):
-            starts, of_ring = run_starts(owner), ring_bounds(self.annotations.rings)
-            bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
-            bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
+        rings, bounds = self.annotations.rings, np.full((len(self.annotations), 4), np.nan)
+        filled = np.flatnonzero(np.diff(rings.offsets))
+        if len(filled):
+            starts = filled[run_starts(rings.row[filled])]
+            rows, vertices = rings.row[starts], rings.offsets[starts]
+            bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
+            bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
         bounds[~self.has_rings] = np.nan
         rles = self.annotations.rles
         size = self.size[rles.row][:, ::-1]
