@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.findings import Edit
@@ -23,7 +23,7 @@ from bboxqa.rules.facts.boxes import (
     row_min,
     size_text,
 )
-from bboxqa.rules.facts.document import Document, ring_lengths
+from bboxqa.rules.facts.document import Document, following
 from bboxqa.rules.facts.layout import (
     diagnose,
     doubtful_boxes,
@@ -306,7 +306,10 @@ def _explained(document: Document, outline: FloatArray, suspects: IndexArray) ->
     rings, given = document.annotations.rings, document.annotations.area[suspects]
     ring, n = np.flatnonzero(np.isin(rings.row, suspects)), len(suspects)
     owner = np.searchsorted(suspects, rings.row[ring])
-    slack = sum_by(owner, ring_lengths(rings, ring), n) / 2 + 1
+    places, offsets = rows(rings.offsets[ring], rings.offsets[ring + 1])
+    edges = following(rings.xy[places], offsets) - rings.xy[places]
+    lengths = sum_by(np.repeat(owner, np.diff(offsets)), np.hypot(*edges.T), n)
+    slack = lengths / 2 + 1
     joined, filled, _ = document.once(overlapping_rings)
     lowest = outline.copy()
     lowest[joined] = np.fmin(filled, outline[joined])

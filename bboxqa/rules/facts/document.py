@@ -13,12 +13,11 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     find,
-    rows,
     run_starts,
     sum_by,
 )
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.columns import Form, Rings
+from bboxqa.formats.columns import Form
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
@@ -96,49 +95,13 @@ def first_rows(keys: Iterable[Hashable | None]) -> IndexArray:
     return np.array(rows, np.int64)
 
 
-def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:
+def following(values: FloatArray, offsets: IndexArray) -> FloatArray:
     """Return the value of the next vertex in the ring, for each vertex."""
-    following = np.empty_like(values)
-    following[:-1] = values[1:]
+    result = np.empty_like(values)
+    result[:-1] = values[1:]
     filled = np.diff(offsets) > 0
-    following[offsets[1:][filled] - 1] = values[offsets[:-1][filled]]
-    return following
-
-
-def ring_areas(rings: Rings) -> FloatArray:
-    """Return the signed area of each ring in square pixels (shoelace formula), (R,) float64.
-
-    NaN where coordinates are infinite or their products overflow.
-
-    Examples
-    --------
-    >>> one = np.zeros(1, np.int64)
-    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
-    >>> ring_areas(Rings(one, one, one + 6, np.array([0, 3]), xy))
-    array([6.])
-    """
-    offsets = rings.offsets
-    owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
-    # Relative to the first vertex, since far from the origin products lose significant digits.
-    with np.errstate(over="ignore", invalid="ignore"):
-        x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
-        cross = x * _following(y, offsets) - _following(x, offsets) * y
-    return sum_by(owner, cross, len(rings.row)) / 2
-
-
-def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
-    """Return the perimeter of the K rings `which` in pixels, (K,) float64.
-
-    Examples
-    --------
-    >>> one = np.zeros(1, np.int64)
-    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
-    >>> ring_lengths(Rings(one, one, one + 6, np.array([0, 3]), xy), one)
-    array([12.])
-    """
-    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
-    xy, owner = rings.xy[places], np.repeat(np.arange(len(which)), np.diff(offsets))
-    return sum_by(owner, np.hypot(*(_following(xy, offsets) - xy).T), len(which))
+    result[offsets[1:][filled] - 1] = values[offsets[:-1][filled]]
+    return result
 
 
 class Document:
@@ -283,8 +246,17 @@ class Document:
 
     @cached_property
     def ring_area(self) -> FloatArray:
-        """(R,) float64. The signed area of each ring in square pixels (shoelace formula)."""
-        return ring_areas(self.annotations.rings)
+        """(R,) float64. The signed area of each ring in square pixels (shoelace formula).
+
+        NaN where coordinates are infinite or their products overflow.
+        """
+        rings, offsets = self.annotations.rings, self.annotations.rings.offsets
+        owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
+        # Relative to the first vertex, since far from the origin products lose significant digits.
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
+            cross = x * following(y, offsets) - following(x, offsets) * y
+        return sum_by(owner, cross, len(rings.row)) / 2
 
     @cached_property
     def outline_area(self) -> FloatArray:
