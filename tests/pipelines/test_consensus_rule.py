@@ -131,6 +131,13 @@ def test_every_annotation_has_one_vote_or_a_reason(seed):
 BOX = (10.0, 10.0, 10.0, 10.0)
 
 
+def test_a_box_drawn_again_has_the_category_that_is_more_usual_in_the_file():
+    elsewhere = (30.0, 30.0, 5.0, 5.0)
+    for usual in (0, 1):
+        data = dataset([(0, 0, 0, BOX), (0, 0, 1, BOX), (0, 1, usual, elsewhere)])
+        assert votes_of(data).data.annotations.category.tolist() == [usual, usual]
+
+
 def test_who_drew_nothing_was_asked_as_well():
     data = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)], n_annotators=5)
     found = found_of(data)

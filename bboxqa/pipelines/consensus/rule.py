@@ -79,7 +79,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
         group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
         sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
         fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
-        category[places], _ = _labels(group, drawn.take(several), len(data.category_names))
+        category[places], _ = _labels(group, drawn.take(several), _frequency(data))
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
@@ -146,7 +146,7 @@ def consensus_of(
         medians[:, side] = middle / 2
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
-    category, is_tie = _labels(group, of, len(votes.category_names))
+    category, is_tie = _labels(group, of, _frequency(votes))
     overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
         image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,
@@ -165,12 +165,20 @@ def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
     return sum_by(group[order], value[order], int(group.max(initial=-1)) + 1)
 
 
-def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray, BoolArray]:
+def _frequency(data: Dataset) -> IndexArray:
+    """Return how often each category is used, (C,) int64."""
+    return np.bincount(data.annotations.category, minlength=len(data.category_names))
+
+
+def _labels(
+    group: IndexArray, of: Annotations, frequency: IndexArray
+) -> tuple[IntArray, BoolArray]:
     """Return the category of each group, and whether another one has as many votes.
 
     A tie is for the category of the annotators who name most alike with the others, then for the
     most frequent one of the file, then for the first by name.
     """
+    n_names = len(frequency)
     keys, of_vote, n = np.unique(
         group * n_names + of.category, return_inverse=True, return_counts=True
     )
@@ -180,8 +188,7 @@ def _labels(group: IndexArray, of: Annotations, n_names: int) -> tuple[IntArray,
     others = sum_by(of.annotator, np.bincount(group)[group] - 1, n_people)
     share = np.divide(alike, others, out=np.zeros(n_people), where=others > 0)
     trust = (_sorted_sums(of_vote, share[of.annotator]) / n).round(12)
-    frequency = np.bincount(of.category, minlength=n_names)[label]
-    order = np.lexsort((label, -frequency, -trust, -n, home))
+    order = np.lexsort((label, -frequency[label], -trust, -n, home))
     home, label, n = home[order], label[order], n[order]
     first = run_starts(home)
     second = np.minimum(first + 1, len(home) - 1)
