@@ -3,7 +3,7 @@
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -36,30 +36,24 @@ def write_output(path: Path, text: str) -> None:
     click.echo(f"Written: {path}", err=True)
 
 
-def print_or_write(text: str, path: Path | None) -> None:
-    """Print the output of a command, or write it to a file if there is a path."""
-    if path is None:
-        click.echo(text, nl=False)
-    else:
-        write_output(path, text)
+def print_result(
+    found: Any, views: Mapping[str, Callable[[Any], Any]], output_format: str, path: Path | None
+) -> None:
+    """Print a result, or write it to a file if there is a path, by one of its views.
 
-
-def in_format(
-    output_format: str,
-    found: Any,
-    views: tuple[Callable[..., str], Callable[[Any], Any], Callable[[Any], Iterable[str]]],
-    *,
-    raw: bool,
-) -> str:
-    """Return a result by one of its views: csv, a value for JSON, or lines of text."""
-    csv, value, lines = views
-    if output_format == "csv":
-        return csv(found, raw=raw)
+    They return csv as a text, JSON as a value, and text as lines.
+    """
+    shown = views[output_format](found)
     if output_format == "json":
         from bboxqa.report.encodings import json_text
 
-        return json_text(value(found))
-    return "".join(f"{line}\n" for line in lines(found))
+        shown = json_text(shown)
+    elif output_format == "text":
+        shown = "".join(f"{line}\n" for line in shown)
+    if path is None:
+        click.echo(shown, nl=False)
+    else:
+        write_output(path, shown)
 
 
 def refuse_options(*cases: tuple[object, str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_or_write, refuse_inputs
+from bboxqa.cli.failures import print_result, refuse_inputs
 from bboxqa.cli.options import (
     OUT,
     READING,
@@ -63,7 +63,7 @@ def plan(
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.plan import plan_images
@@ -85,18 +85,8 @@ def plan(
         data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
     show_notes((*data.left_out, *data.map_notes.values()))
-    print_or_write(_formatted(planned, output_format), output)
+    print_result(planned, {"json": asdict, "text": _lines}, output_format, output)
     return 2 if planned.n_needed is None else 0
-
-
-def _formatted(planned: "ImagePlan", output_format: str) -> str:
-    if output_format == "json":
-        import dataclasses
-
-        from bboxqa.report.encodings import json_text
-
-        return json_text(dataclasses.asdict(planned))
-    return "".join(f"{line}\n" for line in _lines(planned))
 
 
 def _lines(planned: "ImagePlan") -> list[str]:

@@ -1,11 +1,12 @@
 """`bboxqa segments`: agreement on segments of time."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import in_format, print_or_write, refuse_inputs
+from bboxqa.cli.failures import print_result, refuse_inputs
 from bboxqa.cli.options import (
     COMPARE,
     READ,
@@ -84,7 +85,8 @@ def segments(
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
-    print_or_write(in_format(output_format, found, (_csv, _json, _lines), raw=raw_csv), output)
+    views: dict[str, Any] = {"csv": partial(_csv, raw=raw_csv), "json": _json, "text": _lines}
+    print_result(found, views, output_format, output)
     return 0
 
 

@@ -1,11 +1,12 @@
 """`bboxqa stats`: coefficients of agreement of a table of ratings."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import in_format, print_or_write, refuse_inputs
+from bboxqa.cli.failures import print_result, refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
     COMPARE,
@@ -86,12 +87,12 @@ def stats(
     from bboxqa.report import stats_views as shown
 
     found: Any
-    views: tuple[Any, Any, Any]
+    views: list[Any]
     if given["association"]:
         from bboxqa.pipelines.answers import column_association
 
         found = column_association(table, *given["association"])
-        views = shown.association_csv, shown.association_json, shown.association_lines
+        views = [shown.association_csv, shown.association_json, shown.association_lines]
     elif given["annotators"]:
         from bboxqa.pipelines.answers import similar_annotators
 
@@ -99,17 +100,16 @@ def stats(
             similar_annotators(ratings, task=task, seed=given["seed"] or 0)
             for task, ratings in _ratings(table, given).items()
         ]
-        views = shown.similar_csv, shown.similar_json, shown.similar_lines
+        views = [shown.similar_csv, shown.similar_json, shown.similar_lines]
     else:
         from bboxqa.stats import totals
 
         found = _measured(table, given)
-        views = (
-            shown.as_csv,
-            shown.as_json,
-            lambda tasks: shown.text_lines(tasks, scale_label, totals(tasks)),
-        )
-    print_or_write(in_format(output_format, found, views, raw=raw_csv), output)
+        lines = partial(shown.text_lines, label=scale_label, totals=totals(found))
+        views = [shown.as_csv, shown.as_json, lines]
+    csv, json, text = views
+    by_format = {"csv": partial(csv, raw=raw_csv), "json": json, "text": text}
+    print_result(found, by_format, output_format, output)
     return 0
 
 
