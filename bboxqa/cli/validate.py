@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from os import environ
 from pathlib import Path
@@ -25,6 +26,8 @@ from bboxqa.cli.options import (
     reading_of,
 )
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.json_values import cut
+from bboxqa.core.text import clean, count
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from bboxqa.report.pages.page_file import PageTarget
     from bboxqa.rules.fixes import Fixed
 
+# Characters of a value in a diff.
+_EXCERPT = 100
 # Findings listed per rule: a few for people, all for programs.
 _LISTED = {"text": 10, "html": 100}
 
@@ -325,12 +330,11 @@ def _show_changes(
 ) -> bool:
     """Print what fixes would change; return whether they would, or findings fail without one."""
     from bboxqa.formats.opening import typed_paths
-    from bboxqa.report.findings.text import change_lines
 
     changed = False
     for file, fixed, _ in _fixed(paths, settings, given):
         changed = changed or bool(fixed.changes)
-        for line in change_lines(str(file), fixed.changes):
+        for line in _change_lines(str(file), fixed):
             click.echo(line)
     if changed:
         return True
@@ -339,6 +343,18 @@ def _show_changes(
     listed = f"{some}bboxqa validate {typed_paths(paths)}"
     click.echo(listed if report.findings else "Nothing to fix.", err=True)
     return bool(report.at_least(report.fail_on))
+
+
+def _change_lines(name: str, fixed: "Fixed") -> Iterator[str]:
+    """Yield the changes of a file as a diff of values."""
+    if fixed.changes:
+        yield f"--- {clean(name)}"
+        yield f"+++ {clean(name)}, fixed"
+    for change in fixed.changes:
+        yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
+        for sign, text in (("-", change.before), ("+", change.after)):
+            if text:
+                yield f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}"
 
 
 def _fixed(
@@ -360,7 +376,6 @@ def _write_fixed_files(
 ) -> tuple[Path, ...]:
     """Write fixed files; return the files to validate afterwards."""
     from bboxqa.core.files import check_fixed, fixed_path, write_fixed
-    from bboxqa.report.findings.text import change_summary
 
     in_place, result = given["in_place"], []
     for file, fixed, identity in _fixed(paths, settings, given):
@@ -373,5 +388,8 @@ def _write_fixed_files(
         check_fixed(file, in_place=in_place, force=given["force"])
         target = write_fixed(file, fixed.text, in_place=in_place, fixed=identity)
         result.append(target)
-        click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
+        by_code = Counter(change.code for change in fixed.changes)
+        named = ", ".join(f"{code} {number:,}" for code, number in sorted(by_code.items()))
+        changes = f"{count(len(fixed.changes), 'change')} ({named})"
+        click.echo(f"{file}: {changes} → {target}", err=True)
     return tuple(result)

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
-from typing import Protocol
 
 from bboxqa.core.json_values import cut
-from bboxqa.core.text import clean, count, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.report import (
     Group,
@@ -186,39 +185,3 @@ def statistics_lines(report: FoundReport) -> Iterator[str]:
     yield from table_lines(rows, left=[0, 1, 4, 5])
     total = sum(group.total for group in found)
     yield f"{count(total, 'finding')} by {count(len(found), 'rule')}"
-
-
-class _Change(Protocol):
-    @property
-    def code(self) -> str: ...
-    @property
-    def pointer(self) -> str: ...
-    @property
-    def before(self) -> str: ...
-    @property
-    def after(self) -> str: ...
-
-
-def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
-    """Yield the changes of a file as a diff of values."""
-    if changes:
-        yield f"--- {clean(name)}"
-        yield f"+++ {clean(name)}, fixed"
-    for change in changes:
-        yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
-        for sign, text in (("-", change.before), ("+", change.after)):
-            if text:
-                yield f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}"
-
-
-def change_summary(changes: Sequence[_Change]) -> str:
-    """Return the number of changes, in all and by rule.
-
-    Examples
-    --------
-    >>> change_summary([])
-    '0 changes'
-    """
-    by_code = Counter(change.code for change in changes)
-    named = ", ".join(f"{code} {number:,}" for code, number in sorted(by_code.items()))
-    return count(len(changes), "change") + (f" ({named})" if named else "")
