@@ -17,6 +17,7 @@ from bboxqa.cli.options import (
     READ,
     SOURCE_OPTIONS,
     Command,
+    agree_settings,
     option,
     options,
     reading_of,
@@ -165,32 +166,24 @@ def _settings(given: dict[str, Any]) -> "Settings":
     """Return the settings of all projects; those of the command line come first."""
     from bboxqa.batch.rows import Settings
     from bboxqa.formats.choices import choices_from
-    from bboxqa.model.choices import NO_CHOICES
     from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import read_settings_file
-    from bboxqa.pipelines.settings import agree_settings_from
+    from bboxqa.model.settings_files import SettingsFile, read_settings_file
 
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
-    fail_on = given.pop("fail_on")
-    choices, said = reading_of(None, given), NO_CHOICES
-    agree: dict[str, Any] = {}
-    validate: dict[str, Any] = {}
-    stages: dict[str, bool] = {}
+    fail_on, choices = given.pop("fail_on"), reading_of(None, given)
     agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
-    if config:
-        agree, validate, reading, stages = read_settings_file(config)
-        agree_settings_from(agree, config)
-        said = choices_from(reading, Path(config))
-    names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
-    agree_settings_from({**agree, **agree_over}, names={**names, "category_map": "--map"})
-    validate_settings_from({**validate, **validate_over})
-    # Workers may have another current folder.
-    key = None if pseudonyms is None else pseudonyms.absolute()
+    file = read_settings_file(config) if config else SettingsFile({}, {}, {}, {})
+    # Wrong settings are refused before projects are looked for.
+    agree_settings(config, agree_over)
+    validate_settings_from({**file.validate, **validate_over})
     return Settings(
-        agree, validate, agree_over=agree_over, validate_over=validate_over, choices=choices,
-        reading=said, stages=stages, pseudonyms=key, **flags,
+        file.agree, file.validate, agree_over=agree_over, validate_over=validate_over,
+        choices=choices, reading=choices_from(file.reading, Path(config or "")),
+        stages=file.stages, **flags,
+        # Workers may have another current folder.
+        pseudonyms=None if pseudonyms is None else pseudonyms.absolute(),
     )  # fmt: skip
 
 
