@@ -1,6 +1,6 @@
 """The outlines, rotated boxes and key points of objects, from those of their annotators."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.writing.outlines import Record, area_of, bounds_of
+from bboxqa.geometry.kernels.boxes import from_corners as from_edges
 from bboxqa.geometry.kernels.polygons import is_box, is_intricate, n_crossings, polygon_outlines
 from bboxqa.geometry.kernels.rasters import masks
 from bboxqa.model.annotations import Annotations, Dataset
@@ -16,16 +18,9 @@ from bboxqa.model.consensus import ConsensusObjects
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes import masks as runs_of
 from bboxqa.model.shapes.keypoints import Keypoints, sides_of
-from bboxqa.model.shapes.rotated_boxes import (
-    bounds,
-    corners,
-    from_corners,
-    smallest_angle,
-    turned_to,
-)
+from bboxqa.model.shapes.rotated_boxes import corners, from_corners, smallest_angle, turned_to
 from bboxqa.pipelines.consensus.rule import quorums
 
-Record = dict[str, Any]
 # Digits after the point that are no noise, and crossings that are repaired in milliseconds.
 _DIGITS, _MOST_CROSSINGS = 6, 500
 
@@ -52,11 +47,11 @@ def fused_shapes(
     records, bbox, n_bare = [Record() for _ in range(len(objects))], objects.bbox.copy(), 0
     starts = run_starts(of[rows])
     for place, own in zip(of[rows[starts]].tolist(), np.split(rows, starts[1:]), strict=True):
-        records[place] = _fused(data, own, quorum)
-        if records[place].get("segmentation"):
-            left, top, right, bottom = records[place].pop("bounds")
-            bbox[place] = left, top, right - left, bottom - top
-        n_bare += not records[place]
+        records[place] = found = _fused(data, own, quorum)
+        if (edges := bounds_of(found)) is not None:
+            bbox[place] = from_edges(np.array([edges]))
+            found["area"] = round(area_of(found), _DIGITS)
+        n_bare += not found
     if n_bare:
         some = count(n_bare, "object")
         notes.append(f"{some} without an outline: too few of those who drew one cover any region")
@@ -112,7 +107,7 @@ def _fused(data: Dataset, rows: IndexArray, quorum: float | None) -> Record:
         found |= _fused_points(of.keypoints.take(rows), joints, quorum)
     if (boxes := _rectangles(of, rows)) is not None:
         box = median_rotated_box(boxes)
-        found |= _drawn([*corners(box[None])], bounds(box[None])[0], box[2] * box[3])
+        found |= _drawn(corners(box[None]))
         return found | {"attributes": {"rotation": float(box[4])}}
     if outlines is None:
         return found
@@ -154,12 +149,8 @@ def median_rotated_box(boxes: FloatArray) -> FloatArray:
     return np.asarray(middle.round(_DIGITS))
 
 
-def _drawn(rings: Sequence[FloatArray], around: Any, area: float) -> Record:
-    return {
-        "segmentation": [ring.round(_DIGITS).ravel().tolist() for ring in rings],
-        "area": round(float(area), _DIGITS),
-        "bounds": np.round(around, _DIGITS).tolist(),
-    }
+def _drawn(rings: Iterable[FloatArray]) -> Record:
+    return {"segmentation": [ring.round(_DIGITS).ravel().tolist() for ring in rings]}
 
 
 def covered_region(regions: Sequence[Any], least: int) -> Any:
@@ -190,8 +181,7 @@ def _covered_region(
     if not parts:
         return {}
     whole = shapely.normalize(shapely.multipolygons(parts))
-    rings = [shapely.get_coordinates(part.exterior)[:-1] for part in shapely.get_parts(whole)]
-    return _drawn(rings, whole.bounds, whole.area)
+    return _drawn(shapely.get_coordinates(each.exterior)[:-1] for each in shapely.get_parts(whole))
 
 
 def without_holes(region: Any) -> list[Any]:
@@ -241,11 +231,7 @@ def _covered_pixels(
         return {}
     runs = runs_of.runs_of_spans(spans, height * width)
     counts = runs_of.compress_counts(runs, height, width).decode()
-    return {
-        "segmentation": {"size": [height, width], "counts": counts},
-        "bounds": [*runs_of.span_bounds(spans, height)],
-        "area": int(np.diff(spans).sum()),
-    }
+    return {"segmentation": {"size": [height, width], "counts": counts}}
 
 
 def _fused_points(keypoints: Keypoints, joints: Sequence[str], quorum: float | None) -> Record:
