@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -452,6 +453,8 @@ def test_page(files, tmp_path):
     assert text.index("&lt;b&gt;0.png</bdi>") < text.index(">1.png</bdi>")
     assert "Look at 5 of 6 places" in text
     assert "another category has score 0.80, its own 0.00" in text
+    assert '<input type="checkbox" name="kind" value="class">' in text
+    assert "</svg> other labels" in re.sub("<bdi>", "", text)
     folder = tmp_path / "pages"
     split = run("audit", labels, "--predictions", model, "--report", folder, "--split")
     assert split.returncode == 0

@@ -203,6 +203,8 @@ def test_offsets_move_the_edges_so_much_larger_as_is_said():
     assert paths(chart, filled=True)[0][2] == pytest.approx((-0.125, 1))
     assert "drawn 6.2 times as large" in chart.legend
     assert texts(chart) == ["−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"]
+    assert "drawn 20 times as large" in offsets([edge("left", 0.01, 0.02)]).legend
+    assert "no systematic offset" in offsets([edge("left", 4.0, 6.5, -1.0, 8.0)]).legend
 
 
 def test_kinds_are_bars_of_per_cent_with_intervals():
