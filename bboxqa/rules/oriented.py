@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -11,7 +12,7 @@ from bboxqa.rules.base.reporting import Checked, Rows, summary
 from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.shapes import are_crossed, is_rotated_file, oriented_boxes
+from bboxqa.rules.facts.shapes import is_rotated_file, oriented_boxes
 
 _CIRCLE = 360.0
 
@@ -78,13 +79,23 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     boxes = document.once(oriented_boxes)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
     yield Rows(
-        boxes.is_written & are_crossed(boxes.corners),
+        boxes.is_written & _are_crossed(boxes.corners),
         "corners are in an order in which two sides cross",
         "annotations/bbox" if has_eight else "annotations/segmentation",
         "one after the other around the box",
         lambda which: boxes.corners[which].ravel().tolist(),
         owner=boxes.row,
     )
+
+
+def _are_crossed(corners: FloatArray) -> BoolArray:
+    """Return whether two opposite sides of four corners cross, (Q,) bool."""
+    edges = np.roll(corners, -1, axis=1) - corners
+    after = np.roll(edges, -1, axis=1)
+    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]
+    # Around a simple shape, at most one of the turns goes the other way.
+    crossed: BoolArray = ((turns > 0).sum(axis=1) == 2) & ((turns < 0).sum(axis=1) == 2)
+    return crossed
 
 
 @rule(

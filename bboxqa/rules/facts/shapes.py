@@ -100,8 +100,6 @@ def _listed(document: Document) -> IndexArray:
 
 def _single_rings(rings: Rings) -> IndexArray:
     """Return the rings of four points that are the only ring of their annotation."""
-    if not len(rings.row):
-        return np.zeros(0, np.int64)
     n_rings = np.bincount(rings.row)
     return np.flatnonzero((rings.n_numbers == 8) & (n_rings[rings.row] == 1))
 
@@ -127,29 +125,6 @@ def _are_boxes(rings: Rings, single: IndexArray) -> bool:
     boxes, fits = shapes.from_corners(np.take_along_axis(corners, order[..., None], axis=1))
     turned = fits & (np.abs(boxes[:, 4] - 45) < 45 - _UPRIGHT)
     return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
-
-
-def are_crossed(corners: FloatArray) -> BoolArray:
-    """Return whether two opposite sides of four corners cross, (Q,) bool.
-
-    Examples
-    --------
-    >>> are_crossed(np.array([[[0, 0], [1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [1, 1], [0, 1]]]))
-    array([ True, False])
-    """
-    crossed = np.zeros(len(corners), np.bool_)
-    for turned in (corners, np.roll(corners, 1, axis=1)):
-        start, stop, begin, end = np.moveaxis(turned, 1, 0)
-        crossed |= (_side(start, stop, begin) * _side(start, stop, end) < 0) & (
-            _side(begin, end, start) * _side(begin, end, stop) < 0
-        )
-    return crossed
-
-
-def _side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
-    along, to = stop - start, point - start
-    side: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
-    return side
 
 
 # The bounds of thin boxes overlap less than the boxes themselves.
