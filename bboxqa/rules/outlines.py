@@ -151,22 +151,15 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     """Return an outline in COCO's notation; None if its meaning is uncertain."""
-    rings = value if form == Form.NESTED else [value]
-    try:
-        arrays = [np.array(ring) for ring in rings]
-    except ValueError:
+    if form == Form.TEXT:
         return None
-    sound = all(
-        each.dtype.kind in "if"
-        and each.shape[1:] in ((), (2,))
-        and each.size >= 6
-        and each.size % 2 == 0
-        and np.abs(each).max() < _MAX_NUMBER
-        for each in arrays
+    lists = value if form == Form.NESTED else [value]
+    rings = lists if form == Form.FLAT else [[*chain.from_iterable(points)] for points in lists]
+    are_sound = all(
+        len(ring) >= 6 and len(ring) % 2 == 0 and all(abs(each) < _MAX_NUMBER for each in ring)
+        for ring in rings
     )
-    if not sound:
-        return None
-    return rings if form == Form.FLAT else [[*chain.from_iterable(ring)] for ring in rings]
+    return rings if are_sound else None
 
 
 @rule(
