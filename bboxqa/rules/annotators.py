@@ -278,7 +278,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     if not is_complete or is_idle.all():
         return
     if is_idle.any():
-        names = _names(authors, np.unique(asked[is_idle, 1]))
+        names = [authors.names[code] for code in np.unique(asked[is_idle, 1]).tolist()]
         named = ", ".join(map(quoted, names[:3])) + (", …" if len(names) > 3 else "")
         message = (
             f"no annotations by {count(len(names), 'annotator')} ({named}) listed on "
@@ -289,7 +289,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
     if is_quiet.any():
-        names = _names(authors, asked[is_quiet, 1][:1])
+        names = [authors.names[int(asked[is_quiet, 1][0])]]
         message = (
             f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
             f"that others annotated, such as {quoted(names[0])} here; expected only if nothing is "
@@ -311,11 +311,6 @@ def _few(document: Document, authors: Authorship, drawn: IndexArray, asked: Inde
             "others"
         )
         yield summary(message, "images", single, document, expected="two annotators or more")
-
-
-def _names(authors: Authorship, folded: IndexArray) -> list[str]:
-    """Return the first spelling of each folded name."""
-    return [authors.names[int(np.argmax(authors.folded == code))] for code in folded.tolist()]
 
 
 def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: str) -> Defect:

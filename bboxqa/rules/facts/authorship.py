@@ -35,10 +35,8 @@ class Authorship:
 
     @property
     def folded(self) -> IndexArray:
-        """(K,) int64: a number for each name, the same for names that are equal when folded."""
-        numbers: dict[str, int] = {}
-        codes = [numbers.setdefault(folded(name), len(numbers)) for name in self.names]
-        return np.array(codes, np.int64)
+        """(K,) int64. The first of the names that each name equals when they are folded."""
+        return first_rows(map(folded, self.names))
 
 
 def image_list(image: Any) -> tuple[str, Any]:
