@@ -27,7 +27,7 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
-from bboxqa.pipelines.diagnosis.diagnoser import too_crowded
+from bboxqa.pipelines.diagnosis.crowds import too_crowded
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
     LEAST_DRAWS,
