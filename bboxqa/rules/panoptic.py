@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
+from bboxqa.core.arrays import BoolArray, FloatArray, find
 from bboxqa.core.json_values import shortened
 from bboxqa.core.parallel import threads
 from bboxqa.core.text import clean, count
@@ -176,19 +176,13 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked
     yield Rows(total > size, says, at, "segments that do not overlap", lambda row: total[row])
 
 
-class _Png(NamedTuple):
-    """The segments in one PNG."""
-
-    problem: str = ""
-    """Why the PNG cannot be compared with the annotation; "" if it can."""
-    id: IndexArray = np.zeros(0, np.int64)
-    """(S,) int64. The ids of the segments, ascending, without 0 for unlabelled pixels."""
-    area: IndexArray = np.zeros(0, np.int64)
-    """(S,) int64. The number of pixels of each segment."""
+_Png = dict[int, int] | str | None
+"""The number of pixels of each segment in one PNG, or why it cannot be compared with the
+annotation; None for annotations without a file name."""
 
 
-def _pngs(document: Document) -> list[_Png | None]:
-    """Return the content of the PNG of each annotation; None for annotations without a file name.
+def _pngs(document: Document) -> list[_Png]:
+    """Return the content of the PNG of each annotation.
 
     They are searched in the folders of the images and of the document, and in folders there with
     the name of the document.
@@ -207,29 +201,28 @@ def _pngs(document: Document) -> list[_Png | None]:
         return list(pool.map(_read_png, places, document.size))
 
 
-def _read_png(place: Place, size: FloatArray) -> _Png | None:
+def _read_png(place: Place, size: FloatArray) -> _Png:
     """Return the segments of a PNG, which should be as large as its image."""
     from PIL import Image
 
     if place.state == ImageState.NOT_ASKED:
         return None
     if place.state != ImageState.FOUND:
-        why = "is not found in the folders of the images and beside the file"
-        return _Png(place.problem or why)
+        return place.problem or "is not found in the folders of the images and beside the file"
     try:
         with Image.open(place.file, formats=["PNG"]) as image:
             if image.size != tuple(size.tolist()) and not np.isnan(size).any():
                 expected = f"{size[0]:g} x {size[1]:g}"
-                return _Png(f"has {image.width} x {image.height} px; its image has {expected}")
+                return f"has {image.width} x {image.height} px; its image has {expected}"
             if image.mode not in ("RGB", "RGBA"):
-                return _Png(f"has mode {image.mode}; expected RGB, the colours of segments")
+                return f"has mode {image.mode}; expected RGB, the colours of segments"
             red, green, blue = np.moveaxis(np.asarray(image, np.uint32)[..., :3], -1, 0)
     # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
-        return _Png(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
+        return f"cannot be read: {clean(str(error).partition(chr(10))[0])}"
     pixels = red | green << 8 | blue << 16
     ids, areas = np.unique(pixels[pixels > 0], return_counts=True)
-    return _Png("", ids.astype(np.int64), areas.astype(np.int64))
+    return dict(zip(ids.tolist(), areas.tolist(), strict=True))
 
 
 @rule(
@@ -242,13 +235,12 @@ def _read_png(place: Place, size: FloatArray) -> _Png | None:
     good=panoptic_example(),
 )
 def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
-    problems = ["" if png is None else png.problem for png in document.once(_pngs)]
-    wrong = [row for row, problem in enumerate(problems) if problem]
+    problems = {row: png for row, png in enumerate(document.once(_pngs)) if isinstance(png, str)}
 
     def says(row: int) -> str:
         return f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}"
 
-    yield Rows(wrong, says, "annotations/file_name", few=1)
+    yield Rows([*problems], says, "annotations/file_name", few=1)
 
 
 @rule(
@@ -266,7 +258,7 @@ def _different(document: Document, _settings: ValidateSettings) -> Checked:
     messages = {
         row: text
         for row, png in enumerate(document.once(_pngs))
-        if png is not None and not png.problem
+        if isinstance(png, dict)
         if (text := _difference(segments, slice(bounds[row], bounds[row + 1]), png))
     }
 
@@ -278,26 +270,25 @@ def _different(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows([*messages], says, "annotations/segments_info", expected, messages.get)
 
 
-def _difference(segments: Segments, own: slice, png: _Png) -> str:
+def _difference(segments: Segments, own: slice, pixels: dict[int, int]) -> str:
     """Return how the segments in the file differ from the PNG; "" if they do not."""
     ids, first = np.unique(segments.id[own], return_index=True)
-    areas = segments.area[own][first]
-    lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
-    shared, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
-    areas, pixels = areas[ours], png.area[theirs]
+    areas = dict(zip(ids.tolist(), segments.area[own][first].tolist(), strict=True))
+    lacking, unlisted = sorted({*areas} - {*pixels}), sorted({*pixels} - {*areas})
     # Results may omit areas.
-    differ = np.flatnonzero(~np.isnan(areas) & (areas != pixels))
+    known = (each for each in areas.keys() & pixels.keys() if not np.isnan(areas[each]))
+    differ = [each for each in known if areas[each] != pixels[each]]
     parts = []
-    if len(lacking):
+    if lacking:
         listed = count(len(lacking), "listed segment")
         parts.append(f"{listed} without pixels, such as {lacking[0]}")
-    if len(unlisted):
+    if unlisted:
         of_png = count(len(unlisted), "segment")
         parts.append(f"{of_png} of the PNG not listed, such as {unlisted[0]}")
-    if len(differ):
-        at = differ[0]
+    if differ:
+        at = min(differ)
         parts.append(
-            f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment "
-            f"{shared[at]}, which has {pixels[at]:,} px"
+            f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment {at}, "
+            f"which has {pixels[at]:,} px"
         )
     return ", ".join(parts)
