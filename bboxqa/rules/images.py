@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -42,14 +42,9 @@ def _names(document: Document) -> list[str]:
     return document.images.texts("file_name")
 
 
-def _on_disk(check: Callable[..., Checked]) -> Callable[..., Checked]:
-    """Return the check of a rule that is called with the names and the image files, if any."""
-
-    def of_document(document: Document, _settings: ValidateSettings, **more: bool) -> Checked:
-        if document.disk is not None:
-            yield from check(document, document.once(_names), document.disk, **more)
-
-    return of_document
+def _files(document: Document) -> tuple[list[str], "ImageFolder"]:
+    """Return the names of the images, and their files, without which these rules do not run."""
+    return document.images.texts("file_name"), cast("ImageFolder", document.disk)
 
 
 def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
@@ -66,8 +61,8 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
     bad=_one("C:\\photos\\A.JPG"),
     good=_one("photos/a.jpg"),
 )
-@_on_disk
-def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Checked:
+def _missing(document: Document, _settings: ValidateSettings) -> Checked:
+    names, disk = _files(document)
     from bboxqa.rules.facts.pictures import ImageState
 
     targets, lost = _targets(names, disk), (ImageState.MISSING, ImageState.OUTSIDE)
@@ -107,8 +102,9 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str | None]:
     bad=_one("half-downloaded.jpg"),
     good=_one("whole.jpg"),
 )
-@_on_disk
-def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
+def _undecodable(document: Document, _settings: ValidateSettings) -> Checked:
+    names, disk = _files(document)
+
     def says(row: int) -> str:
         # Pillow begins its reason with the same words.
         problem = disk.contents[row].problem.removeprefix("image file is truncated").strip(" ()")
@@ -130,8 +126,8 @@ def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> 
         "annotations": [{}, {"image_id": 2}],
     },
 )
-@_on_disk
-def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Checked:
+def _unnamed(document: Document, _settings: ValidateSettings) -> Checked:
+    _, disk = _files(document)
     if disk.unnamed and document.complete("images"):
         n_files = len(disk.unnamed)
         message = (
@@ -147,10 +143,8 @@ def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Chec
         )
 
 
-@_on_disk
-def _other_size(
-    document: Document, names: list[str], disk: "ImageFolder", *, are_swapped: bool
-) -> Checked:
+def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Checked:
+    names, disk = _files(document)
     """M003 and M004: sizes that differ from the image files, or are swapped compared with these."""
     size, fits = document.image_size, document.once(_fits)
     differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
@@ -300,8 +294,8 @@ def _plain(name: str) -> str:
     bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
     good=_one("a.jpg"),
 )
-@_on_disk
-def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
+def _twice(document: Document, _settings: ValidateSettings) -> Checked:
+    names, disk = _files(document)
     first = first_rows(each.digest or None if not each.problem else None for each in disk.contents)
     repeated = [row for row, at in enumerate(first.tolist()) if at >= 0 and names[at] != names[row]]
 
@@ -325,8 +319,8 @@ def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checke
     bad=_one("a.jpg"),
     good=_one("a.png"),
 )
-@_on_disk
-def _other_format(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
+def _other_format(document: Document, _settings: ValidateSettings) -> Checked:
+    names, disk = _files(document)
     said = [_FORMATS.get(PurePosixPath(p.path).suffix.lower(), "") for p in disk.places]
     formats = [content.format for content in disk.contents]
     wrong = [
