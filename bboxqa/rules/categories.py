@@ -46,10 +46,6 @@ def _visible(name: str) -> str:
     return "".join(plain).strip()
 
 
-def _names(document: Document) -> list[str]:
-    return document.categories.texts("name")
-
-
 def _root_category(document: Document) -> int:
     """Return the root category that Roboflow adds before all others; -1 if there is none."""
     categories, columns = document.categories, document.annotations
@@ -130,7 +126,7 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("C001",),
 )
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    names, root = document.once(_names), document.once(_root_category)
+    names, root = document.categories.texts("name"), document.once(_root_category)
     first, rows = first_rows(name or None for name in names), np.arange(len(names))
     repeated, with_root = (first >= 0) & (first < rows), (root >= 0) & (first == root)
     with_root[rows == root] = True
@@ -158,7 +154,7 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     fix="unsafe",
 )
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    names, root = document.once(_names), document.once(_root_category)
+    names, root = document.categories.texts("name"), document.once(_root_category)
     # The first is kept rather than the most used, as all files of a data set must keep the same.
     first = first_rows(
         folded(name) if name and row != root else None for row, name in enumerate(names)
@@ -280,7 +276,7 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
-    records = zip(document.categories.values, document.once(_names), strict=True)
+    records = zip(document.categories.values, document.categories.texts("name"), strict=True)
     wrong = [not name and isinstance(raw, dict) and "name" in raw for raw, name in records]
     says = "category name is {value}"
     yield Rows(np.array(wrong, np.bool_), says, "categories/name", "non-empty text")
@@ -296,7 +292,7 @@ def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
     good={"categories": [{"name": "cat"}]},
 )
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.once(_names)
+    names = document.categories.texts("name")
     odd = [row for row, name in enumerate(names) if _invisible(name)]
     looks = Counter(map(folded, names)) if odd else Counter[str]()
 
@@ -332,7 +328,8 @@ def _contradictions(
         if not document.complete("categories") or document.reading.origin is not None:
             continue
         # C009 reports characters that are not seen.
-        names, ids = [*map(_visible, document.once(_names))], document.categories.id.tolist()
+        names = [*map(_visible, document.categories.texts("name"))]
+        ids = document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)
         # Names and ids that a file uses twice are ambiguous.
         clear = {

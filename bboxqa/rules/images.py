@@ -38,10 +38,6 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def _names(document: Document) -> list[str]:
-    return document.images.texts("file_name")
-
-
 def _files(document: Document) -> tuple[list[str], "ImageFolder"]:
     """Return the names of the images, and their files, without which these rules do not run."""
     return document.images.texts("file_name"), cast("ImageFolder", document.disk)
@@ -174,8 +170,7 @@ def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped:
 
 def _fits(document: Document) -> BoolArray:
     """Return the images whose annotations all fit into the size of the file, (I,) bool."""
-    disk, columns = document.disk, document.annotations
-    shown = np.full((len(document.images), 2), -1) if disk is None else disk.shown
+    shown, columns = _files(document)[1].shown, document.annotations
     extent = np.zeros(shown.shape)
     far_corner = columns.bbox[:, :2] + columns.bbox[:, 2:]
     for corner in (far_corner, document.outline_bounds[:, 2:]):
@@ -207,7 +202,7 @@ def _oddity(name: str) -> str:
     good=_one("photos/a..b.jpg"),
 )
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.once(_names)
+    names = document.images.texts("file_name")
     odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
     slashed = [name.replace("\\", "/") for name in names]
     # Two names must not become equal.
@@ -233,7 +228,7 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
     good=_one("my cat 100%.jpg"),
 )
 def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.once(_names) if document.disk is None else []
+    names = document.images.texts("file_name") if document.disk is None else []
     plain = [unquote(name) if "%" in name and not is_foreign(name) else name for name in names]
     taken = Counter(plain)
     pairs = enumerate(zip(names, plain, strict=True))
@@ -265,7 +260,7 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("M009",),
 )
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.once(_names)
+    names = document.images.texts("file_name")
     other = first_rows(_plain(name) if name else row for row, name in enumerate(names)).tolist()
 
     def says(row: int) -> str:

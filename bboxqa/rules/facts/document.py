@@ -50,6 +50,7 @@ class Records:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
+        self._texts: dict[str, list[str]] = {}
         raw = [value.get("id", MISSING) if isinstance(value, dict) else MISSING for value in values]
         self.kind = kinds_of(raw, {*map(type, raw)})
         self.id: IndexArray = np.array([id_number(value) for value in raw], np.int64)
@@ -66,8 +67,11 @@ class Records:
 
     def texts(self, key: str) -> list[str]:
         """Return the texts of a key, (I,); "" where the value is not text, or blank."""
-        raw = [self.get(row, key) for row in range(len(self))]
-        return [text if isinstance(text, str) and text.strip() else "" for text in raw]
+        if key not in self._texts:
+            raw = (self.get(row, key) for row in range(len(self)))
+            sound = (text if isinstance(text, str) and text.strip() else "" for text in raw)
+            self._texts[key] = list(sound)
+        return self._texts[key]
 
     def numbers(self, key: str) -> FloatArray:
         """Return the values of a key, (I,) float64; NaN where the value is not a finite number."""
