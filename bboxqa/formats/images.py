@@ -284,23 +284,16 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     """
     pictures = [member for member in members if is_picture(member.name)]
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
-    around, above, split = folders_around(path)
-    places = [*((each, "") for each in around), *((each, split) for each in above)]
-    for folder, part in places if not pictures else ():
-        held = [readable_members(each / part) for each in _picture_folders(folder)]
+    own = f"{_as_named(path).name}/"
+    for folder, split in _around(path) if not pictures else ():
+        held = [readable_members(each / split) for each in _picture_folders(folder)]
         for files in (*held, files_in(folder)):
             found = [each for each in files if is_picture(each.name)]
             known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
             if found and not (names and known.isdisjoint(names)):
-                return _of_source(found, f"{_as_named(path).name}/")
+                of_source = [e._replace(top=own) for e in found if e.name.startswith(own)]
+                return (all("/" in each.name for each in found) and of_source) or found
     return pictures
-
-
-def _of_source(pictures: list[Member], own: str) -> list[Member]:
-    """Return the pictures in a folder called like the source, or all."""
-    if any("/" not in each.name for each in pictures):
-        return pictures
-    return [each._replace(top=own) for each in pictures if each.name.startswith(own)] or pictures
 
 
 def _picture_folders(folder: Path) -> list[Path]:
@@ -311,31 +304,25 @@ def _picture_folders(folder: Path) -> list[Path]:
 
 def shared_folders(path: Path) -> list[Path]:
     """Return the folders around a source that may hold files for all annotators."""
-    around, above, _ = folders_around(path)
-    return [*around, *above]
+    return [folder for folder, _ in _around(path)]
 
 
-def folders_around(path: Path) -> tuple[list[Path], list[Path], str]:
-    """Return the folders around a source, those around its split, and the name of the split.
+def _around(path: Path) -> list[tuple[Path, str]]:
+    """Return the folders around a source, and those around its split, each with that split.
 
     Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
     """
-    around: list[Path] = []
-    above: list[Path] = []
-    split = ""
+    found: list[tuple[Path, str]] = []
+    above: list[tuple[Path, str]] = []
+    is_folder = is_like_folder(path) and not path.is_file()
     # What is around a link comes before what is around the folder that it leads to.
-    parents = (
-        (_as_named(path).parent, path.resolve().parent)
-        if is_like_folder(path) and not path.is_file()
-        else ()
-    )
-    for parent in dict.fromkeys(parents):
+    parents = (_as_named(path).parent, path.resolve().parent)
+    for parent in dict.fromkeys(parents if is_folder else ()):
         near = _with_parent(parent)
-        around += near
-        if is_split(near[-1].name):
-            above += _with_parent(near[-1].parent)
-            split = split or near[-1].name
-    return around, above, split
+        found += [(each, "") for each in near]
+        if is_split(split := near[-1].name):
+            above += [(each, split) for each in _with_parent(near[-1].parent)]
+    return [*found, *above]
 
 
 def _as_named(path: Path) -> Path:
