@@ -1,16 +1,15 @@
 """The content of a file, and its syntactic irregularities."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
 from bboxqa.model.findings import Spot
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.places import ToolOrigin
 
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
 """Codes of defects that would falsify a result."""
@@ -51,6 +50,34 @@ class OwnPlace:
     """The JSON pointer; "" where locations are lines."""
     spot: Spot
     excerpt: str
+
+
+class Origin(Protocol):
+    """The source that a document was translated from; `bboxqa.formats.translation.places`."""
+
+    title: str
+    """The format, such as "Label Studio JSON"."""
+    defects: Sequence[ToolDefect]
+    notes: Sequence[str]
+    """What was left out, and how the rest was read."""
+    apart: Counter[str]
+    """The number of annotations without a box, which are not examined, by shape."""
+    categories_apart: frozenset[int]
+    """The ids of the categories of these annotations."""
+    image_names: dict[int, str]
+    """The file names of images by those ids that their tool does not show."""
+
+    def record(self, row: int) -> dict[str, Any]:
+        """Return an annotation as a record of COCO."""
+
+    def place_of(self, row: int) -> str:
+        """Return where an annotation stands, such as "a.xml:12"."""
+
+    def regions_of(self, rows: IndexArray) -> IndexArray:
+        """Return the first of some annotations in the region of each."""
+
+    def own_places(self, pointers: Sequence[str]) -> list[OwnPlace]:
+        """Return the location of each record, or of the whole source if there is none."""
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -109,7 +136,7 @@ class RawDocument:
     """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
-    origin: "ToolOrigin | None" = None
+    origin: Origin | None = None
     """The source that the document was translated from, which has no text; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""

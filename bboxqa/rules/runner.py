@@ -7,7 +7,6 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
-from bboxqa.formats.document import apart_note
+from bboxqa.formats.document import Origin, apart_note
 from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
@@ -28,9 +27,6 @@ from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
 from bboxqa.rules.facts.rings import outline_xy
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.places import ToolOrigin
 
 # The number of files that a note names.
 _NAMED = 1
@@ -345,7 +341,7 @@ def _locate(
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
-def _placed_in_origin(origin: "ToolOrigin", findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(

@@ -110,9 +110,9 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
 
 
 def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
-    if is_packed(path):
+    if (packed := _packed(path)) is not None:
         given = size_and_digest(path, digest=options.digest)
-        return _packed(path).read(), Source(str(path), *given)
+        return packed.read(), Source(str(path), *given)
     with named_errors(path, "a COCO JSON file"):
         if path.exists() and not path.is_file() and not path.is_dir():
             raise DatasetError(
@@ -236,22 +236,31 @@ def _is_like(head: bytes) -> bool:
     return found is not None or begins_with_results(plain)
 
 
-def _packed(path: Path) -> Member:
-    """Return the COCO JSON of an archive, or of a path into one; raises DatasetError if none."""
+def _packed(path: Path) -> Member | None:
+    """Return the COCO JSON of an archive, or of a path into one; None of other files.
+
+    Raises DatasetError if the archive has none.
+    """
+    if not is_packed(path):
+        return None
     named = members_with(members_of(path), ".json")
-    return only_file(path, [each for each in named if _is_like(each.head())], "COCO JSON")
+    found = [each for each in named if _is_like(each.head())]
+    # What is called JSON and is not even an archive is no JSON.
+    is_broken = not found and path.is_file() and path.suffix.lower() == ".json"
+    return None if is_broken else only_file(path, found, "COCO JSON")
 
 
 def begins_as_results(path: Path) -> bool:
     """Return whether COCO JSON, maybe in an archive, is a list of results."""
-    return begins_with_results(_packed(path).head() if is_packed(path) else head_of(path))
+    packed = _packed(path)
+    return begins_with_results(head_of(path) if packed is None else packed.head())
 
 
 def _document(path: Path, settings: ReadSettings) -> RawDocument:
-    if not is_packed(path):
+    packed = _packed(path)
+    if packed is None:
         return read_path(path, settings)
-    member = _packed(path)
-    reading = read_bytes(member.read(), member.shown, settings)
+    reading = read_bytes(packed.read(), packed.shown, settings)
     reading.is_packed = True
     return reading
 

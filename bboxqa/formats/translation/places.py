@@ -173,14 +173,11 @@ class ToolOrigin:
 
     def __init__(self, path: Path, found: Collector, rows: Rows) -> None:
         self.title = found.title
-        """The format, such as "Label Studio JSON"."""
         self.defects: Sequence[ToolDefect] = found.defects
         self.notes: Sequence[str] = found.notes
-        """What was left out, and how the rest was read."""
         self.apart = rows.n_apart
         """The number of annotations without a box, which are not examined, by shape."""
         self.categories_apart = frozenset(rows.categories_apart)
-        """The ids of the categories of these annotations."""
         unshown = found.unshown_images
         self.image_names: dict[int, str] = {
             image["id"]: image["file_name"]
