@@ -40,6 +40,7 @@ def negative(n):
         (json.dumps(two_annotators()) + "{}", "F002"),
         ("<!DOCTYPE html><html><body>Log in", "F001"),
         (b"\x1f\x8b\x08", "F001"),
+        (b"PK\x03\x04", "F001"),
         (two_annotators() | {"images": {}}, "S001"),
         (document([*pair(), annotation(3, rater="ann") | {"image_id": 77}]), "I004"),
         (document([*pair(), annotation(2, rater="ann")]), "I001"),

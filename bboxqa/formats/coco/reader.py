@@ -54,6 +54,7 @@ from bboxqa.formats.source import (
     members_of,
     members_with,
     only_file,
+    readable_members,
     size_and_digest,
     text_head,
 )
@@ -243,11 +244,11 @@ def _packed(path: Path) -> Member | None:
     """
     if not is_packed(path):
         return None
-    named = members_with(members_of(path), ".json")
+    is_json = path.is_file() and path.suffix.lower() == ".json"
+    named = members_with(readable_members(path) if is_json else members_of(path), ".json")
     found = [each for each in named if _is_like(each.head())]
     # What is called JSON and is not even an archive is no JSON.
-    is_broken = not found and path.is_file() and path.suffix.lower() == ".json"
-    return None if is_broken else only_file(path, found, "COCO JSON")
+    return None if is_json and not found else only_file(path, found, "COCO JSON")
 
 
 def begins_as_results(path: Path) -> bool:
