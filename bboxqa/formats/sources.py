@@ -274,7 +274,8 @@ def listed(
         raise DatasetError([problem])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
-    if choices.mask and all(map(is_picture, folders_and_files(path)[1])):
+    inside, names = folders_and_files(path)
+    if choices.mask and not inside and all(map(is_picture, names)):
         problem = f"{path}: has no masks in PNG or TIFF; JPEG changes the values of masks"
         raise DatasetError([problem], "Export the masks as PNG.")
     if not is_folder and path.match(pattern or "*"):
