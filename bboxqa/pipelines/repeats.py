@@ -75,7 +75,7 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
     if part.repeats is None:
         return
     # What loads the diagnosis is loaded where sessions are compared.
-    from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged, of_others
+    from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged
 
     table = part.repeats.take(np.arange(1, len(part.repeats)))
     f1 = bounds(table, "f1")
@@ -84,7 +84,7 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
     if len(table) == 2 and not error.low.max() > error.high.min():
         return
     for place in worst:
-        others = of_others(np.delete(f1.value, place), f1.value[place], "{:.2f}".format)
+        others = f1.others(place, "{:.2f}".format)
         (name,) = names_in_words([table["annotator"][place]])
         yield (
             f"{name} agrees least with what {name} drew in other sessions: F1 "

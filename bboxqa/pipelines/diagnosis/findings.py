@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.text import joined
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
@@ -83,6 +83,10 @@ class Bounds(NamedTuple):
     def take(self, rows: IndexArray) -> "Bounds":
         """Return some of the figures."""
         return Bounds(*(each[rows] for each in self))
+
+    def others(self, place: int, *how: Any) -> str:
+        """Return the figures of the others in words; see `of_others`."""
+        return of_others(np.delete(self.value, place), self.value[place], *how)
 
 
 def bounds(table: Table, name: str) -> Bounds:
@@ -181,19 +185,21 @@ def share_bounds(share: FloatArray, n: FloatArray) -> Bounds:
 
 
 def confuser(
-    cells: Table, are_unequal: BoolArray, annotators: Table, column: str = "n"
+    matrix: Table, both: tuple[str, str], other: str, annotators: Table, column: str = "n"
 ) -> list[str]:
     """Return who of three or more confuse two categories significantly more, if anybody.
 
     These are the one with most confusions and others with at least half as many, if their shares
-    are significantly above the others', and if they have enough images to be named. `cells` has a
-    row per annotator and pair of categories: the annotator's, that of the others, and in a `column`
-    the objects with both; `are_unequal` are rows with two categories.
+    are significantly above the others', and if they have enough images to be named. The matrix has
+    a row per annotator and pair of categories: the annotator's, that of the others or a reference
+    in the column `other`, and in a `column` the objects with both.
     """
+    is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
+    cells = matrix.take(np.flatnonzero(is_of_both))
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
         return []
-    counts = cells[column], cells[column] * are_unequal
+    counts = cells[column], cells[column] * (cells["category"] != cells[other])
     n, n_confused = (np.bincount(place, each).astype(np.float64) for each in counts)
     found = above_others(share_bounds(n_confused / n, n), n)
     in_images = dict(zip(annotators["annotator"], annotators["n_images"], strict=True))

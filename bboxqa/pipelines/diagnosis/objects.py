@@ -25,7 +25,6 @@ from bboxqa.pipelines.diagnosis.findings import (
     confuser,
     in_percent,
     is_first,
-    of_others,
     shape_word,
 )
 
@@ -92,11 +91,9 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []
         if named:
-            matrix = tables["confusion_matrix"]
-            is_of_both = np.isin(matrix["category"], both) & np.isin(matrix["others"], both)
-            own = matrix.take(np.flatnonzero(is_of_both))
             # By what most others say, an annotator is not blamed for whom others contradict too.
-            who = confuser(own, own["category"] != own["others"], tables["annotators"], "n_most")
+            matrix, people = tables["confusion_matrix"], tables["annotators"]
+            who = confuser(matrix, both, "others", people, "n_most")
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             merged = of.instead("as one category", float(gain.value[place]))
@@ -223,9 +220,7 @@ def category_findings(
         values: dict[str, Any] = {
             "category": table["category"][place],
             "least": "least" if is_first(error, place) else "less than most",
-            "others": of_others(
-                np.delete(found.value, place), found.value[place], who="of other categories"
-            ),
+            "others": found.others(place, in_percent, "of other categories"),
         }
         weight = (1 - found.value[place]) * share[place]
         yield Finding("difficult", (), found.at(place), float(weight), values)

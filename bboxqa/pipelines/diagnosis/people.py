@@ -41,7 +41,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     largest,
     of_others,
 )
-from bboxqa.pipelines.diagnosis.places import displacements, offset_findings
+from bboxqa.pipelines.diagnosis.places import offset_findings
 
 MOSTLY = 0.9
 """An annotator who has this share of the objects of a kind, and no others more than the rest, has
@@ -131,7 +131,7 @@ def erring_annotators(
             places = places[(annotators["n_extra"] > explained + far)[places]]
         told = []
         for place in places.tolist():
-            others = of_others(np.delete(found.value, place), found.value[place])
+            others = found.others(place)
             if rate == "class_share":
                 others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
             values: dict[str, Any] = {"others": others}
@@ -309,7 +309,7 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
         values = {
             "how": "least" if is_first(error, place) else "less than most do",
             "reference": found.name,
-            "others": of_others(np.delete(f1.value, place), f1.value[place], _two_digits),
+            "others": f1.others(place, _two_digits),
             "recall": recall.at(place),
             "precision": precision.at(place),
         }
@@ -326,9 +326,7 @@ def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
     frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
     for place in frequent[:_MOST_CONFUSIONS].tolist():
         both, n = (table["first"][place], table["second"][place]), int(table["n"][place])
-        is_of_both = np.isin(matrix["category"], both) & np.isin(matrix["reference"], both)
-        own = matrix.take(np.flatnonzero(is_of_both))
-        who = confuser(own, own["category"] != own["reference"], found.annotators)
+        who = confuser(matrix, both, "reference", found.annotators)
         values = {"first": both[0], "second": both[1], "n": n, "reference": found.name}
         values["above_all"] = above_all(who)
         yield Finding("reference confusion", (*who,), share.at(place), n / n_matched, values)
@@ -348,10 +346,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
         values = {
-            place: {
-                "others": of_others(np.delete(figures.value, place), figures.value[place]),
-                "reference": found.name,
-            }
+            place: {"others": figures.others(place), "reference": found.name}
             for place in named.tolist()
         }
         kind, weight = f"reference {error}", figures.value * share
@@ -359,8 +354,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
             kind, table["annotator"], named, weight, values.get, size=figures, table="reference"
         )
     if len(found.offsets):
-        measures = displacements(found.offsets, len(table))
-        yield from offset_findings(table, measures, "reference_offsets", reference=found.name)
+        yield from offset_findings(table, found.offsets, "reference_offsets", reference=found.name)
 
 
 def work_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -380,9 +374,7 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
             named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
 
         def values(place: int, found: Bounds = found, unit: str = unit) -> dict[str, Any]:
-            others = of_others(
-                np.delete(found.value, place), found.value[place], "{:+z.3f}".format, ""
-            )
+            others = found.others(place, "{:+z.3f}".format, "")
             change = _change(found.at(place))
             return {"unit": unit, "change": change, "others": others.removeprefix("; : ")}
 

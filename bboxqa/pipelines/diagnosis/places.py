@@ -175,14 +175,14 @@ def _significant(
 
 def offset_findings(
     annotators: Table,
-    measures: Sequence[Displacement],
-    table: str,
+    offsets: Table,
+    name: str,
     n_apart: IndexArray | None = None,
     *,
     reference: str = "",
     threshold: str = "",
 ) -> Iterator[Finding]:
-    """Yield who displaces, turns or resizes boxes significantly more than others.
+    """Yield who displaces, turns or resizes boxes significantly more than others, by a table.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
@@ -191,7 +191,7 @@ def offset_findings(
     names = [str(each) for each in annotators["annotator"]]
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
     share = annotators["n"] / max(int(annotators["n"].max()), 1)
-    found = []
+    found, measures = [], displacements(offsets, len(annotators))
     for group, own in displaced(annotators, measures, of_reference=bool(reference)).items():
         who = [names[place] for place in group]
         rest = [names[place] for place in asked if place not in group]
@@ -218,7 +218,7 @@ def offset_findings(
                 weight=weight,
                 values=values,
                 cause=None if reference else Kind.BADLY_PLACED,
-                table=table,
+                table=name,
             )
         )
     yield from largest(found)

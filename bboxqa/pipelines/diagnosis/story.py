@@ -149,14 +149,14 @@ def _of_people(
         if name and len(left) == 2:
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
-            measures = places.displacements(of.tables[name].take(rows), 2)
-            yield from places.offset_findings(two, measures, name, n_apart[left], threshold=at)
+            own = of.tables[name].take(rows)
+            yield from places.offset_findings(two, own, name, n_apart[left], threshold=at)
         yield from places.exchange_findings(of)
         yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
     elif apart:
         if name:
-            measures = places.displacements(of.tables[name], len(annotators))
-            yield from places.offset_findings(annotators, measures, name, n_apart, threshold=at)
+            offsets = of.tables[name]
+            yield from places.offset_findings(annotators, offsets, name, n_apart, threshold=at)
         yield from places.exchange_findings(of)
         yield from places.precision_findings(of, apart)
         left_out: dict[str, list[str]] = {}
