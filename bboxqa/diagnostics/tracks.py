@@ -1,6 +1,5 @@
 """How annotators agree on tracks through videos."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain, combinations, compress
 
@@ -9,13 +8,11 @@ import numpy as np
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, run_starts, sum_by
 from bboxqa.core.remembered import remembered
+from bboxqa.core.text import in_natural_order
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.assignment import assign
 from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
-
-_DIGITS = re.compile(r"\d+")
-_LONGEST = 20
 
 
 @frozen_arrays
@@ -62,11 +59,8 @@ def tracks_of(matched: MatchedUnits) -> IndexArray:
 
 def frame_order(image_names: tuple[str, ...]) -> IndexArray:
     """Return the rank of each image in natural order of the names, (I,) int64."""
-    keys = [_DIGITS.sub(lambda found: found[0].zfill(_LONGEST), name) for name in image_names]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    place = np.empty(len(keys), np.int64)
-    place[order] = np.arange(len(keys))
-    return place
+    rank = {name: place for place, name in enumerate(in_natural_order(image_names))}
+    return np.array([rank[name] for name in image_names], np.int64)
 
 
 # Weights are whole numbers.
