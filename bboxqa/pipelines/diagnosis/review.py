@@ -296,7 +296,6 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
     the mean of the matching pairs.
     """
     data, unit = matched.data, matched.units.unit
-    image_of = data.annotations.image.astype(np.int64)
     rows, images = _chosen(part.images, data, n_images)
     objects, found = drawn_objects(matched), disagreements(matched)
     of = found.home[objects.of]
@@ -320,15 +319,12 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
         }
 
     listed = []
-    of_images = zip(
-        rows,
-        images.tolist(),
-        _by_image(objects.image[chosen], images),
-        _by_image(image_of, images),
-        strict=True,
+    places, shapes = (
+        _grouped(objects.image[chosen], images),
+        _grouped(data.annotations.image, images),
     )
-    for row, image, places, drawn in of_images:
-        own = chosen[places]
+    for row, image in zip(rows, images.tolist(), strict=True):
+        own, drawn = chosen[places.get(image, [])], shapes.get(image, [])
         number[own] = np.arange(1, len(own) + 1)
         listed.append(
             {
@@ -361,11 +357,3 @@ def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, 
     n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
     kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
     return table.take(worst[kept]).records(), images[kept]
-
-
-def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
-    """Return the indices of the rows of each image, in order."""
-    order = np.argsort(image, kind="stable")
-    low = np.searchsorted(image[order], images, "left").tolist()
-    high = np.searchsorted(image[order], images, "right").tolist()
-    return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
