@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import (
@@ -117,6 +117,7 @@ def test_agreement_on_everything_is_1_also_with_one_value():
 
 
 @given(tables(), weightings, st.booleans(), st.integers(0, 2**32))
+@example(np.full((2, 3), -1), None, False, 0)
 def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
     group = np.arange(values.shape[1]) // 2
