@@ -319,10 +319,8 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
         }
 
     listed = []
-    places, shapes = (
-        _grouped(objects.image[chosen], images),
-        _grouped(data.annotations.image, images),
-    )
+    places = _grouped(objects.image[chosen], images)
+    shapes = _grouped(data.annotations.image.astype(np.int64), images)
     for row, image in zip(rows, images.tolist(), strict=True):
         own, drawn = chosen[places.get(image, [])], shapes.get(image, [])
         number[own] = np.arange(1, len(own) + 1)
