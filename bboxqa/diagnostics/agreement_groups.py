@@ -294,9 +294,8 @@ def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
 
 def _copied_pairs(table: Table) -> list[IndexArray]:
     """Return the first and the second annotators of pairs marked as copied, (C,) each."""
-    pairs = table.take(np.flatnonzero(table["copied"])).columns
-    both = (pairs[f"annotator_{place}"] for place in (1, 2))
-    return [each.code.astype(np.int64) for each in both if isinstance(each, Categorical)]
+    pairs = table.take(np.flatnonzero(table["copied"]))
+    return [pairs.codes(f"annotator_{place}") for place in (1, 2)]
 
 
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:

@@ -103,6 +103,11 @@ class Table:
             return np.array(column.tolist(), object)
         return column
 
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """Return the code of each row of a column of texts."""
+        column = self.columns[name]
+        return np.asarray(column.code if isinstance(column, Categorical) else column, np.int64)
+
     def take(self, index: NDArray[np.int64]) -> "Table":
         """Return the rows at `index`, in that order."""
         return Table(

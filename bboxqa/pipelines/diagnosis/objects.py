@@ -73,11 +73,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     table = tables["confusions"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
     n_given = np.bincount(of.matched.data.annotations.category)
-    codes = {name: code for code, name in enumerate(of.matched.data.category_names)}
-    first, second = (
-        np.array([codes[name] for name in table[side].tolist()], np.int64)
-        for side in ("first", "second")
-    )
+    first, second = table.codes("first"), table.codes("second")
     beyond = beyond_background(table["n"], first, second, n_given)
     # Of a rare category many objects may be confused that are few of those with either.
     rarer = table["n"] / np.maximum(np.minimum(n_given[first], n_given[second]), 1)
@@ -203,8 +199,7 @@ def category_findings(
         table = difficulty(matched)
     data = matched.data
     names, n_files = data.category_names, len(data.image_names)
-    explained = np.array([names[each] for each in unused], np.str_)
-    others = ~np.isin(table["category"].astype(np.str_), explained)
+    others = ~np.isin(table.codes("category"), [*unused])
     table = table.take(np.flatnonzero((table["n"] >= _LEAST_DRAWN) & others))
     if len(table) < 2:
         return
@@ -213,8 +208,7 @@ def category_findings(
     drawn = data.annotations
     pairs = np.unique(drawn.category.astype(np.int64) * n_files + drawn.image)
     in_images = np.bincount(pairs // n_files, minlength=len(names))
-    place_of = {name: code for code, name in enumerate(names)}
-    codes = np.array([place_of[name] for name in table["category"]], np.int64)
+    codes = table.codes("category")
     apart = category_differences(matched, np.searchsorted(np.unique(drawn.category), codes))
     for place in above_others(error, in_images[codes], apart, n_kinds=1)[:1].tolist():
         values: dict[str, Any] = {
