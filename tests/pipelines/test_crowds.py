@@ -10,7 +10,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.diagnosis import diagnoser
+from bboxqa.pipelines.diagnosis import crowds, diagnoser
 
 
 def boxes(image, n, step):
@@ -26,7 +26,7 @@ def data():
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
     assert agree_with(data, AgreeSettings(bootstrap=0)).diagnoser.is_quick
-    monkeypatch.setattr(diagnoser, "_PAIRS", -180 * diagnoser._OF_ANNOTATION)
+    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
     result = agree_with(data, AgreeSettings(bootstrap=0))
     assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
