@@ -145,11 +145,6 @@ class LostCoincidences:
     diagonal: FloatArray
     """(E,) float64. The decreases of pairable values, and of coincidences with themselves."""
 
-    def totals(self) -> tuple[FloatArray, FloatArray]:
-        """Return the decreases over all images, (L,) each."""
-        n = len(self.value)
-        return sum_by(self.row, self.marginal, n), sum_by(self.row, self.diagonal, n)
-
 
 @remembered
 def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
@@ -229,7 +224,9 @@ def category_vitality(matched: MatchedUnits) -> Table:
     names, categories = matched.data.annotator_names, matched.data.category_names
     lost = lost_coincidences(matched)
     marginal, diagonal = value_sums(lost.before)
-    less, less_diagonal = lost.totals()
+    less, less_diagonal = (
+        sum_by(lost.row, each, len(lost.value)) for each in (lost.marginal, lost.diagonal)
+    )
     total, value, who = float(marginal.sum()), lost.value, lost.annotator
     left = total - sum_by(who, less, len(names))
     everyone = binary_alpha(marginal, diagonal, total)[value]

@@ -104,7 +104,11 @@ def story_of(of: Diagnosed) -> list[Line]:
     first += [each.line for each in objects.agreement_findings(of)]
     is_told = any("unknown" in each.line.text for each in found)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
-    return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
+    lines, room = [each.line for each in found], _MOST - len(first) - len(last)
+    if len(lines) > room:
+        more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
+        lines = [*lines[: room - 1], Line(more, see=_MORE)]
+    return [*first, *lines, *last]
 
 
 def _ordered(found: Sequence[Finding]) -> list[Finding]:
@@ -239,15 +243,6 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
     return result
 
 
-def _fitted(found: Sequence[Finding], room: int) -> list[Line]:
-    """Return the sentences for which there is room; the others are counted."""
-    lines = [each.line for each in found]
-    if len(lines) <= room:
-        return lines
-    more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
-    return [*lines[: room - 1], Line(more, see=_MORE)]
-
-
 def _in_words(of: Diagnosed) -> Diagnosed:
     """Return what a story is about with long and blank names shortened and quoted."""
     data, reference = of.matched.data, of.part.reference
@@ -379,7 +374,14 @@ def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) ->
         "lines": tuple(
             line._replace(annotators=tuple(raw[name] for name in line.annotators)) for line in lines
         ),
-        "warnings": (*result.headlines, *images.data.cautions, *warnings_of(named)),
+        # Each of the last has its figure: alpha, or F1 where alpha has no meaning.
+        "warnings": (
+            *result.headlines,
+            *images.data.cautions,
+            *_large_image(named),
+            *_separate_groups(named),
+            *_moved_by_a_program(named),
+        ),
         "advice": _advice(named, lines),
     }
 
@@ -399,11 +401,6 @@ def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
     all_drawn = of.part.n_complete_units == len(of.matched.units)
     if not judged and of.part.reference is None and not all_drawn:
         yield said("unjudged")
-
-
-def warnings_of(of: Diagnosed) -> tuple[str, ...]:
-    """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning."""
-    return (*_large_image(of), *_separate_groups(of), *_moved_by_a_program(of))
 
 
 def _large_image(of: Diagnosed) -> Iterator[str]:
