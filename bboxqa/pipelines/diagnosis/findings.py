@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
@@ -136,18 +137,18 @@ def _wider(level: float, n_images: tuple[float, ...]) -> FloatArray:
 
 
 def median_of_others(values: FloatArray) -> FloatArray:
-    """Return the median of all other known values of a column, (K, B) both."""
-    known = ~np.isnan(values)
-    order = np.argsort(values, axis=0, kind="stable")
+    """Return the median of all other known values of a column, (…, K, B) both."""
+    known, n_values = ~np.isnan(values), values.shape[-2]
+    order = np.argsort(values, axis=-2, kind="stable")
     rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(len(values))[:, None], axis=0)
+    np.put_along_axis(rank, order, np.arange(n_values)[:, None], axis=-2)
     # Unknown values are sorted last; the others of an unknown value are all known values.
-    n = known.sum(0) - known
-    ordered = np.take_along_axis(values, order, axis=0)
+    n = known.sum(-2, keepdims=True) - known
+    ordered = np.take_along_axis(values, order, axis=-2)
 
     def without(place: IndexArray) -> FloatArray:
-        moved = np.clip(np.where(place >= rank, place + 1, place), 0, len(values) - 1)
-        return np.take_along_axis(ordered, moved, axis=0)
+        moved = np.clip(np.where(place >= rank, place + 1, place), 0, n_values - 1)
+        return np.take_along_axis(ordered, moved, axis=-2)
 
     return np.where(n > 0, (without((n - 1) // 2) + without(n // 2)) / 2, np.nan)
 
@@ -240,11 +241,10 @@ def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray)
     """
 
     def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rates = np.where(below > 0, above / below, np.nan)
+        rates = ratio(above, below)
         groups = rates.reshape(len(sign), -1, rates.shape[-1])
-        others = np.stack([median_of_others(each) for each in groups])
-        return (sign[:, None, None] * (groups - others)).reshape(rates.shape)
+        apart = sign[:, None, None] * (groups - median_of_others(groups))
+        return apart.reshape(rates.shape)
 
     return np.column_stack(drawn_figures(matched, tables, evaluate, n_nonzero(tables[1])))
 
