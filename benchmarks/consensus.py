@@ -17,7 +17,6 @@ import argparse
 import sys
 import warnings
 from collections import defaultdict
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +24,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 from scipy.optimize import linear_sum_assignment
 
 from bboxqa import read_coco

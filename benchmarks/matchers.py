@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha

@@ -3,12 +3,12 @@
 import inspect
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict
 from support.cli import run
 from support.datasets import dataset, two_annotators
 

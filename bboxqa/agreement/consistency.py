@@ -1,10 +1,10 @@
 """Consistency of ratings that are numbers: Cronbach's alpha and intraclass correlations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf, isnan, nan
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -323,8 +323,7 @@ FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 _INTRACLASS_ROUNDING = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
-class _MeanSquares:
+class _MeanSquares(msgspec.Struct, frozen=True):
     """Mean squares of N units and k annotators, by the names of Shrout and Fleiss."""
 
     n_units: int

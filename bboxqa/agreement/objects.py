@@ -1,11 +1,11 @@
 """Agreement on objects: their existence, class and place, with intervals."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, starmap
 from math import isnan, nan
 
+import msgspec
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import (
@@ -38,9 +38,9 @@ from bboxqa.agreement.uncertainty.resampling import (
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     compact,
-    frozen_arrays,
     pairs_within,
     run_starts,
     sum_by,
@@ -228,8 +228,7 @@ Intervals = dict[str, FloatArray]
 """Low, high and shift of each figure, (1, 3), and of "categories", (K, 3)."""
 
 
-@frozen_arrays
-class ThresholdSums:
+class ThresholdSums(FrozenArrays, frozen=True, eq=False):
     """Sums over the images of one threshold."""
 
     coincidences: Coincidences
@@ -341,8 +340,7 @@ def _intervals(values: FloatArray, replicates: FloatArray, made_of: IndexArray) 
     return np.column_stack([bounds, shift])
 
 
-@dataclass(slots=True)
-class _ImageSquares:
+class _ImageSquares(msgspec.Struct):
     """Sums over images of products of two amounts of K rows: matched pairs, and possible ones."""
 
     sums: FloatArray
@@ -457,8 +455,7 @@ def f1_costs(images: ObjectSums) -> FloatArray:
     return without - ratio(np.array([matched]), np.array([possible]))
 
 
-@frozen_arrays
-class ChanceSlots:
+class ChanceSlots(FrozenArrays, frozen=True, eq=False):
     """The image that each annotator brings to a place: S rows, by place and annotator.
 
     A place has at least two annotators, who bring different images.

@@ -1,12 +1,13 @@
 """Agreement on labels over time: sampled segments, and the share of time of each label."""
 
 import heapq
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import nan
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable, clusters_of, undefined
@@ -188,8 +189,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Line:
+class _Line(msgspec.Struct, frozen=True, eq=False):
     """Pieces of time of every annotator and block, in order.
 
     A block is a recording in a tier. All blocks lie on one time line, so that one search finds a

@@ -1,12 +1,13 @@
 """The registry of coefficients, and scales of words for their values."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import erfc, inf, isnan, sqrt
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.levels import Distance, SetDistance, alpha
 from bboxqa.agreement.consistency import cronbach
@@ -34,8 +35,7 @@ NEEDS_WEIGHTS = "undefined: needs weights; without them it is gwet_ac1"
 NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
 
 
-@dataclass(frozen=True, eq=False)
-class CoefficientInputs:
+class CoefficientInputs(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Ratings and how they are compared; intermediate results are computed once."""
 
     ratings: Ratings
@@ -144,8 +144,7 @@ def _cronbach(inputs: CoefficientInputs) -> Estimator:
     return cronbach(inputs.data, inputs.ratings.numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(msgspec.Struct, frozen=True):
     """How a coefficient is computed, and what it needs."""
 
     estimate: Callable[[CoefficientInputs], Estimator]
@@ -236,8 +235,7 @@ def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple
     return tuple(name for name in COEFFICIENTS if name in names or "all" in names)
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(msgspec.Struct, frozen=True):
     """One step of a scale, which ends where the next better one begins."""
 
     label: str
@@ -248,8 +246,7 @@ class Bin:
     """Whether the bound belongs to this step, and not to the next worse one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """A scale of words for coefficients."""
 
     name: str

@@ -4,11 +4,12 @@ import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from bboxqa.batch.pool import Outcome, WorkerDied
 from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed

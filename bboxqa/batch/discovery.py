@@ -4,9 +4,10 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_file, is_folder, is_split
@@ -31,8 +32,7 @@ _RESULTS = {"history.sqlite", "projects"}
 _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(msgspec.Struct, frozen=True):
     """One folder with annotations."""
 
     name: str
@@ -58,8 +58,7 @@ class Unreadable(NamedTuple):
         return f"{self.path}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Discovered:
+class Discovered(msgspec.Struct, frozen=True):
     """Projects below a root, files without annotations, and unreadable files; all sorted."""
 
     projects: tuple[Project, ...]
@@ -129,16 +128,15 @@ def discover(
     )
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(msgspec.Struct):
     """A walk over the folders below a root, each once, by its own name rather than by a link."""
 
     root: Path
     skip: Path | None
     follow_links: bool
-    folders: list[Path] = field(default_factory=list)
+    folders: list[Path] = msgspec.field(default_factory=list)
     """The folders that were listed."""
-    unreadable: dict[Path, str] = field(default_factory=dict)
+    unreadable: dict[Path, str] = msgspec.field(default_factory=dict)
 
     def sources(self) -> Iterator[Path]:
         """Yield files with the suffix of a format or an archive, and folders as sources."""

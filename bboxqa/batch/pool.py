@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -15,6 +14,7 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import msgspec
 from threadpoolctl import threadpool_limits
 
 from bboxqa.core.errors import OutputError
@@ -35,8 +35,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NO_MEMORY, _SECONDS_TO_END = 112, 5
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerDied:
+class WorkerDied(msgspec.Struct, frozen=True):
     """A process that ended before its task was done; `str` gives the reason."""
 
     reason: str
@@ -45,21 +44,19 @@ class WorkerDied:
         return self.reason
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut(WorkerDied):
+class TimedOut(WorkerDied, frozen=True):
     """A process that was ended because its task took too long."""
 
 
 Outcome = tuple[_Task, _Result | WorkerDied]
 
 
-@dataclass(frozen=True, slots=True)
-class _Running(Generic[_Task]):
+class _Running(msgspec.Struct, Generic[_Task], frozen=True):
     """A process at work on a task, and when it began."""
 
     task: _Task
     process: BaseProcess
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = msgspec.field(default_factory=time.monotonic)
 
 
 def exit_reason(exit_code: int | None) -> str:

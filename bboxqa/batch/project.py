@@ -8,9 +8,11 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from bboxqa.batch.discovery import Project
 from bboxqa.batch.results import FAILURE, FINDINGS, RECORD, REPORT, filled, folder_of, note_failure
@@ -326,8 +328,7 @@ Task = tuple[Project, str]
 """A project and the key of its result."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackedResult:
+class PackedResult(msgspec.Struct, frozen=True):
     """The result of a project: the names and contents of its files.
 
     A project that could not be run has no files, or only the reason.

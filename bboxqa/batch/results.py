@@ -7,7 +7,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import asdict
 
 from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.rows import (
@@ -205,8 +205,7 @@ _TIE = 1e-12
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(msgspec.Struct, frozen=True):
     """A result of a project that is worse than in the last run, in words."""
 
     project: str
@@ -380,7 +379,7 @@ def write_outputs(
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
     lists = ("annotators", "unused_names")
     cells = (asdict(row) | {name: "; ".join(getattr(row, name)) for name in lists} for row in rows)
-    header = csv_line(field.name for field in fields(Row))
+    header = csv_line(field for field in Row.__struct_fields__)
     return "".join([header, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
 
 

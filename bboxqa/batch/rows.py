@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b, file_digest
 from itertools import chain
 from math import isnan
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from bboxqa.batch.discovery import Project, files_of, is_image
 from bboxqa.batch.store import Stored, contents_to_fetch
@@ -36,8 +36,7 @@ _SCRATCH = re.compile(r"/\.bboxqa-[^:]*")
 """Files in the hidden folder that is filled, in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """Settings of a run."""
 
     agree: dict[str, Any]
@@ -45,25 +44,24 @@ class Settings:
     """Settings of the two commands, as values of TOML; a project's settings override them."""
     images: bool = False
     """Whether the image files are examined."""
-    agree_over: dict[str, Any] = field(default_factory=dict)
-    validate_over: dict[str, Any] = field(default_factory=dict)
+    agree_over: dict[str, Any] = msgspec.field(default_factory=dict)
+    validate_over: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings that also override those of projects: options of the command line."""
     raw_csv: bool = False
     """Whether cells that spreadsheets would run as formulas are written unchanged."""
     pages: bool = False
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
-    choices: Choices = field(default_factory=Choices)
+    choices: Choices = msgspec.field(default_factory=Choices)
     """What the user states about files that lack it, such as the size of images."""
-    reading: Choices = field(default_factory=Choices)
+    reading: Choices = msgspec.field(default_factory=Choices)
     """The same for projects that do not state it themselves, if no option does."""
-    stages: dict[str, bool] = field(default_factory=dict)
+    stages: dict[str, bool] = msgspec.field(default_factory=dict)
     """What is made of projects besides, by key of the settings; theirs override it."""
     pseudonyms: Path | None = None
     """The key of pseudonyms, an absolute path, or None to call annotators by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """Results of a project; unknown numbers are None."""
 
     project: str

@@ -5,11 +5,13 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
@@ -54,8 +56,7 @@ _EMPTY = "no longer has annotations that are read"
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A finished project; `reused` if it is unchanged and keeps its last result."""
 
     row: Row
@@ -64,8 +65,7 @@ class Step:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
+class BatchResult(msgspec.Struct, frozen=True):
     """The result of a run."""
 
     found: Discovered
@@ -85,8 +85,7 @@ class BatchResult:
         return all(row.passed for row in self.rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(msgspec.Struct, frozen=True, kw_only=True):
     """How projects are found, and how many of them are run where."""
 
     pattern: str | None = None

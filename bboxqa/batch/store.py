@@ -7,9 +7,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bboxqa.batch.discovery import (
     IMAGES,
@@ -37,8 +38,7 @@ _LABELS_READ = 20
 _LARGEST_ARCHIVE = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """A file of a store: its path below the root, its size in bytes, and its version.
 
     `stamps` holds the key and value of each property that changes with the content.
@@ -49,8 +49,7 @@ class Content:
     stamps: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored(Project):
+class Stored(Project, frozen=True):
     """A project in a store; its paths are relative to the root, which is `url`.
 
     `contents` are its files of annotations and settings, with the pictures beside folders of
@@ -59,7 +58,7 @@ class Stored(Project):
 
     url: str = ""
     contents: tuple[Content, ...] = ()
-    pictures: tuple[Content, ...] = field(default=(), repr=False)
+    pictures: tuple[Content, ...] = ()
 
 
 def is_url(root: str) -> bool:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +73,8 @@ def agree(
     \b
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
+    from msgspec.structs import replace
+
     from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,8 @@ def audit(
     \b
     Exit code 0: audited. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
+    from msgspec.structs import replace
+
     from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.formats.sources import files_read
     from bboxqa.pipelines.audit import audit_files

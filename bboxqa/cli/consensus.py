@@ -61,7 +61,7 @@ def consensus(
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key

@@ -63,7 +63,7 @@ def plan(
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from dataclasses import asdict, replace
+    from msgspec.structs import asdict, replace
 
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.plan import plan_images

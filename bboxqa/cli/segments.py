@@ -92,7 +92,7 @@ def segments(
 
 def _csv(tiers: "list[TierAgreement]", *, raw: bool) -> str:
     """Return the coefficients of each tier, followed by the agreement on each label."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from bboxqa.report.stats_views import as_csv
 

@@ -1,9 +1,9 @@
 """Array types, and array operations that many modules need."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +15,6 @@ IntArray = NDArray[np.int32]
 TextArray = NDArray[np.str_]
 
 
-_Holder = TypeVar("_Holder")
-
 # A lookup table of at most this many cells per key is faster than sorting the keys.
 _SPARSE = 4
 
@@ -26,42 +24,33 @@ MOST_VALUES = 5000
 """Most values that may be compared pairwise: a table of all their pairs takes 200 MB."""
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
-def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
-    """Make a class a frozen, slotted dataclass with read-only arrays and a short `repr`.
+class FrozenArrays(msgspec.Struct, frozen=True, eq=False):
+    """A record with read-only arrays and a short `repr`.
 
-    `frozen` alone would still allow writing to the elements of an array.
+    `frozen` alone would still allow writing to the elements of an array. A Struct is made thirty
+    times as fast as a dataclass, of which a command needs a hundred.
 
     Examples
     --------
     >>> import numpy as np
-    >>> @frozen_arrays
-    ... class Places:
+    >>> class Places(FrozenArrays, frozen=True, eq=False):
     ...     x: FloatArray
     >>> Places(np.zeros(2)).x.flags.writeable
     False
     >>> Places(np.zeros(2))
     <Places: x (2,)>
     """
-    cls.__post_init__ = _freeze  # type: ignore[attr-defined]
-    if "__repr__" not in vars(cls):
-        cls.__repr__ = _shapes  # type: ignore[method-assign]
-    # What is not generated costs no time at start.
-    return dataclass(frozen=True, slots=True, eq=False, repr=False, match_args=False)(cls)
 
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
-def _freeze(holder: Any) -> None:
-    for field in fields(holder):
-        value = getattr(holder, field.name)
-        if isinstance(value, np.ndarray):
-            value.setflags(write=False)
-
-
-def _shapes(holder: Any) -> str:
-    """Return the name of a class and the shapes of its arrays."""
-    values = ((field.name, getattr(holder, field.name)) for field in fields(holder))
-    shapes = (f"{name} {value.shape}" for name, value in values if isinstance(value, np.ndarray))
-    return f"<{type(holder).__name__}: {', '.join(shapes)}>"
+    def __repr__(self) -> str:
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        shapes = (f"{name} {each.shape}" for name, each in values if isinstance(each, np.ndarray))
+        return f"<{type(self).__name__}: {', '.join(shapes)}>"
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

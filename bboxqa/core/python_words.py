@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+from msgspec.structs import replace
 
 from bboxqa.core.errors import BboxqaError
 

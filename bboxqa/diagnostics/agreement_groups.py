@@ -1,9 +1,9 @@
 """Groups of annotators who agree with each other, and boxes that they copied."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import from_units

@@ -11,7 +11,7 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING
 from bboxqa.agreement.uncertainty.linear import fisher_interval
 from bboxqa.agreement.uncertainty.resampling import LEVEL
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.model.units import Cell, ReliabilityData
@@ -29,8 +29,7 @@ _STARTS = 30
 _STEPS = 30
 
 
-@frozen_arrays
-class Clusters:
+class Clusters(FrozenArrays, frozen=True, eq=False):
     """Groups of A annotators.
 
     Attributes
@@ -328,8 +327,7 @@ _STRONG = 4
 _FEW = 5
 
 
-@frozen_arrays
-class Independence:
+class Independence(FrozenArrays, frozen=True, eq=False):
     """A chi-square test of independence."""
 
     statistic: float

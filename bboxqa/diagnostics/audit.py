@@ -1,6 +1,5 @@
 """Labels to look at again: those that a model, or other annotators, contradict."""
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,10 @@ import numpy as np
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     deviations,
-    frozen_arrays,
     overlapping_boxes,
     rows,
     sum_by,
@@ -56,8 +55,7 @@ _OF_CATEGORY, _RIDGE = 25.0, 1.0
 _FEW_LABELS, _USUAL, _LEAST_SPREAD = 20, 3.5, 0.1
 
 
-@frozen_arrays
-class Suspects:
+class Suspects(FrozenArrays, frozen=True, eq=False):
     """S places to look at, the most suspicious first."""
 
     kind: IndexArray
@@ -99,7 +97,7 @@ def _ranked(parts: list[Suspects]) -> Suspects:
 
     Ties are in the order of kinds, images and boxes.
     """
-    names = [each.name for each in fields(Suspects)]
+    names = [*Suspects.__struct_fields__]
     joined = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
     keys = [joined[name] for name in ("prediction", "label", "image", "kind")]
     order = np.lexsort([*keys, -joined["score"].round(9)])
@@ -110,8 +108,7 @@ def _ranked(parts: list[Suspects]) -> Suspects:
     return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
 
 
-@frozen_arrays
-class Votes:
+class Votes(FrozenArrays, frozen=True, eq=False):
     """What several annotators drew of O objects."""
 
     agreement: FloatArray

@@ -16,7 +16,7 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of, uni
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, find, frozen_arrays, rows, sum_by
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, compact, find, rows, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import disagreements
@@ -38,8 +38,7 @@ from bboxqa.model.units import Cell, Coincidences, MatchedUnits, ReliabilityData
 _MOST = 1000
 
 
-@frozen_arrays
-class Confusions:
+class Confusions(FrozenArrays, frozen=True, eq=False):
     """How often values coincide in matched units, of which alpha is a function."""
 
     counts: UnitCounts

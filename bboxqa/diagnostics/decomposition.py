@@ -10,9 +10,9 @@ from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     compact,
-    frozen_arrays,
     rows,
     run_starts,
     sum_by,
@@ -58,8 +58,7 @@ KINDS = (
 """The name of each `Kind` in tables."""
 
 
-@frozen_arrays
-class Disagreements:
+class Disagreements(FrozenArrays, frozen=True, eq=False):
     """Kinds of disagreement of O objects, and E entries of an object, an annotator and a kind.
 
     The entries name the annotators whom a kind concerns: those who missed an object that at least
@@ -278,8 +277,7 @@ def _missing(
     return cells.object[differs], cells.annotator[differs].astype(np.int64)
 
 
-@frozen_arrays
-class AgreementSums:
+class AgreementSums(FrozenArrays, frozen=True, eq=False):
     """Contributions of O objects to the sums of which alpha and F1 are functions."""
 
     place: IndexArray
@@ -347,8 +345,7 @@ def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     return marginal, sums.of_object.sum(1) + np.array([n_empty, 0, 0])
 
 
-@frozen_arrays
-class Repair:
+class Repair(FrozenArrays, frozen=True, eq=False):
     """How the sums of objects change by a repair."""
 
     change: AgreementSums

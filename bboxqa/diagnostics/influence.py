@@ -1,9 +1,9 @@
 """Alpha without single units, annotators or values."""
 
-from dataclasses import replace
 from math import nan
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.levels import (
     Distance,

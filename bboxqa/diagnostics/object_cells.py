@@ -16,10 +16,10 @@ from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     compact,
-    frozen_arrays,
     pairs_within,
     run_starts,
 )
@@ -37,8 +37,7 @@ from bboxqa.model.units import (
 )
 
 
-@frozen_arrays
-class ObjectCells:
+class ObjectCells(FrozenArrays, frozen=True, eq=False):
     """C cells: an object, and an annotator who was asked about its image.
 
     Sorted by object, then annotator.
@@ -189,8 +188,7 @@ def pair_similarity(matched: MatchedUnits) -> Table:
     )
 
 
-@frozen_arrays
-class Ratios:
+class Ratios(FrozenArrays, frozen=True, eq=False):
     """K ratios of sums over images, NaN where undefined."""
 
     value: FloatArray

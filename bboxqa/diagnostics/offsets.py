@@ -1,10 +1,10 @@
 """How far the edges and rotations of annotators are off, systematically."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.distributions import t_quantile, t_tail
@@ -13,9 +13,9 @@ from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     compact,
-    frozen_arrays,
     pairs_within,
     run_starts,
 )
@@ -38,8 +38,7 @@ from bboxqa.model.units import MatchedUnits
 _AT_ONCE = 1 << 13
 
 
-@frozen_arrays
-class BoxDifferences:
+class BoxDifferences(FrozenArrays, frozen=True, eq=False):
     """Differences of K measures between two annotators' boxes of E shared objects."""
 
     annotator: IndexArray
@@ -356,8 +355,7 @@ SIZE_OF = np.array([0, 0, 1, 2, 3])
 """The size by which each measure is divided: the root of the area, a side, or a quarter turn."""
 
 
-@frozen_arrays
-class TurnedPairs:
+class TurnedPairs(FrozenArrays, frozen=True, eq=False):
     """P pairs of annotations of one object, described with angles as near as possible.
 
     Rectangles are the same with width and height exchanged and a quarter turn. Those of a pair are

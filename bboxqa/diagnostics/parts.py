@@ -1,15 +1,14 @@
 """Objects that an annotator drew twice, in parts or joined."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     find,
-    frozen_arrays,
     overlapping_boxes,
     rows,
     run_starts,
@@ -21,8 +20,7 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.model.units import MatchedUnits
 
 
-@frozen_arrays
-class DrawnObjects:
+class DrawnObjects(FrozenArrays, frozen=True, eq=False):
     """O objects of N annotations."""
 
     of: IndexArray
@@ -206,8 +204,7 @@ def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(overlap(part, whole), area, out=np.zeros(len(area)), where=area > 0)
 
 
-@frozen_arrays
-class Parts:
+class Parts(FrozenArrays, frozen=True, eq=False):
     """E pairs of an annotator and an object that was split, or merged with another one.
 
     A *split*: two boxes of the annotator lie in the box that others drew, and at most half of the
@@ -306,8 +303,7 @@ def _means_of_others(
     return means, np.where(number > 0, others / np.maximum(number, 1), np.nan)
 
 
-@frozen_arrays
-class _Beside:
+class _Beside(FrozenArrays, frozen=True, eq=False):
     """P pairs of overlapping objects of several annotators each, and the B boxes of the smaller."""
 
     small: IndexArray

@@ -12,9 +12,9 @@ from bboxqa.core.arrays import (
     BoolArray,
     ByteArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
-    frozen_arrays,
     pairs_within,
     rows,
     run_starts,
@@ -35,8 +35,7 @@ _SURELY = log(100)
 _MEDIAN = 3.3567
 
 
-@frozen_arrays
-class JointPairs:
+class JointPairs(FrozenArrays, frozen=True, eq=False):
     """E joints of P pairs of annotations of one object, by two annotators."""
 
     first: IntArray

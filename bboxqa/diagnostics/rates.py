@@ -1,9 +1,9 @@
 """How often annotators miss, add and misname objects, and what each contributes to alpha."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.alpha.nominal import (
@@ -19,10 +19,10 @@ from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     compact,
     component_of_each,
-    frozen_arrays,
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
@@ -129,8 +129,7 @@ def _rest(matched: MatchedUnits, annotator: int, images: BoolArray) -> Reliabili
     return data.take(np.flatnonzero(~is_own & (images[data.group] & ~lost)[data.unit]))
 
 
-@frozen_arrays
-class LostCoincidences:
+class LostCoincidences(FrozenArrays, frozen=True, eq=False):
     """The decreases of coincidences without each annotator."""
 
     before: Coincidences
@@ -245,8 +244,7 @@ def category_vitality(matched: MatchedUnits) -> Table:
     )
 
 
-@frozen_arrays
-class ImageF1:
+class ImageF1(FrozenArrays, frozen=True, eq=False):
     """C pairs of an image, which has two annotators or more, and one of its annotators."""
 
     image: IndexArray

@@ -6,7 +6,7 @@ from itertools import chain, combinations, compress
 import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, run_starts, sum_by
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, run_starts, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.core.text import in_natural_order
 from bboxqa.geometry.candidates import TOLERANCE
@@ -15,8 +15,7 @@ from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 
-@frozen_arrays
-class TrackPairs:
+class TrackPairs(FrozenArrays, frozen=True, eq=False):
     """P pairs of overlapping annotations in tracks, and T tracks."""
 
     first: IndexArray

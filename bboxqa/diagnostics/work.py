@@ -1,6 +1,5 @@
 """Sessions, speed and changes of annotators over time."""
 
-from dataclasses import fields
 from datetime import UTC, datetime
 
 import numpy as np
@@ -10,10 +9,10 @@ from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     find,
-    frozen_arrays,
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, medians
@@ -24,8 +23,7 @@ from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 
-@frozen_arrays
-class WorkSessions:
+class WorkSessions(FrozenArrays, frozen=True, eq=False):
     """S sessions, sorted by annotator, then time, and N annotations."""
 
     place: IndexArray
@@ -58,8 +56,7 @@ def sessions_of(times: Times, annotator: IntArray) -> WorkSessions:
     )
 
 
-@frozen_arrays
-class ImageWork:
+class ImageWork(FrozenArrays, frozen=True, eq=False):
     """C pairs of an image and an annotator who drew something there at a known time.
 
     Sorted by image, then annotator. An image in which an annotator drew nothing has no time.
@@ -77,7 +74,7 @@ class ImageWork:
 
     def take(self, index: IndexArray) -> "ImageWork":
         """Return the pairs at `index`."""
-        return ImageWork(*(getattr(self, each.name)[index] for each in fields(self)))
+        return ImageWork(*(getattr(self, each)[index] for each in self.__struct_fields__))
 
 
 def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> ImageWork:

@@ -3,11 +3,12 @@
 import json
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, zip_longest
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences, from_units
@@ -48,8 +49,7 @@ class Check(NamedTuple):
         return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One step of a walk-through."""
 
     title: str
@@ -75,8 +75,7 @@ class Step:
         return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(msgspec.Struct, frozen=True):
     """A worked example, step by step."""
 
     name: str
@@ -176,8 +175,7 @@ def side_by_side(*blocks: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class Scene(msgspec.Struct, frozen=True, eq=False):
     """An annotated image with its expected results."""
 
     description: str

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 
 
 class Kind(IntEnum):
@@ -44,8 +44,7 @@ class Form(IntEnum):
     OTHER = 8
 
 
-@frozen_arrays
-class Rings:
+class Rings(FrozenArrays, frozen=True, eq=False):
     """The rings of all outlines written as lists of lists of numbers."""
 
     row: IndexArray
@@ -60,8 +59,7 @@ class Rings:
     """(V, 2) float64. In pixels."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rles:
+class Rles(msgspec.Struct, frozen=True, eq=False):
     """Masks given as run lengths."""
 
     row: IndexArray
@@ -85,8 +83,7 @@ class Rles:
     """COCO's compressed run lengths of each mask; empty for one that cannot be read."""
 
 
-@dataclass(frozen=True, eq=False)
-class Keypoints:
+class Keypoints(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Annotations with `keypoints`."""
 
     row: IndexArray
@@ -150,8 +147,7 @@ class Keypoints:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(msgspec.Struct, frozen=True, eq=False):
     """Annotations with a score, as in results of detectors."""
 
     row: IndexArray
@@ -160,8 +156,7 @@ class Scores:
     """(D,) float64. NaN where the score is not a finite number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segments:
+class Segments(msgspec.Struct, frozen=True, eq=False):
     """The segments of panoptic annotations."""
 
     row: IndexArray
@@ -179,8 +174,7 @@ class Segments:
     """(G, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rotations:
+class Rotations(msgspec.Struct, frozen=True, eq=False):
     """Annotations with a box of five or eight numbers, or an angle other than 0."""
 
     row: IndexArray
@@ -193,8 +187,7 @@ class Rotations:
     """(Q,) float64. The angle given next to the box, as written; NaN without one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tracks:
+class Tracks(msgspec.Struct, frozen=True, eq=False):
     """Annotations that belong to a track."""
 
     row: IndexArray
@@ -203,8 +196,7 @@ class Tracks:
     """(T,) int64. The track, as an index into `track_names`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class Columns(msgspec.Struct, frozen=True, eq=False):
     """The annotations of a file, valid or not, in its order."""
 
     record: ByteArray
@@ -244,17 +236,17 @@ class Columns:
     is absent.
     """
     annotator_names: tuple[str, ...]
-    valid: Mapping[str, BoolArray] = field(default_factory=dict)
+    valid: Mapping[str, BoolArray] = msgspec.field(default_factory=dict)
     """dict of str to (N,) bool. By id key, whether the id is a whole number or a text."""
-    text_ids: Mapping[int, str] = field(default_factory=dict)
+    text_ids: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By row, the ids that are no whole numbers, as text."""
-    annotator_texts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    annotator_texts: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     """By annotator key, the texts under it, before blanks are removed."""
     composed_names: frozenset[str] = frozenset()
     """The annotators that are lists or objects in the file."""
-    marks: Mapping[str, int] = field(default_factory=Counter)
+    marks: Mapping[str, int] = msgspec.field(default_factory=Counter)
     """The number of annotations that a machine created first, by the key that says so."""
-    angles: Mapping[int, float] = field(default_factory=dict)
+    angles: Mapping[int, float] = msgspec.field(default_factory=dict)
     """By row, the attribute `rotation` in degrees, also if it is 0."""
     single_crowds: frozenset[int] = frozenset()
     """The rows with `iscrowd` 1 that are single objects, as CVAT writes masks."""

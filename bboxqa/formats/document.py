@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
@@ -27,8 +28,7 @@ class Where(NamedTuple):
     """A JSON pointer, or a line counted from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefect:
+class ToolDefect(msgspec.Struct, frozen=True):
     """A defect in a record of the tool's own format."""
 
     code: str
@@ -41,8 +41,7 @@ class ToolDefect:
     """What defects of one cause share, where messages hold values."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPlace:
+class OwnPlace(msgspec.Struct, frozen=True):
     """A location in the user's own file."""
 
     file: str
@@ -87,12 +86,11 @@ RESULTS_LIST = "annotations"
 """The name given to the records of a top-level list of results."""
 
 
-@dataclass(slots=True)
-class Section:
+class Section(msgspec.Struct):
     """The positions of the records of one list, as offsets of some of them."""
 
-    rows: list[int] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
+    rows: list[int] = msgspec.field(default_factory=list)
+    offsets: list[int] = msgspec.field(default_factory=list)
     """Record `rows[k]` begins at byte `offsets[k]`, or after the blanks there. The records between
     two of these are plain JSON.
     """
@@ -100,8 +98,7 @@ class Section:
     """The number of records."""
 
 
-@dataclass(slots=True)
-class RawDocument:
+class RawDocument(msgspec.Struct):
     """The content of a file, and its syntactic irregularities."""
 
     name: str
@@ -112,13 +109,13 @@ class RawDocument:
     """The size of the file in bytes."""
     top: Any = None
     """The document without its lists of records; of any JSON type."""
-    images: Sequence[Any] = field(default_factory=list)
-    categories: list[Any] = field(default_factory=list)
+    images: Sequence[Any] = msgspec.field(default_factory=list)
+    categories: list[Any] = msgspec.field(default_factory=list)
     """Records of any type."""
-    annotations: Columns = field(default_factory=lambda: ColumnsBuilder().done())
-    sections: dict[str, Section] = field(default_factory=dict)
+    annotations: Columns = msgspec.field(default_factory=lambda: ColumnsBuilder().done())
+    sections: dict[str, Section] = msgspec.field(default_factory=dict)
     """Dict of str to Section, by the name of the list."""
-    spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int, int]] = msgspec.field(default_factory=dict)
     """Dict of str to (int, int, int). By top-level key, the byte offsets at which the key begins,
     its value begins and its value ends.
     """
@@ -126,15 +123,15 @@ class RawDocument:
     """The encoding if it is not plain UTF-8; else ""."""
     not_utf8: int | None = None
     """The offset of the first byte that is not UTF-8."""
-    broken: list[tuple[int, str]] = field(default_factory=list)
+    broken: list[tuple[int, str]] = msgspec.field(default_factory=list)
     """The byte offset and reason of each syntax error."""
     stopped: bool = False
     """Whether reading ended at the last syntax error."""
     trailing: int | None = None
     """The byte offset of text after the document."""
-    not_finite: list[tuple[str, str]] = field(default_factory=list)
+    not_finite: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """For each number that is infinite or NaN, the pointer to it and its name."""
-    repeated: list[tuple[str, str]] = field(default_factory=list)
+    repeated: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
     origin: Origin | None = None
     """The source that the document was translated from, which has no text; None for COCO JSON."""

@@ -1,11 +1,12 @@
 """The definition of a file format: how its files are recognised and read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
@@ -30,8 +31,7 @@ defects in them. Raises DatasetError if the source cannot be read at all.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """A file format of annotations."""
 
     name: str

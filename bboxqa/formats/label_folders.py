@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
+
+import msgspec
 
 from bboxqa.core.file_names import SPLIT, is_split
 from bboxqa.formats.heads import as_utf8
@@ -66,8 +67,7 @@ def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes
     return is_empty or is_label(text)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelFolders:
+class LabelFolders(msgspec.Struct, frozen=True):
     """Recognises folders and archives of a format with a label file for each image."""
 
     suffix: str

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray, rows
 from bboxqa.core.text import count
@@ -24,8 +25,7 @@ _ROUNDED, _SHARE = 1.0, 0.01
 _NO_EFFECT = "no box has five numbers: --rotated has no effect"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxNumbers:
+class BoxNumbers(msgspec.Struct, frozen=True, eq=False):
     """The boxes of annotations that are written with five or eight numbers."""
 
     five: IndexArray
@@ -162,8 +162,7 @@ _LONGEST_ID = 100
 _ABSENT = (Kind.MISSING, Kind.NULL)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class Measured(msgspec.Struct, frozen=True, eq=False):
     """The annotations of a document that can be measured, and what is to be said of the others."""
 
     columns: FileColumns

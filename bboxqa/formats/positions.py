@@ -5,7 +5,6 @@ import re
 from bisect import bisect_right
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -26,8 +25,7 @@ _AS_BLANKS = bytes.maketrans(b"\t\n\r", b"   ")
 _NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """The byte range of a value, and the start of its key if it has one."""
 
     key: int | None

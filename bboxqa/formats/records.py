@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from hashlib import blake2b
@@ -203,8 +202,7 @@ LOWEST_SCORE = 0.5
 """The default of the lowest score of results that count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSettings:
+class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What to read besides ids, boxes and crowds, and how."""
 
     keys: tuple[str, ...]
@@ -239,8 +237,7 @@ WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated
 """What rules read of a file."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Authors:
+class Authors(msgspec.Struct, frozen=True, eq=False):
     """The value of one key of each annotation, such as its annotator."""
 
     code: IntArray
@@ -266,8 +263,7 @@ class BoxForm(IntEnum):
     """A box, and the angle in degrees by which it is rotated about its centre."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RotatedColumns:
+class RotatedColumns(msgspec.Struct, frozen=True, eq=False):
     """The rotated boxes of N annotations."""
 
     box: FloatArray
@@ -276,8 +272,7 @@ class RotatedColumns:
     """(N,) uint8. A `BoxForm` per annotation."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileColumns:
+class FileColumns(msgspec.Struct, frozen=True, eq=False):
     """The annotations of one file, in its order, with ids as in the file."""
 
     id: IndexArray
@@ -305,8 +300,7 @@ class FileColumns:
     """(N,) float64. NaN where an annotation has none; None where scores were not read."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnnotationFile:
+class AnnotationFile(msgspec.Struct, frozen=True, eq=False):
     """One file: its image and category records, and its annotations as columns."""
 
     source: Source
@@ -325,9 +319,9 @@ class AnnotationFile:
     """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
-    numbered_images: Mapping[str, str] = field(default_factory=dict)
+    numbered_images: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The digest of the data of each task by whose number an image is named, by that name."""
-    n_apart: Mapping[str, int] = field(default_factory=dict)
+    n_apart: Mapping[str, int] = msgspec.field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
     records: Literal["annotations", "segments", "results"] = "annotations"
     """What the file lists: annotations; segments of panoptic COCO, whose outlines are in PNG files;

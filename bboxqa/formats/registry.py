@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache, partial
 from os.path import realpath
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import folder_problem, is_split

@@ -5,11 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
 
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
@@ -78,14 +79,13 @@ def paths_in(source: Files) -> list[AnyPath]:
     return as_paths(source)
 
 
-@dataclass(slots=True)
-class Sources:
+class Sources(msgspec.Struct):
     """The sources that are read, each with the annotator whose it is if files are people."""
 
-    files: list[Path] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    files: list[Path] = msgspec.field(default_factory=list)
+    names: list[str] = msgspec.field(default_factory=list)
     """The annotator of each file, by its path; several files may be of one."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
     """Notes on files that are left out."""
     is_named: bool = False
     """Whether the user named the annotator of each file."""

@@ -1,8 +1,9 @@
 """Parsing XML, whole or in chunks, while refusing document types and entities."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from xml.parsers import expat
+
+import msgspec
 
 from bboxqa.formats.heads import absence_of
 
@@ -27,17 +28,16 @@ class RefusedXmlError(XmlError):
     """XML that is refused, as it could take any amount of memory or read other files."""
 
 
-@dataclass(slots=True)
-class Element:
+class Element(msgspec.Struct):
     """An element with its attributes and children."""
 
     name: str
     line: int
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
     around: str = ""
     """The name of the parent element."""
     text: str = ""
-    inside: "list[Element]" = field(default_factory=list)
+    inside: "list[Element]" = msgspec.field(default_factory=list)
     is_opened: bool = False
     """Whether it was returned at its start tag, and does not keep its children."""
 

@@ -1,21 +1,21 @@
 """Greedy, average and complete linkage of several annotators, and how ties are broken."""
 
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     blocks,
     connected_components,
-    frozen_arrays,
 )
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
@@ -125,8 +125,7 @@ def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexAr
     return home, np.isin(home, home[order[1:][twice]])
 
 
-@dataclass(slots=True)
-class LinkedUnits:
+class LinkedUnits(msgspec.Struct):
     """The current units of K nodes and their links; a unit is named by its smallest node."""
 
     near: dict[int, dict[int, int]]
@@ -312,8 +311,7 @@ def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
     return _linked(annotations, pairs, weight, _Combine.LEAST)
 
 
-@frozen_arrays
-class _Links:
+class _Links(FrozenArrays, frozen=True, eq=False):
     """The L pairs of units that may be joined, as no annotator is in both."""
 
     left: IntArray

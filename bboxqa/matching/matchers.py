@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, blocks, radix_order, run_starts
@@ -17,8 +17,7 @@ from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(msgspec.Struct, frozen=True):
     """One way to match annotations."""
 
     join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]

@@ -1,15 +1,15 @@
 """Annotations of images as columns, the data set that holds them, and parts of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from html import escape
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, TextArray
 from bboxqa.core.text import count
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import FilePlaces
@@ -21,8 +21,7 @@ GAP_SECONDS = 1800.0
 """A longer pause between two annotations of one annotator ends a session."""
 
 
-@frozen_arrays
-class Times:
+class Times(FrozenArrays, frozen=True, eq=False):
     """When N annotations were made."""
 
     seconds: FloatArray
@@ -80,8 +79,7 @@ EDGES = ("left", "top", "right", "bottom")
 _BY_ROW = (np.ndarray, FilePlaces)
 
 
-@frozen_arrays
-class Annotations:
+class Annotations(FrozenArrays, frozen=True, eq=False):
     """N annotations as columns, ordered by image, then annotator."""
 
     id: IndexArray
@@ -124,7 +122,7 @@ class Annotations:
 
     def take(self, index: IndexArray) -> "Annotations":
         """Return the annotations at `index`, in that order."""
-        columns = ((each.name, getattr(self, each.name)) for each in fields(self))
+        columns = ((each, getattr(self, each)) for each in self.__struct_fields__)
         taken: dict[str, Any] = {
             name: column[index] if isinstance(column, _BY_ROW) else column.take(index)
             for name, column in columns
@@ -138,8 +136,7 @@ class Annotations:
         return [str(each) for each in ids[index].tolist()]
 
 
-@frozen_arrays
-class Tracks:
+class Tracks(FrozenArrays, frozen=True, eq=False):
     """T tracks, each of one annotator in one video."""
 
     names: tuple[str, ...]
@@ -154,8 +151,7 @@ Role = Literal["annotations", "predictions", "reference"]
 """Whether a file holds annotations, a reference, or predictions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
 
     The digest is None if no results are written, since only these contain it.
@@ -171,8 +167,7 @@ class Source:
     """The lowest score of results that count; None where a file has none."""
 
 
-@frozen_arrays
-class Dataset:
+class Dataset(FrozenArrays, frozen=True, eq=False):
     """Images annotated by several annotators."""
 
     image_names: tuple[str, ...]
@@ -198,7 +193,7 @@ class Dataset:
     """The notes that are warnings of a diagnosis."""
     left_out: tuple[str, ...] = ()
     """The notes on files that were not read, and why."""
-    map_notes: Mapping[str, str] = field(default_factory=dict)
+    map_notes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The note on each name in a category map that is no category."""
     unlisted: BoolArray | None = None
     """(I,) bool. The images that do not list who was asked; for these, `assigned` has the
@@ -258,8 +253,7 @@ class Dataset:
         return f"<p>{escape(head)}</p>{picture}{tables}<ul>{notes}</ul>"
 
 
-@frozen_arrays
-class Repeats:
+class Repeats(FrozenArrays, frozen=True, eq=False):
     """Images that one annotator annotated in two or more sessions."""
 
     sessions: Dataset

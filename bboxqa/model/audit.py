@@ -1,6 +1,7 @@
 """The result of an audit: places to look at, the most suspicious first."""
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.model.annotations import Dataset, Source
@@ -11,8 +12,7 @@ WORTH = 0.5
 """The score from which a place is worth a look."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AuditResult:
+class AuditResult(msgspec.Struct, frozen=True, eq=False):
     """What is suspicious about labels, by a model or by their geometry."""
 
     suspects: Table

@@ -1,8 +1,10 @@
 """Information that the user supplies about files, such as image sizes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
@@ -20,8 +22,7 @@ COLUMNS = (
 """The possible contents of table columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """Information that the user supplies about files."""
 
     image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
@@ -31,7 +32,7 @@ class Choices:
     """Whether annotators were asked about images without a label file."""
     voc_base: int | None = None
     """The coordinate of the first pixel, 0 or 1, in Pascal VOC files that do not state it."""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The columns of tables by content, such as ``{"image": "file"}``."""
     box_format: BoxFormat | None = None
     """The layout of boxes in tables, one of `BoxFormat`, and their unit, such as "xyxy-shares"."""
@@ -61,17 +62,17 @@ def as_options(said: Choices) -> dict[str, str]:
     {'image_size': '64x48', 'columns': 'image=file,x=left'}
     """
     found = {}
-    for option in fields(said):
-        value = getattr(said, option.name)
-        if option.name == "image_size_file" or value in (None, {}):
+    for option in said.__struct_fields__:
+        value = getattr(said, option)
+        if option == "image_size_file" or value in (None, {}):
             continue
         if isinstance(value, tuple):
             value = "x".join(map(str, value))
-        elif option.name == "image_size":
+        elif option == "image_size":
             value = said.image_size_file or "sizes by image"
         elif isinstance(value, Mapping):
             value = ",".join(f"{what}={name}" for what, name in value.items())
-        found[option.name] = str(value)
+        found[option] = str(value)
     return found
 
 
@@ -85,9 +86,9 @@ def completed(given: Choices, others: Choices) -> Choices:
 rotated=None, image_size_file=None, from_format=None, mask=None)
     """
     new = {
-        each.name: getattr(given, each.name)
-        for each in fields(given)
-        if getattr(given, each.name) not in (None, {})
+        each: getattr(given, each)
+        for each in given.__struct_fields__
+        if getattr(given, each) not in (None, {})
     }
     if given.image_size is not None:
         new["image_size_file"] = given.image_size_file

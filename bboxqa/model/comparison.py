@@ -1,7 +1,8 @@
 """The result of comparing two versions of a data set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
@@ -25,8 +26,7 @@ CROWD_FLAGS = ("", "set", "cleared")
 """Changes of the crowd flag of an annotation; empty if it stays the same."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Version:
+class Version(msgspec.Struct, frozen=True, eq=False):
     """One of the two versions of the data set."""
 
     n_images: int
@@ -43,8 +43,7 @@ class Version:
     annotators."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A figure before and after, and the difference after − before."""
 
     before: float
@@ -62,8 +61,7 @@ class Change:
     """Why the figure is undefined, and in which version; else "ok"."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgreementChange:
+class AgreementChange(msgspec.Struct, frozen=True, eq=False):
     """Agreement before and after at one threshold."""
 
     measure: str
@@ -85,8 +83,7 @@ class AgreementChange:
         return f"{self.measure} {self.iou_threshold:g}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparisonResult:
+class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
     """What differs between two versions of a data set."""
 
     before: Version
@@ -150,8 +147,7 @@ class ComparisonResult:
         return "\n".join(lines) + ">"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SinceRun:
+class SinceRun(msgspec.Struct, frozen=True, eq=False):
     """What has changed since a result was saved, where the measured files are no longer there."""
 
     folder: str

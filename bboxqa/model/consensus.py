@@ -1,11 +1,11 @@
 """The consensus of several annotators: which objects there are, and what was left out."""
 
-from dataclasses import dataclass, fields
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.table import Categorical, Column, Table, text_column
 
@@ -21,8 +21,7 @@ CROWD, EMPTY = 1, 2
 _USUAL_IOU, _LITTLE_IOU = 0.8, 0.7
 
 
-@frozen_arrays
-class ConsensusObjects:
+class ConsensusObjects(FrozenArrays, frozen=True, eq=False):
     """O objects that at least one annotator drew, in the order of images."""
 
     image: IntArray
@@ -47,7 +46,7 @@ class ConsensusObjects:
 
     def take(self, index: IndexArray) -> "ConsensusObjects":
         """Return the objects at `index`, in that order."""
-        return ConsensusObjects(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+        return ConsensusObjects(**{f: getattr(self, f)[index] for f in self.__struct_fields__})
 
     @property
     def is_kept(self) -> BoolArray:
@@ -81,8 +80,7 @@ class ConsensusObjects:
         return order[(near | tie | wide)[order]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConsensusResult:
+class ConsensusResult(msgspec.Struct, frozen=True, eq=False):
     """One data set from the opinions of several annotators."""
 
     data: Dataset

@@ -1,9 +1,10 @@
 """What lowers agreement: sentences, warnings, tables, and what to review first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
+
+import msgspec
 
 from bboxqa.model.review import ReviewItem
 from bboxqa.model.table import Table
@@ -35,8 +36,7 @@ class Line(NamedTuple):
     """The kind of disagreement that it explains; "" without."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Story:
+class Story(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Sentences on who, what and where lowers agreement at one threshold."""
 
     threshold_label: str
@@ -64,8 +64,7 @@ class Story:
         return f"<p>{escape(self.threshold_label)}</p><ul>{story}{warnings}</ul>"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diagnosis(Story):
+class Diagnosis(Story, frozen=True, eq=False):
     """A story with the tables behind it, and what to review first.
 
     Its story also names the threshold that the data suggest.

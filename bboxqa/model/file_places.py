@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast, overload
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, TextArray
@@ -34,8 +34,7 @@ def is_id_as_name(name: str) -> bool:
     return _ID_AS_NAME.fullmatch(name) is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FilePlaces:
+class FilePlaces(msgspec.Struct, frozen=True, eq=False):
     """Places of annotations, which are put into words when they are shown.
 
     Examples

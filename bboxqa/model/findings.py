@@ -3,11 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Literal
+
+import msgspec
 
 from bboxqa.core.json_values import json_safe
 from bboxqa.core.text import count
@@ -33,8 +34,7 @@ class Severity(StrEnum):
         return ("info", "warning", "error").index(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """One change of a document."""
 
     pointer: str
@@ -44,8 +44,7 @@ class Edit:
     """The new value; None for "remove"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True):
     """A place in a file: line and column count from 1, the offset in bytes from 0."""
 
     line: int
@@ -53,8 +52,7 @@ class Spot:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundBox:
+class FoundBox(msgspec.Struct, frozen=True):
     """The box of a record that a finding is about, for a picture of it."""
 
     image: str
@@ -68,8 +66,7 @@ class FoundBox:
     """x, y, x, y, … in pixels of each ring of its outline, for findings about outlines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One thing that a rule found."""
 
     code: str
@@ -81,7 +78,7 @@ class Finding:
     """The file as the user named it."""
     pointer: str = ""
     """JSON pointer to the value; "" is the whole document."""
-    ids: Mapping[str, Any] = field(default_factory=dict)
+    ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The ids involved, by "annotation", "image", "category" and "annotator"."""
     found: Any = None
     """The value that was found; in a summary about files on disk, the value of each record."""
@@ -105,8 +102,7 @@ class Finding:
     """The boxes of the annotations that the finding names; empty if it names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(msgspec.Struct, frozen=True):
     """The parts of a rule that a report shows."""
 
     code: str
@@ -119,8 +115,7 @@ class RuleText:
     """What is found, why it happens, and how to fix it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileReport:
+class FileReport(msgspec.Struct, frozen=True):
     """One validated file."""
 
     name: str
@@ -137,8 +132,7 @@ class FileReport:
     read."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundReport:
+class FoundReport(msgspec.Struct, frozen=True):
     """The findings of a run."""
 
     files: tuple[FileReport, ...]
@@ -153,7 +147,7 @@ class FoundReport:
     version: str
     fail_on: Severity = Severity.ERROR
     """The lowest severity that fails a run."""
-    hidden: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    hidden: Mapping[str, Mapping[str, int]] = msgspec.field(default_factory=dict)
     """For each code, the numbers of findings by other codes that follow from its findings. They are
     neither listed nor counted."""
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import in_natural_order
 
@@ -19,8 +19,7 @@ _LONGEST_SET = 10_000
 _DIGITS = 300
 
 
-@frozen_arrays
-class LabelColumn:
+class LabelColumn(FrozenArrays, frozen=True, eq=False):
     """N cells of a column, coded in order of appearance."""
 
     codes: IndexArray
@@ -46,8 +45,7 @@ class LabelColumn:
         return None if place < 0 else self.labels[place]
 
 
-@frozen_arrays
-class Coded:
+class Coded(FrozenArrays, frozen=True, eq=False):
     """N cells as codes in the order of their names."""
 
     codes: IntArray

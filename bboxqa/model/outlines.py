@@ -1,13 +1,13 @@
 """Outlines of annotations as flat arrays."""
 
-from dataclasses import replace
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
+from bboxqa.core.arrays import ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray, rows
 
 
 class SegmentationKind(IntEnum):
@@ -18,8 +18,7 @@ class SegmentationKind(IntEnum):
     RLE = 2
 
 
-@frozen_arrays
-class Segmentations:
+class Segmentations(FrozenArrays, frozen=True, eq=False):
     """Outlines of N annotations: polygons of several rings, or COCO run lengths."""
 
     kind: ByteArray

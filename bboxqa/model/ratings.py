@@ -1,20 +1,19 @@
 """Ratings and segments of recordings, and coefficients of them with their uncertainty."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import nan
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.core.text import clean, count
 from bboxqa.model.annotations import Source
 from bboxqa.model.table import Table
 from bboxqa.model.units import ReliabilityData
 
 
-@frozen_arrays
-class Ratings:
+class Ratings(FrozenArrays, frozen=True, eq=False):
     """Reliability data and the names of its codes."""
 
     data: ReliabilityData
@@ -44,8 +43,7 @@ class Ratings:
         )
 
 
-@frozen_arrays
-class Segments:
+class Segments(FrozenArrays, frozen=True, eq=False):
     """N labelled intervals, in the order of the files.
 
     Attributes
@@ -133,8 +131,7 @@ def segment_problems(segments: Segments) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A coefficient with its uncertainty."""
 
     value: float
@@ -159,8 +156,7 @@ class Estimate:
     """How far the interval was moved so that it contains the value; else 0."""
 
 
-@frozen_arrays
-class PairTable:
+class PairTable(FrozenArrays, frozen=True, eq=False):
     """The chance-corrected agreement of every pair of annotators who share units."""
 
     first: IntArray
@@ -183,8 +179,7 @@ class PairTable:
         return len(self.first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskEstimates:
+class TaskEstimates(msgspec.Struct, frozen=True, eq=False):
     """All coefficients of one table of ratings."""
 
     task: str | None
@@ -199,9 +194,9 @@ class TaskEstimates:
     """The names for the indices in `pairs`."""
     pairs: PairTable | None = None
     """The values that a pairwise coefficient is the mean of."""
-    annotators: Mapping[str, float] = field(default_factory=dict)
+    annotators: Mapping[str, float] = msgspec.field(default_factory=dict)
     """Krippendorff's alpha when each annotator is left out."""
-    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
     """For each value, alpha when it is left out (``"alpha_without"``), and Fleiss' kappa of the
     value against all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the bounds of
     its 95 % interval (``"low"``, ``"high"``), not from the bootstrap."""
@@ -209,8 +204,7 @@ class TaskEstimates:
     """Remarks needed to read the numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelAgreement:
+class LabelAgreement(msgspec.Struct, frozen=True):
     """The share of time on which annotators agree on a label."""
 
     label: str
@@ -225,8 +219,7 @@ class LabelAgreement:
     """The number of compared recordings in which the label occurs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(msgspec.Struct, frozen=True):
     """Groups of annotators by one method."""
 
     method: str
@@ -237,8 +230,7 @@ class Grouping:
     """Why the groups are not reliable, or "ok"."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SimilarAnnotators:
+class SimilarAnnotators(msgspec.Struct, frozen=True, eq=False):
     """How similarly the annotators of a table of ratings answer."""
 
     task: str | None
@@ -252,8 +244,7 @@ class SimilarAnnotators:
     notes: tuple[str, ...]
 
 
-@frozen_arrays
-class ColumnAssociation:
+class ColumnAssociation(FrozenArrays, frozen=True, eq=False):
     """A test of independence of two columns of a table."""
 
     columns: tuple[str, str]

@@ -1,8 +1,9 @@
 """Results of measuring agreement: figures and tables, at one threshold and at all."""
 
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
@@ -21,8 +22,7 @@ NONE: Interval = (nan, nan)
 """The bounds of an interval that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """A number that is shown: text and page render the same list of figures.
 
     Attributes
@@ -53,8 +53,7 @@ class Figure:
         return not isnan(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Existence:
+class Existence(msgspec.Struct, frozen=True):
     """How far annotators drew the same objects, whatever their categories."""
 
     f1: float
@@ -72,8 +71,7 @@ class Existence:
     """Why there is no `alpha`; empty where there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClassAgreement:
+class ClassAgreement(msgspec.Struct, frozen=True):
     """How far annotators gave the same category to objects that two or more of them drew."""
 
     alpha: float
@@ -87,8 +85,7 @@ class ClassAgreement:
     """Why `alpha` is undefined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """How similar the annotations of one object are."""
 
     mean_iou: float
@@ -105,8 +102,7 @@ class Place:
     """The 95 % interval of `below_threshold`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImageAlpha:
+class ImageAlpha(msgspec.Struct, frozen=True):
     """The mean of alpha over the images in which alpha has a meaning."""
 
     mean: float = nan
@@ -118,8 +114,7 @@ class ImageAlpha:
     """The number of images in `mean_drawn_image_alpha`, also where alpha has no meaning."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReferenceAgreement:
+class ReferenceAgreement(msgspec.Struct, frozen=True, eq=False):
     """How far each annotator agrees with a reference, such as an expert, in its images."""
 
     name: str
@@ -149,8 +144,7 @@ class ReferenceAgreement:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ThresholdResult:
+class ThresholdResult(msgspec.Struct, frozen=True, eq=False):
     """Agreement at one threshold."""
 
     measure: str
@@ -291,8 +285,7 @@ class Diagnoser(Protocol):
         """Return the story with its tables, and what to review first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredAgreement:
+class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """How far annotators agree, at one or more thresholds.
 
     `alpha`, `interval`, `mean_image_alpha`, `existence`, `class_agreement`, `place`, `images`,

@@ -1,6 +1,5 @@
 """A review queue: objects to look at again, by annotator."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -9,8 +8,7 @@ MOST_REVIEWED = 1000
 """The most objects in a queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewItem:
+class ReviewItem(msgspec.Struct, frozen=True):
     """An object for one annotator in a queue, whose document holds the annotations."""
 
     object: "ReviewObject"

@@ -1,11 +1,11 @@
 """Tables: named columns of equal length."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 22
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Categorical:
+class Categorical(msgspec.Struct, frozen=True, eq=False):
     """A column of repeated texts, with one code per row; -1 where there is no text."""
 
     code: IntArray
@@ -63,8 +62,7 @@ Column = Categorical | NDArray[Any]
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(msgspec.Struct, frozen=True, eq=False):
     """Columns of equal length, by name, which text, page and JSON render.
 
     Attributes

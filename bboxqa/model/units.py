@@ -1,13 +1,14 @@
 """Pairs of compared annotations, the units that matching forms from them, and their values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.model.annotations import Dataset
 
 
@@ -18,8 +19,7 @@ class Cell(IntEnum):
     MISSING = 1
 
 
-@frozen_arrays
-class ReliabilityData:
+class ReliabilityData(FrozenArrays, frozen=True, eq=False):
     """A sparse matrix of units × annotators: one row per cell whose annotator was asked.
 
     If an annotator was not asked, the cell has no row. If the annotation is missing, the cell has a
@@ -65,8 +65,7 @@ class ReliabilityData:
         return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())
 
 
-@frozen_arrays
-class Coincidences:
+class Coincidences(FrozenArrays, frozen=True, eq=False):
     """The sufficient statistics of a nominal alpha, per group (image).
 
     They are additive: the concatenated rows of two shards are the statistics of both together.
@@ -86,8 +85,7 @@ class Coincidences:
     """The number of groups and of values."""
 
 
-@frozen_arrays
-class CandidatePairs:
+class CandidatePairs(FrozenArrays, frozen=True, eq=False):
     """P pairs of annotations by two annotators in one image, which may show one object."""
 
     left: IndexArray
@@ -117,8 +115,7 @@ MOST_PAIR_BYTES = PairBytes(100, 200)
 """The bytes per pair of matchers that do not state their own."""
 
 
-@frozen_arrays
-class UnitTable:
+class UnitTable(FrozenArrays, frozen=True, eq=False):
     """Which annotations show one object."""
 
     unit: IndexArray
@@ -139,8 +136,7 @@ def join_units(tables: Sequence[UnitTable], images: Sequence[int]) -> UnitTable:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class MatchedUnits:
+class MatchedUnits(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Annotations joined to units, with the similarities that joined them."""
 
     data: Dataset
@@ -183,8 +179,7 @@ class MatchedUnits:
     """How many times images are drawn for intervals, 0 for none, and the seed of the draws."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReferenceMatches:
+class ReferenceMatches(msgspec.Struct, frozen=True, eq=False):
     """Annotations matched with those of a reference, annotator by annotator."""
 
     data: Dataset

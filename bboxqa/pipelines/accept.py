@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import own_name
@@ -52,8 +52,7 @@ _NOTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """A change of the original file."""
 
     annotator: str
@@ -73,8 +72,7 @@ class Accepted:
         return one_line(f"{where} {self.what}{said}")
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(msgspec.Struct, frozen=True):
     """What was taken over from a review."""
 
     path: Path

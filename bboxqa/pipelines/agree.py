@@ -1,9 +1,10 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
+
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bboxqa.report.charts.plots import Plots
 
 
-class AgreementResult(MeasuredAgreement):
+class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
     """Agreement at one or more thresholds, with charts, files, a page and sentences.
 
     Its attributes are those of :class:`bboxqa.model.results.MeasuredAgreement`.

@@ -3,12 +3,12 @@
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError

@@ -1,15 +1,14 @@
 """Chance agreement on existence: annotations matched with those of other images."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.objects import ChanceSlots, chance_slots, whole_places
 from bboxqa.core.arrays import (
     FloatArray,
+    FrozenArrays,
     IndexArray,
     blocks,
-    frozen_arrays,
     rows,
     run_starts,
     sum_by,
@@ -43,8 +42,7 @@ _WEIGHTS = np.sqrt([2.0, 3.0, 5.0, 7.0])
 _TOO_MANY = "too many annotations of different images overlap"
 
 
-@frozen_arrays
-class ChanceCounts:
+class ChanceCounts(FrozenArrays, frozen=True, eq=False):
     """Pairs of annotations that match by chance, at T thresholds in I images."""
 
     sums: FloatArray

@@ -1,12 +1,12 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any, Unpack
 
 import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of

@@ -2,10 +2,12 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
@@ -38,8 +40,7 @@ _SAME_PARTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True):
     """What was written."""
 
     path: Path
@@ -68,8 +69,7 @@ class Conversion:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What is written where, and whether it may lose or replace something."""
 
     path: Path

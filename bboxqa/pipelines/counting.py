@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from math import nan
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha, value_sums
 from bboxqa.agreement.counts.object_counts import (
@@ -44,8 +45,7 @@ from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, Un
 _CROWDED = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class ImagePart:
+class ImagePart(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Images and the annotations that are compared in them."""
 
     data: Dataset
@@ -187,8 +187,7 @@ def check_annotators(data: Dataset, units: UnitTable) -> None:
 _PART = 500_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgreementCounts:
+class AgreementCounts(msgspec.Struct, frozen=True, eq=False):
     """Units and counts of agreement at each threshold."""
 
     units: tuple[UnitTable, ...]
@@ -206,7 +205,7 @@ class AgreementCounts:
     """By image, of drawn annotations only."""
     n_images: int
     """Number of images of the part, or of the whole."""
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
 
 

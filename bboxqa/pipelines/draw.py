@@ -1,7 +1,6 @@
 """Drawings of an image with its annotations, or with those that have findings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isfinite, isnan
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Unpack, get_args
@@ -9,6 +8,7 @@ from unicodedata import normalize
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name

@@ -1,9 +1,9 @@
 """How far annotators scatter about each joint, for the similarity of key points."""
 
-from dataclasses import replace
 from math import log, nan
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows
 from bboxqa.core.errors import ConfigError, DatasetError

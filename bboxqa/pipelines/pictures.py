@@ -3,7 +3,6 @@
 import warnings
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any, BinaryIO
 from unicodedata import normalize
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import ByteArray, frozen_arrays
+from bboxqa.core.arrays import ByteArray, FrozenArrays
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
@@ -43,8 +43,7 @@ _TURNS = {
 _QUALITY = 80
 
 
-@frozen_arrays
-class Picture:
+class Picture(FrozenArrays, frozen=True, eq=False):
     """The pixels of an image file, upright and reduced where necessary."""
 
     pixels: ByteArray

@@ -1,11 +1,11 @@
 """Sample size: how many more images have to be annotated by two annotators."""
 
-from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Unpack
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
@@ -22,8 +22,7 @@ from bboxqa.pipelines.settings import settings_of_keywords
 _FEW_IMAGES = "too few images annotated by two or more annotators"
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePlan:
+class ImagePlan(msgspec.Struct, frozen=True):
     """How many images two annotators must annotate for an interval of a given width."""
 
     alpha: float | None

@@ -1,12 +1,12 @@
 """Comparison of each annotator with a reference."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray, pairs_within, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -37,8 +37,7 @@ from bboxqa.pipelines.read import Data, read_for
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class Compared(msgspec.Struct, frozen=True, eq=False):
     """The annotators and a reference, in the images of the reference."""
 
     team: Dataset

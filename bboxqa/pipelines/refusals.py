@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
@@ -56,8 +57,7 @@ _GROUND_TRUTH = " --ground-truth ANNOTATIONS"
 _POINTS = "--similarity keypoints compares key points, which need no bbox."
 
 
-@dataclass(frozen=True, slots=True)
-class _Causes:
+class _Causes(msgspec.Struct, frozen=True):
     """Findings of the rules in a file: the first lines, and the number of all."""
 
     lines: list[str]

@@ -1,11 +1,11 @@
 """Agreement of annotators with themselves, in images annotated in several sessions."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import isnan, nan
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.nominal import value_sums
 from bboxqa.agreement.counts.object_counts import ObjectSums

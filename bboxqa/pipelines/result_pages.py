@@ -1,9 +1,10 @@
 """Pages of results, with the pixels of their worst images."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of, write_atomically
@@ -28,8 +29,7 @@ from bboxqa.report.result_files import manifest
 _SIDE = 640
 
 
-@dataclass(frozen=True, slots=True)
-class PageImages:
+class PageImages(msgspec.Struct, frozen=True):
     """The images of a page: width and height by file name, 0 for unknown.
 
     They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if

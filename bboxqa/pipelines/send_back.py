@@ -3,7 +3,6 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -235,8 +234,7 @@ _ROUNDED, _ROUNDED_OUTLINE = 0.011, 0.05
 _WITH_IDS = ("coco", "coco-archive", "label-studio", "table")
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What one annotator drew in one image of a file, maybe nothing."""
 
     annotator: str

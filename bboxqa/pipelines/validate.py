@@ -1,12 +1,13 @@
 """Validation: files → documents → rules → report, and fixes → files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from os import PathLike
 from os.path import lexists, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
+
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
@@ -160,7 +161,7 @@ def validate_with(
 
 def _report(found: FoundReport) -> Report:
     """Return findings as a report that can be rendered."""
-    return Report(**{each.name: getattr(found, each.name) for each in fields(found)})
+    return Report(**{each: getattr(found, each) for each in found.__struct_fields__})
 
 
 def _documents(

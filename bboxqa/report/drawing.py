@@ -4,13 +4,14 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from io import BytesIO
 from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.core.errors import OutputError
@@ -93,8 +94,7 @@ Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """A colour and the dashes of a line, empty for a solid line."""
 
     color: str
@@ -106,8 +106,7 @@ Key = tuple[str, Look]
 """An entry of a legend: a name and what it looks like; `NO_LOOK` stands for no line."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class Shape(msgspec.Struct, frozen=True, eq=False):
     """An annotation of an image, and how it is drawn."""
 
     bbox: Box
@@ -129,8 +128,7 @@ class Shape:
     """The width of its line, as a multiple of that of the picture."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class Scene(msgspec.Struct, frozen=True, eq=False):
     """An image with its annotations."""
 
     name: str
@@ -219,8 +217,7 @@ def _by_finding(scene: Scene) -> tuple[list[Shape], list[Key]]:
     return drawn, keys
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True, eq=False):
     """A drawing of an image."""
 
     name: str
@@ -372,8 +369,7 @@ def _legend(keys: Sequence[Key], width: float) -> tuple[int, float, dict[str, An
     return n_rows, entry, {"handles": handles, "labels": names, "ncols": n_columns, **_LEGEND}
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Sizes of lines and letters in axes, in points; `pixel` is the side of one of the image."""
 
     pixel: float

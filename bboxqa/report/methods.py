@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from bboxqa.core.text import count, joined
 from bboxqa.report.numbers import measure_of, number
@@ -27,8 +28,7 @@ _NOT_IN_LATEX = dict.fromkeys(map(ord, "{}~^"), " ") | _SIGNS
 _LIBRARIES = {"python": "Python", "numpy": "numpy", "scipy": "scipy", "shapely": "shapely"}
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """A work to cite; `cited` are the words by which a paragraph names it."""
 
     cited: str

@@ -1,7 +1,6 @@
 """Coefficients, similar annotators and associated columns of ratings as text, JSON and CSV."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from math import isnan, nan
 from textwrap import wrap
 from typing import Any
@@ -250,7 +249,7 @@ def _pairs_json(task: TaskEstimates) -> list[dict[str, Any]]:
             "standard_error": json_number(error),
         }
         for first, second, n_shared, observed, expected, kappa, error, interval in zip(
-            *(getattr(pairs, field.name).tolist() for field in fields(pairs)), strict=True
+            *(getattr(pairs, field).tolist() for field in pairs.__struct_fields__), strict=True
         )
     ]
 

@@ -1,11 +1,11 @@
 """Tables of plain text: columns below each other, and the first rows of a table of a result."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from textwrap import fill, indent
 from unicodedata import combining, east_asian_width
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
@@ -109,8 +109,7 @@ def _width(text: str) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True):
     """Which rows and columns of a table are shown."""
 
     title: str
@@ -121,7 +120,7 @@ class Excerpt:
     """By default all that fit."""
     folded: str = ""
     """A column whose texts are folded into several lines."""
-    legend: Mapping[str, str] = field(default_factory=dict)
+    legend: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Explanations of columns."""
     out: str = "--out DIR"
     """The options that write the file."""

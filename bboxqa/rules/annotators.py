@@ -1,10 +1,10 @@
 """A: how annotators are named, who annotated what, and copies between annotators."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened

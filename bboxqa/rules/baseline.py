@@ -4,9 +4,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.files import write_atomically
@@ -15,8 +17,7 @@ from bboxqa.formats.opening import read_whole
 from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """The accepted findings."""
 
     path: Path

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError
@@ -21,8 +21,7 @@ from bboxqa.rules.runner import apply, row_of, without_consequences
 _MAX_PASSES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One change that was made."""
 
     code: str
@@ -34,8 +33,7 @@ class Change:
     """The value as text; "" if there was or is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """A fixed file."""
 
     text: Text

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins

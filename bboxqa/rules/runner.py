@@ -3,12 +3,12 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path, PurePath
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.json_values import pointer_parts

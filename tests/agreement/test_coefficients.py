@@ -1,11 +1,11 @@
 """Published and independently recomputed values of every coefficient."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.ratings import at_total, jackknife_of, only_units, replicates_of
 
 from bboxqa.agreement.alpha.levels import alpha

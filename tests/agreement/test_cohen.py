@@ -1,12 +1,12 @@
 """Cohen's kappa of pairs of annotators and its means, against cross tables."""
 
-from dataclasses import fields, replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 from support import brute_statistics as brute
 from support.ratings import (
     at_total,

@@ -1,11 +1,10 @@
 """Nominal alpha and what it is made of, against the definition by pairs of values."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import brute
 from support.reference import WORKED
 

@@ -1,11 +1,11 @@
 """Existence, class and place: against their definitions, and added up over parts."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.optimize import linear_sum_assignment
 from support import brute
 from support.datasets import dataset, object_rows, with_assigned

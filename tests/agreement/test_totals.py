@@ -1,9 +1,9 @@
 """Means over tasks, against data sets that were made of tasks."""
 
-from dataclasses import replace
 from math import nan
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa import stats
 from bboxqa.model.ratings import Estimate, TaskEstimates

@@ -2,9 +2,9 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bboxqa.batch.results import append, last_rows, regressions
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row

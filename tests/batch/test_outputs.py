@@ -2,11 +2,11 @@
 
 import csv
 import json
-from dataclasses import fields
 from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
+from msgspec.structs import fields
 from support.datasets import write
 
 from bboxqa.batch.discovery import Discovered

@@ -1,10 +1,10 @@
-from dataclasses import fields
 from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 from support.datasets import dataset
 
 from bboxqa.matching.matchers import MATCHERS

@@ -1,11 +1,10 @@
 """Similarity of annotators, against a walk over the units that two of them share."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.core.errors import ConfigError, DatasetError

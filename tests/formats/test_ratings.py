@@ -1,10 +1,10 @@
 """Reading tables of ratings, of every kind and layout."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.ratings.columns import from_array, from_columns

@@ -1,10 +1,10 @@
 """Rotated boxes of COCO files: five numbers, eight numbers, outlines, and angles beside boxes."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.cli import run
 
 import bboxqa

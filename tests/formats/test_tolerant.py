@@ -1,12 +1,12 @@
 """Reading for the rules: everything that can be read is, and what is odd is told with its place."""
 
 import json
-from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from bboxqa.formats import scanner
 from bboxqa.formats.positions import Locator

@@ -1,12 +1,11 @@
 """Exact areas of polygons, against shapely and against fine rasterising."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.datasets import segmentations
 from support.rings import slanted_comb
 

@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import brute
 from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED

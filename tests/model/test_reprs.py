@@ -1,10 +1,10 @@
 """What values look like in a Python session: a line each, however much they hold."""
 
-from dataclasses import replace
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.examples import example_file

@@ -1,12 +1,13 @@
 """The whole of it: from a data set to a result."""
 
 from collections import Counter
-from dataclasses import asdict, is_dataclass, replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 from support import brute
 from support.datasets import (
     annotation,
@@ -58,7 +59,7 @@ def contents(units):
 
 
 def _plain(value):
-    if is_dataclass(value):
+    if isinstance(value, msgspec.Struct):
         # Sums of similarities depend on their order in the last digits.
         return {
             name: round(each, 12) if isinstance(each, float) and each == each else _plain(each)

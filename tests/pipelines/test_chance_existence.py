@@ -1,11 +1,11 @@
 """Existence by chance: hand-worked, by brute force, in simulation, and what has no effect on it."""
 
 import tracemalloc
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.brute import best_matchings, box_iou
 from support.datasets import dataset, random_rows, with_assigned
 

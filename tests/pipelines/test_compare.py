@@ -1,10 +1,10 @@
 """What two versions of a data set have in common, and by how much agreement differs."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support import brute
 from support.datasets import (
     annotation,

@@ -1,7 +1,6 @@
 """The rule of a consensus: a slow twin, its ties, quorums, and images of unknown size."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.brute import box_iou
 from support.datasets import dataset, random_rows
 

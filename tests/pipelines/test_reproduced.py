@@ -3,11 +3,11 @@
 import json
 import re
 import shlex
-from dataclasses import fields
 from html import unescape
 
 import msgspec
 import pytest
+from msgspec.structs import fields
 from PIL import Image
 from support.cli import run
 from support.datasets import annotation, document, write

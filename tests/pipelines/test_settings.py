@@ -1,10 +1,10 @@
 """Settings of `agree` with the similarity and the matcher that they name."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.cli.agree import agree as agree_command

@@ -1,10 +1,10 @@
 """Changes of annotations whose ids, if any, are assigned anew by each export."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.datasets import annotation, dataset, document, image, write
 
 from bboxqa import compare, read_coco

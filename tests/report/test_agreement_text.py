@@ -1,10 +1,10 @@
 """A result as lines of text."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.stories import short_story
 from support.wrong_shapes import people
 

@@ -1,9 +1,9 @@
 """Findings as SARIF."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from support.reports import HOSTILE, finding, report
 
 from bboxqa.report.registry import FINDING_VIEWS, view

@@ -1,9 +1,9 @@
 """Findings for people: text, concise and statistics."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from support.reports import RULES, finding, report
 
 from bboxqa.report.findings.text import statistics_lines, text_lines

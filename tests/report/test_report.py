@@ -2,9 +2,9 @@
 
 import json
 import pickle
-from dataclasses import FrozenInstanceError, replace
 
 import pytest
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -60,5 +60,5 @@ def test_a_notebook_shows_the_text_and_nothing_is_markup(report):
 def test_a_report_is_a_frozen_value(report):
     assert replace(report) == pickle.loads(pickle.dumps(report)) == report  # noqa: S301
     assert not hasattr(report, "__dict__")
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         report.version = "2"

@@ -1,8 +1,7 @@
 """Baselines: what is known does not fail again."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 

@@ -1,6 +1,6 @@
 """Pseudonyms in all texts of a finding."""
 
-from dataclasses import fields
+from msgspec.structs import fields
 
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
 from bboxqa.rules.people import People

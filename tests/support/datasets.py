@@ -1,9 +1,9 @@
 """Small data sets made from rows, and COCO documents made from records."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations

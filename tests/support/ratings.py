@@ -1,9 +1,8 @@
 """Small random tables of ratings, and reliability data made of them."""
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.agreement.uncertainty.resampling import jackknife, replicates_of_all

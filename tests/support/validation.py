@@ -1,9 +1,10 @@
 """Applying rules to texts and documents."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
+
+from msgspec.structs import replace
 
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.records import WHOLE

@@ -1,10 +1,10 @@
 """Krippendorff's alpha with distances between values."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_estimator
@@ -24,8 +24,8 @@ from bboxqa.agreement.uncertainty.estimator import (
 from bboxqa.core.arrays import (
     MOST_VALUES,
     FloatArray,
+    FrozenArrays,
     IndexArray,
-    frozen_arrays,
     rows,
     run_starts,
     sum_by,
@@ -42,8 +42,7 @@ Distance = Callable[[FloatArray, FloatArray], FloatArray]
 SET_LEVELS = ("masi", "jaccard")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SetDistance:
+class SetDistance(msgspec.Struct, frozen=True, eq=False):
     """A distance of sets of labels, by the codes of K sets."""
 
     name: str
@@ -139,8 +138,7 @@ def midranks(marginal: FloatArray) -> FloatArray:
 _CHUNK = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class FixedDistances:
+class FixedDistances(msgspec.Struct, frozen=True):
     """The distances δ of pairs of K values, and sums of these (δ² in Krippendorff's papers)."""
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
@@ -207,8 +205,7 @@ def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
     return quotient * quotient
 
 
-@frozen_arrays
-class ValuePairs:
+class ValuePairs(FrozenArrays, frozen=True, eq=False):
     """E coincidences of two different values in a unit, of P pairs of values."""
 
     unit: IndexArray

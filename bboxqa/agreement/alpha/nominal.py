@@ -1,11 +1,11 @@
 """Krippendorff's nominal alpha, pooled and by image, category and pair, and its estimator."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import nan
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import PairCounts
@@ -24,8 +24,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.units import Coincidences
 
 
-@dataclass(frozen=True, slots=True)
-class Alpha:
+class Alpha(msgspec.Struct, frozen=True):
     """A coefficient with its observed and expected disagreement."""
 
     value: float

@@ -1,20 +1,20 @@
 """Counts of what pairs of annotators drew, named and placed alike."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     compact,
     find,
-    frozen_arrays,
     pairs_within,
     rows,
     run_starts,
@@ -31,8 +31,7 @@ _COARSE, _FINE = 2.0**24, 2.0**50
 _DIGITS = 9
 
 
-@frozen_arrays
-class ObjectSums:
+class ObjectSums(FrozenArrays, frozen=True, eq=False):
     """Sums over pairs of annotations that show one object, (K,) by image, category or pair."""
 
     alone: FloatArray
@@ -80,15 +79,14 @@ class ObjectSums:
 
     def stacked(self) -> FloatArray:
         """Return the sums as rows, in the order of the attributes, (8, K)."""
-        return np.stack([getattr(self, field.name) for field in fields(self)])
+        return np.stack([getattr(self, field) for field in self.__struct_fields__])
 
     def total(self) -> "ObjectSums":
         """Return the sums over all K, each (1,)."""
         return ObjectSums(*self.stacked().sum(1, keepdims=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ObjectCounts:
+class ObjectCounts(msgspec.Struct, frozen=True, eq=False):
     """Existence, class and place of the objects at one threshold."""
 
     images: ObjectSums
@@ -276,8 +274,7 @@ def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
     )
 
 
-@frozen_arrays
-class PairCounts:
+class PairCounts(FrozenArrays, frozen=True, eq=False):
     """The sums of which alphas of pairs of annotators are functions; sums of parts add up.
 
     Attributes

@@ -1,16 +1,16 @@
 """Counts of the values of units: reliability data, counts by unit, and coincidences."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
-    frozen_arrays,
     radix_order,
     run_starts,
 )
@@ -18,8 +18,7 @@ from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
 
 
-@frozen_arrays
-class UnitCounts:
+class UnitCounts(FrozenArrays, frozen=True, eq=False):
     """E distinct values of U units."""
 
     unit: IndexArray

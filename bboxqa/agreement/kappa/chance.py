@@ -20,7 +20,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     undefined,
 )
 from bboxqa.agreement.uncertainty.linear import fisher_interval
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, compact, sum_by
 from bboxqa.model.units import Cell, ReliabilityData
 
 Expectation = Literal["none", "fleiss", "uniform", "gwet"]
@@ -164,8 +164,7 @@ def linearised(
     return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)
 
 
-@frozen_arrays
-class ValueKappas:
+class ValueKappas(FrozenArrays, frozen=True, eq=False):
     """A kappa of each of K values against all others."""
 
     kappa: FloatArray

@@ -16,7 +16,7 @@ from bboxqa.agreement.kappa.pair_kappas import (
     with_single,
 )
 from bboxqa.agreement.uncertainty.estimator import SumTable, table_of
-from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, frozen_arrays, sum_by
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, FrozenArrays, IndexArray, compact, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.units import ReliabilityData
@@ -29,8 +29,7 @@ _SHARED = 0.25
 _CELLS = 1 << 16
 
 
-@frozen_arrays
-class PairCells:
+class PairCells(FrozenArrays, frozen=True, eq=False):
     """The values that two annotators gave to the units that both rated, each unit a cluster."""
 
     first: int

@@ -1,11 +1,11 @@
 """Kappas of pairs of annotators and their mean, and of choices among objects."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
 from math import inf, nan
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.uncertainty.estimator import (
     NO_ERROR,
@@ -22,10 +22,10 @@ from bboxqa.agreement.uncertainty.linear import fisher_interval, pseudo_value_es
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     compact,
-    frozen_arrays,
     rows,
     run_starts,
     sum_by,
@@ -37,8 +37,7 @@ from bboxqa.model.units import ReliabilityData
 _CHUNK = 1 << 20
 
 
-@frozen_arrays
-class AnswerPairs:
+class AnswerPairs(FrozenArrays, frozen=True, eq=False):
     """C pairs of answers of two annotators on one unit."""
 
     first: IntArray
@@ -156,8 +155,7 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     return kappa
 
 
-@frozen_arrays
-class PairBlock:
+class PairBlock(FrozenArrays, frozen=True, eq=False):
     """The sums of P pairs, with and without each cluster."""
 
     first: IntArray
@@ -180,8 +178,7 @@ class PairBlock:
     """(P,) bool. Whether each unit of the pair is a cluster of its own."""
 
 
-@frozen_arrays
-class PairKappas:
+class PairKappas(FrozenArrays, frozen=True, eq=False):
     """The kappa of every pair, with the data for resampling their means."""
 
     table: PairTable
@@ -311,8 +308,8 @@ def _joined(tables: list[PairTable]) -> PairTable:
         return PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
     return PairTable(
         *(
-            np.concatenate([getattr(table, field.name) for table in tables])
-            for field in fields(PairTable)
+            np.concatenate([getattr(table, field) for table in tables])
+            for field in PairTable.__struct_fields__
         )
     )
 

@@ -1,14 +1,14 @@
 """A coefficient with the sums of its clusters, from which its uncertainty follows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import nan
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, sum_by
 
 # Dense tables have at most so many cells.
 _DENSE = 1 << 22
@@ -17,8 +17,7 @@ _DENSE = 1 << 22
 _SMALL, _FILLED = 1 << 18, 32
 
 
-@dataclass(frozen=True, eq=False)
-class SumTable:
+class SumTable(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The contributions of G clusters to D sums."""
 
     make: Callable[[], Any]
@@ -103,8 +102,7 @@ ROUNDING = 1e-12
 """Differences below this share of the subtracted numbers are due to rounding."""
 
 
-@frozen_arrays
-class Estimator:
+class Estimator(FrozenArrays, frozen=True, eq=False):
     """A coefficient with the data for resampling it."""
 
     value: float

@@ -2,12 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil, exp, floor, hypot, nan, sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -330,8 +330,7 @@ def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatAr
 APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The difference of two coefficients."""
 
     value: float
@@ -404,8 +403,7 @@ _OF_DRAWS = 1.93
 _MANY = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The number of clusters that a narrower interval needs."""
 
     status: str

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -49,8 +48,7 @@ _EXPECTED = "expected four numbers of each in 'bbox'"
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 
-@dataclass(frozen=True, slots=True)
-class BoxKind:
+class BoxKind(msgspec.Struct, frozen=True):
     """The layout and the unit of the boxes of a table."""
 
     form: str

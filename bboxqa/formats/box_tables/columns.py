@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from bboxqa.core.text import one_line
 
@@ -60,8 +61,7 @@ FORM_WORDS = {
 _SIGNS = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(msgspec.Struct, frozen=True):
     """The names of columns, by the keys of `NAMES`."""
 
     of: Mapping[str, str]

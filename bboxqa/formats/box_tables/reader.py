@@ -4,10 +4,10 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError

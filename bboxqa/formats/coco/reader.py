@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+import msgspec
 
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.records import whole_number
@@ -13,8 +14,7 @@ _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 1 << 31
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """A task, or a job of a task."""
 
     kind: str
@@ -32,8 +32,7 @@ class Job:
     """The frames to be annotated; None if the file does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(msgspec.Struct, frozen=True):
     """A label of a task."""
 
     name: str
@@ -44,12 +43,11 @@ class Label:
     limbs: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """The header of a file."""
 
     jobs: tuple[Job, ...] = ()
-    labels: Mapping[str, Label] = field(default_factory=dict)
+    labels: Mapping[str, Label] = msgspec.field(default_factory=dict)
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say."""

@@ -1,12 +1,12 @@
 """Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, one_line, such_as

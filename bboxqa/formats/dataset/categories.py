@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import combinations
 
 import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import as_written, clean, first_few, folded, nearest

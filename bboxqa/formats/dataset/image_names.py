@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from unicodedata import normalize
 
 import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line

@@ -1,11 +1,12 @@
 """Joining files to one data set: images by file name, categories by name; and who was asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
@@ -45,18 +46,17 @@ from bboxqa.model.annotations import Dataset
 _SHOWN = 3
 
 
-@dataclass(slots=True)
-class _Joined:
+class _Joined(msgspec.Struct):
     """The tables of the data set to which files are added, and the problems found."""
 
     paths: dict[AnnotationFile, Path]
     labels: list[list[str]]
     """By file, the name of the image of each record."""
-    images: dict[str, int] = field(default_factory=dict)
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
-    categories: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    origins: list[Path | None] = field(default_factory=list)
+    images: dict[str, int] = msgspec.field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    categories: dict[str, int] = msgspec.field(default_factory=dict)
+    problems: list[str] = msgspec.field(default_factory=list)
+    origins: list[Path | None] = msgspec.field(default_factory=list)
 
     def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
         """Add problems of a file; those that show only with other files are `shared`."""

@@ -1,9 +1,9 @@
 """The joints of categories: their names and order, and joints that annotations omit."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError

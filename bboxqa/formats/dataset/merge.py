@@ -1,10 +1,11 @@
 """The annotations of several files as those of one data set, in its order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
@@ -16,8 +17,7 @@ from bboxqa.model.shapes.keypoints import join_keypoints
 _BITS, _SIGN = np.uint64(64), np.uint64(63)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class Rows(msgspec.Struct, frozen=True, eq=False):
     """The valid annotations of all files, in their order, with indices in place of ids."""
 
     file: IntArray
@@ -34,7 +34,7 @@ class Rows:
 
     def take(self, rows: IndexArray) -> "Rows":
         """Return some of the annotations, in order."""
-        read = ((each.name, getattr(self, each.name)) for each in fields(self))
+        read = ((each, getattr(self, each)) for each in self.__struct_fields__)
         taken: Any = {name: None if value is None else value[rows] for name, value in read}
         return Rows(**taken)
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IntArray, find
@@ -49,8 +49,7 @@ _NEVERTHELESS = "If each file is by another person nevertheless: --attribution f
 _Asked = list[tuple[str, ...] | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribution:
+class Attribution(msgspec.Struct, frozen=True, eq=False):
     """The annotators of all annotations and images in several files."""
 
     way: str

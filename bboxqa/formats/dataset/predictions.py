@@ -1,12 +1,12 @@
 """Lists of results as annotators, with the images and categories of other files."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name

@@ -1,12 +1,12 @@
 """Replacing the names of annotators in data sets, paths and errors by pseudonyms."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from os.path import abspath, commonpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.file_names import is_split, person_in
 from bboxqa.core.pseudonyms import hider, pseudonyms_of

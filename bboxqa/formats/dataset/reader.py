@@ -1,8 +1,9 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split

@@ -1,10 +1,11 @@
 """What is read into a data set, and how."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import Progress
@@ -19,8 +20,7 @@ TRACK_KEYS = ("track_id", "instance_id", "attributes.track_id", "attributes.trac
 """The keys that may name the track of an annotation, in order of preference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Predictions:
+class Predictions(msgspec.Struct, frozen=True):
     """A file of results, and the minimum score of results that count as annotations."""
 
     path: Path
@@ -32,8 +32,7 @@ class Predictions:
         return own_name(self.path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What is read into a data set, and how files are joined; see `bboxqa.read`."""
 
     annotator_key: str | None = None
@@ -44,7 +43,7 @@ class Reading:
     scores: bool = False
     pattern: str | None = None
     join_by: JoinBy = "path"
-    category_map: Mapping[str, str] = field(default_factory=dict)
+    category_map: Mapping[str, str] = msgspec.field(default_factory=dict)
     min_annotators: int = 2
     by_files: ByFiles = "any"
     """Where one annotator is enough: which files may be people if they share images."""

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, compact
 from bboxqa.core.text import as_written, count, folded, joined, one_line

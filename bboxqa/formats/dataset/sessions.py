@@ -1,9 +1,10 @@
 """Images that somebody annotated in several sessions, files, or records."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -21,8 +22,7 @@ FILE = "file"
 _LISTED = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileSessions:
+class FileSessions(msgspec.Struct, frozen=True, eq=False):
     """The session of each annotation, by file."""
 
     code: list[IntArray]
@@ -258,8 +258,7 @@ def notes_on(
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitSessions:
+class SplitSessions(msgspec.Struct, frozen=True, eq=False):
     """The annotations of all files, split by session."""
 
     first: Rows

@@ -1,10 +1,10 @@
 """When annotations were made, and which belong to one track."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import DatasetError

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -100,8 +99,7 @@ def person(value: object) -> str:
     return named or plain_text(given.get("id")) or plain_text(value)
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(msgspec.Struct):
     """An annotation or a prediction of a task."""
 
     content: Value
@@ -111,18 +109,17 @@ class _Work:
     is_prediction: bool = False
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(msgspec.Struct):
     """A task: the data shown to annotators, and their annotations."""
 
     pointer: str
     name: str
     """Its id, or its place in the file from 1."""
-    data: Value = field(default_factory=dict)
-    works: list[_Work] = field(default_factory=list)
-    images: dict[str, list[str]] = field(default_factory=dict)
+    data: Value = msgspec.field(default_factory=dict)
+    works: list[_Work] = msgspec.field(default_factory=list)
+    images: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """The addresses of its images by data key."""
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, Record] = msgspec.field(default_factory=dict)
     """The records of its images by address."""
     n_unnamed: int = 0
     has_answers: bool = False

@@ -1,8 +1,9 @@
 """The regions of Label Studio: results that share an id, and their shapes in pixels."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.document import Record
@@ -28,8 +29,7 @@ _PIXELS = 200
 """Coordinates above it are pixels, not percentages."""
 
 
-@dataclass(slots=True)
-class Region:
+class Region(msgspec.Struct):
     """A shape, or another statement of an annotator about an image."""
 
     pointer: str
@@ -41,7 +41,7 @@ class Region:
     value: Value
     """The geometry."""
     labels: list[str]
-    attributes: Record = field(default_factory=dict)
+    attributes: Record = msgspec.field(default_factory=dict)
 
     @property
     def is_shape(self) -> bool:

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line

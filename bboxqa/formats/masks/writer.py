@@ -2,10 +2,10 @@
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import compress
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.masks.pixels import Values

@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError

@@ -5,12 +5,13 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -124,15 +125,14 @@ def read_segments(
     return _assembled(read, tuple(table.source for table in tables), duration_ms, notes)
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(msgspec.Struct):
     """The rows of all files, and who was asked about which recording."""
 
     problems: list[str]
-    rows: list[tuple[str, str, str, str, int, int, int, int]] = field(default_factory=list)
+    rows: list[tuple[str, str, str, str, int, int, int, int]] = msgspec.field(default_factory=list)
     """Recording, annotator, tier, label, start and end in milliseconds, number of the file, line.
     """
-    asked: set[tuple[str, str]] = field(default_factory=set)
+    asked: set[tuple[str, str]] = msgspec.field(default_factory=set)
     n_rounded: int = 0
     """The number of times finer than 1 ms."""
 
@@ -174,8 +174,7 @@ def _wrong_cells(
             yield f"column '{title}' is {shown}; expected {expected}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _Table(msgspec.Struct, frozen=True, eq=False):
     """A file: its columns, and its rows below the header with the line of each."""
 
     path: Path

@@ -1,12 +1,12 @@
 """Reading the files of a Supervisely project, one for each image."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
@@ -28,14 +28,13 @@ _CHUNK = 4096
 _LINES = "Write one JSON object on each line."
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Consecutive rows of a table, as columns."""
 
-    at: list[int] = field(default_factory=list)
+    at: list[int] = msgspec.field(default_factory=list)
     """The line, or the Parquet row number, of each row."""
     columns: Sequence[Sequence[Any]] = ()
-    ragged: list[tuple[int, int]] = field(default_factory=list)
+    ragged: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Lines with more or fewer cells than the header, and the number of their cells."""
     keys: Sequence[str] = ()
     """What the columns hold."""

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
@@ -37,8 +37,7 @@ class BrokenTextError(DatasetError):
     """A file that is cut off, or does not have the text format that it seems to have."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class Lines(msgspec.Struct, frozen=True, eq=False):
     """The locations of annotations with one line each."""
 
     members: Sequence[str]
@@ -61,8 +60,7 @@ PlainBox = tuple[int, int, float, float, float, float, str, str, int | str]
 height in pixels, annotator, the id that its tool shows, and its place in the file."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
+class Boxes(msgspec.Struct, frozen=True, eq=False):
     """Annotations with a box and few other keys, as columns."""
 
     image_id: IndexArray
@@ -108,8 +106,7 @@ class Boxes:
         return {**found, "attributes": attributes} if attributes else found
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """The data requested from a translation besides boxes."""
 
     outlines: bool = True

@@ -6,10 +6,11 @@ import io
 import warnings
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
@@ -35,8 +36,7 @@ MOST_RUNS = 1 << 21
 _FIRST = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowMask:
+class RowMask(msgspec.Struct, frozen=True, eq=False):
     """A mask that is given row by row, for a part of an image."""
 
     spans: IndexArray
@@ -243,15 +243,18 @@ def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
     return runs, height, width
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowMasks:
+class RowMasks(msgspec.Struct, frozen=True, eq=False):
     """Converts the masks of a content.
 
     The methods raise DatasetError if the masks so far have too many runs or pixels for their text.
     """
 
-    _runs: Allowance = field(default_factory=lambda: Allowance("runs of pixels", 1 << 22, (2, 32)))
-    _pixels: Allowance = field(default_factory=lambda: Allowance("pixels", 1 << 29, (64, 4096)))
+    _runs: Allowance = msgspec.field(
+        default_factory=lambda: Allowance("runs of pixels", 1 << 22, (2, 32))
+    )
+    _pixels: Allowance = msgspec.field(
+        default_factory=lambda: Allowance("pixels", 1 << 29, (64, 4096))
+    )
 
     def cropped(self, annotation: Record) -> RowMask:
         """Return a mask inside its bounds; if it is empty, one pixel outside the mask."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,7 @@ _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type
 _APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
+class _Region(msgspec.Struct, frozen=True):
     """A shape and its attributes, at a JSON pointer or a line."""
 
     at: str | int
@@ -43,14 +41,13 @@ class _Region:
     said: dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct):
     """An image."""
 
     name: str
     at: str | int
     said: dict[str, Any]
-    regions: list[_Region] = field(default_factory=list)
+    regions: list[_Region] = msgspec.field(default_factory=list)
 
 
 def translate(path: Path, into: Collector) -> None:

@@ -2,10 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -17,8 +18,7 @@ from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, 
 _MOST_BYTES = 1_000_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Content:
+class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Images, categories and annotations, with unique integer ids."""
 
     images: Sequence[Record]
@@ -44,13 +44,13 @@ class Content:
     """For each image, the annotators who were asked, even if its record does not list them; empty
     if no annotators are named.
     """
-    top: Record = field(default_factory=dict)
+    top: Record = msgspec.field(default_factory=dict)
     """Top-level keys of COCO files, such as `info`, in which they do not differ."""
     differing: Sequence[str] = ()
     """Top-level keys of COCO files that differ."""
-    own_names: Mapping[int, str] = field(default_factory=dict)
+    own_names: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By id, the names of categories with control characters, which are escaped in `name`."""
-    masks: RowMasks = field(default_factory=RowMasks)
+    masks: RowMasks = msgspec.field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
 
     @cached_property

@@ -1,9 +1,9 @@
 """The outlines of annotations that are written: their kind, points, bounds and area."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
@@ -23,8 +23,7 @@ _SAME_ANGLE = 1e-5
 _ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outline:
+class Outline(msgspec.Struct, frozen=True, eq=False):
     """The outline of an annotation."""
 
     kind: Kind
@@ -170,8 +169,7 @@ def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Ellipse:
+class Ellipse(msgspec.Struct, frozen=True):
     """An ellipse in pixels, turned clockwise about its centre."""
 
     x: float

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from posixpath import dirname
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, first_few, one_line
@@ -18,8 +19,7 @@ FOLDER = "folder"
 """The group of images in one folder, by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """The parts to write, and how images get to them."""
 
     shares: tuple[tuple[str, float], ...]

@@ -1,9 +1,9 @@
 """Outlines of several rings, and masks, for formats that have one ring or a mask for an object."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.text import count
 from bboxqa.formats.writing.content import Content

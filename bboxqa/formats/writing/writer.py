@@ -1,8 +1,9 @@
 """The definition of a writer, with a module `writer` in the folder of each format."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from bboxqa.core.text import count, such_as
 from bboxqa.formats.writing.content import Content
@@ -16,8 +17,7 @@ class Noun(NamedTuple):
     many: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(msgspec.Struct, frozen=True):
     """One kind of data that a format cannot hold."""
 
     n: int
@@ -38,18 +38,16 @@ class Loss:
         return f"{count(self.n, *self.noun)}{shown}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """Options besides the format."""
 
     as_predictions: bool = False
     """Whether to write predictions instead of annotations for Label Studio."""
-    parts: Mapping[int, str] = field(default_factory=dict)
+    parts: Mapping[int, str] = msgspec.field(default_factory=dict)
     """The part of each image, by its id, for a format that lists the images of parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """A file to write."""
 
     parts: tuple[str, ...]
@@ -57,8 +55,7 @@ class Written:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(msgspec.Struct, frozen=True):
     """A format in which annotations can be written.
 
     Attributes

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from os.path import exists
 from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import one_line
@@ -23,21 +24,20 @@ _ELSEWHERE = re.compile(r"^/|[:*]")
 _MOST_TEXT = 1_000_000
 
 
-@dataclass(slots=True)
-class ClassNames:
+class ClassNames(msgspec.Struct):
     """The classes in a file."""
 
-    names: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, int] = field(default_factory=dict)
+    names: dict[int, str] = msgspec.field(default_factory=dict)
+    lines: dict[int, int] = msgspec.field(default_factory=dict)
     """The line of each name."""
     n_classes: int | None = None
     """The number under `nc`."""
     nc_line: int = 1
     keypoints: tuple[int, int] | None = None
     """Number of key points, and number of values per key point."""
-    joints: dict[int, list[str]] = field(default_factory=dict)
+    joints: dict[int, list[str]] = msgspec.field(default_factory=dict)
     """Names of key points, by class."""
-    parts: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    parts: dict[str, list[tuple[str, int]]] = msgspec.field(default_factory=dict)
     """The paths under `train` and `val`, each with its line."""
     root: str = ""
     """The folder from which these lead, under `path`."""

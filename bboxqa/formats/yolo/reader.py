@@ -3,9 +3,9 @@
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
@@ -143,15 +143,14 @@ class LineError(ValueError):
     """A line that is not a label."""
 
 
-@dataclass(slots=True)
-class Label:
+class Label(msgspec.Struct):
     """The label in a line, in coordinates relative to the image."""
 
     number: int
     """The number of the class."""
     shares: list[float]
     """A box, as its centre and size, or the points of an outline."""
-    points: list[float] = field(default_factory=list)
+    points: list[float] = msgspec.field(default_factory=list)
     """Key points."""
     score: float | None = None
 

@@ -1,9 +1,9 @@
 """Areas that polygons share, with holes and parts, and rings that cross themselves."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import (
@@ -121,8 +121,7 @@ _MANY_RINGS = 30
 _MOST_CROSSINGS = 500
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
+class Edges(msgspec.Struct, frozen=True, eq=False):
     """The edges of N polygons, in order along the rings, padded to whole blocks."""
 
     low: FloatArray
@@ -137,8 +136,7 @@ class Edges:
     """(N + 1,) int64. Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PreparedPolygons:
+class PreparedPolygons(msgspec.Struct, frozen=True, eq=False):
     """N polygons, prepared for computing intersections."""
 
     area: FloatArray
@@ -155,8 +153,7 @@ class PreparedPolygons:
     """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rings:
+class _Rings(msgspec.Struct, frozen=True, eq=False):
     """The rings of N polygons, sorted by polygon."""
 
     xy: FloatArray
@@ -386,8 +383,7 @@ _WORD = 8
 _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(msgspec.Struct, frozen=True):
     """The pixel grid of one image: left and top, pixel side, and numbers (width, height)."""
 
     origin: FloatArray

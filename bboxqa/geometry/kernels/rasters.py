@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows, run_starts
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, rows, run_starts
 from bboxqa.geometry.kernels.boxes import overlap
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import SegmentationKind, Segmentations
@@ -115,8 +115,7 @@ _COLUMN = 1 << 32
 _CHUNK = 1 << 18
 
 
-@frozen_arrays
-class PixelRuns:
+class PixelRuns(FrozenArrays, frozen=True, eq=False):
     """The pixels of N shapes, as runs along columns."""
 
     start: IndexArray

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
@@ -167,8 +167,7 @@ ONE_PIXEL.setflags(write=False)
 Compare = Callable[[IndexArray, IndexArray], FloatArray]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """The settings that a similarity may depend on."""
 
     iou_threshold: float
@@ -177,8 +176,7 @@ class Options:
     """For `raster`: burn every pixel that a ring touches."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, eq=False):
     """A similarity prepared for N annotations."""
 
     compare: Compare
@@ -188,12 +186,11 @@ class Comparison:
     None where distant annotations can be similar."""
     limit: Compare | None = None
     """A cheap upper bound of `compare`."""
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """The number of "flat" and "repaired" annotations, and of "short" rings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Similarity:
+class Similarity(msgspec.Struct, frozen=True):
     """One way to compare two annotations."""
 
     prepare: Callable[[Dataset, Options], Comparison]

@@ -3,19 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
+from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, frozen_arrays, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, rows
 
 # Boxes that differ by at most this many pixels are equal.
 _SAME = 1e-6
 
 
-@frozen_arrays
-class Keypoints:
+class Keypoints(FrozenArrays, frozen=True, eq=False):
     """The key points of N annotations, each with any number of joints."""
 
     xy: FloatArray

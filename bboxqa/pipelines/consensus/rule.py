@@ -1,9 +1,9 @@
 """The rule of a consensus on boxes: which of them show one object, and what the object is."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,

@@ -1,10 +1,10 @@
 """The outlines, rotated boxes and key points of objects, from those of their annotators."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import DatasetError

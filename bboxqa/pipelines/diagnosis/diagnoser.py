@@ -1,6 +1,7 @@
 """What finds the diagnosis of a result, once it is asked for."""
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.types import Progress
 from bboxqa.model.diagnosis import Diagnosis, Story
@@ -14,8 +15,7 @@ _QUICK, _QUICK_OUTLINES = 100_000, 10_000
 _MOST_IMAGES = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageDiagnoser:
+class ImageDiagnoser(msgspec.Struct, frozen=True, eq=False):
     """Finds what lowers agreement in the images of a result."""
 
     images: ImagePart

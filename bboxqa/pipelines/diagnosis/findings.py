@@ -1,13 +1,14 @@
 """Findings: figures that differ significantly, and the sentence for each kind of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isnan
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.counts.object_counts import ratio
@@ -387,8 +388,7 @@ class Gain(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosed:
+class Diagnosed(msgspec.Struct, frozen=True, eq=False):
     """What findings are about: a result, its units and objects, and the tables of diagnostics."""
 
     part: ThresholdResult
@@ -427,8 +427,7 @@ class Diagnosed:
         return np.asarray(pairs[column][others], np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, eq=False):
     """What a diagnosis found about annotators, objects or categories."""
 
     kind: str
@@ -440,7 +439,7 @@ class Finding:
     weight: float = 0.0
     """About the share of objects that it concerns, or of those of its category as if all had as
     many; 0 for what is harmless, infinite for what changes the meaning of figures."""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The other fields of the template."""
     cause: Kind | None = None
     """The kind of disagreement that it explains, if it does."""

@@ -1,8 +1,7 @@
 """Annotations joined to units and objects: the input of all diagnostics."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import ConfigError

@@ -1,12 +1,12 @@
 """How agreement depends on the threshold, and the threshold that the data suggest."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
@@ -27,8 +27,7 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 _MOST = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(msgspec.Struct, frozen=True):
     """Agreement at each threshold, and the threshold that the data suggest."""
 
     table: Table

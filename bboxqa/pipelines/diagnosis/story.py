@@ -1,13 +1,13 @@
 """The story and the diagnosis of a result: a few sentences, what concerns most objects first."""
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import isnan
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, component_of_each, sum_by
 from bboxqa.core.errors import DatasetError

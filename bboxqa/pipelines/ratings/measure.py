@@ -1,11 +1,12 @@
 """Measuring ratings: coefficients with their uncertainty, notes, and differences of groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan, nan
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.levels import SET_LEVELS, Distance, SetDistance, set_distance
 from bboxqa.agreement.consistency import CRONBACH_WARNING
@@ -436,8 +437,7 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contributions:
+class Contributions(msgspec.Struct, frozen=True, eq=False):
     """Krippendorff's alpha without each unit, annotator and value, which shows their influence."""
 
     alpha: float

@@ -1,11 +1,12 @@
 """Agreement on segments of time: coefficients of recordings, for each tier."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
 from bboxqa.agreement.over_time import Overlaps, label_agreement, overlapping_segments, sweep
@@ -22,8 +23,7 @@ STRETCHES = "units are the stretches of time between boundaries, each weighted b
 _POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TierAgreement:
+class TierAgreement(msgspec.Struct, frozen=True, eq=False):
     """Agreement on one tier."""
 
     estimates: TaskEstimates

@@ -1,20 +1,20 @@
 """The true objects that simulated annotators see, and the annotations that they draw."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.random import Generator
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     blocks,
-    frozen_arrays,
     rows,
 )
 from bboxqa.core.errors import DatasetError
@@ -31,8 +31,7 @@ DECIMALS = 2
 """Coordinates are rounded to hundredths of a pixel."""
 
 
-@frozen_arrays
-class Scene:
+class Scene(FrozenArrays, frozen=True, eq=False):
     """I images and the N objects in them, ordered by image."""
 
     image_names: tuple[str, ...]
@@ -164,8 +163,7 @@ Length = tuple[float, float]
 """A length in pixels, and one as a share of the side along which it is measured; they add up."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatorErrors:
+class AnnotatorErrors(msgspec.Struct, frozen=True):
     """Rates and sizes of the errors of an annotator; by default there are none.
 
     `bboxqa.pipelines.simulation.simulate.FORMS` says what each means.
@@ -199,8 +197,7 @@ Therefore an error of one kind, set or left out, changes no other error.
 """
 
 
-@frozen_arrays
-class Boxes:
+class Boxes(FrozenArrays, frozen=True, eq=False):
     """M annotations, ordered by image."""
 
     image: IntArray
@@ -221,13 +218,13 @@ class Boxes:
 
     def take(self, index: IndexArray | slice) -> "Boxes":
         """Return the boxes at `index`, in that order."""
-        return Boxes(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
+        return Boxes(**{each: getattr(self, each)[index] for each in self.__struct_fields__})
 
 
 def _joined(parts: Sequence[Boxes]) -> Boxes:
     columns = {
-        field.name: np.concatenate([getattr(each, field.name) for each in parts])
-        for field in fields(Boxes)
+        field: np.concatenate([getattr(each, field) for each in parts])
+        for field in Boxes.__struct_fields__
     }
     return Boxes(**columns).take(np.argsort(columns["image"], kind="stable"))
 
@@ -250,8 +247,7 @@ def _boxes(
     return Boxes(scene.image[truth], category[truth], edges, truth, truth, second, nobody, none)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _View:
+class _View(msgspec.Struct, frozen=True, eq=False):
     """A scene as one annotator sees it."""
 
     scene: Scene

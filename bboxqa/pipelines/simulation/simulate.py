@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FrozenArrays
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import nearest, unknown_name
@@ -188,8 +188,7 @@ def truth_path(path: Path) -> Path:
     return path.parent / f"{path.stem}_truth{path.suffix}"
 
 
-@frozen_arrays
-class Simulation:
+class Simulation(FrozenArrays, frozen=True, eq=False):
     """The annotations of simulated annotators, and the truth."""
 
     scene: Scene

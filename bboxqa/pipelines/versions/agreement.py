@@ -1,11 +1,12 @@
 """Agreement in two versions of a data set, and the difference."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.alpha.nominal import (
     alpha_per_group,
@@ -36,8 +37,7 @@ from bboxqa.pipelines.versions.annotations import Names
 _KINDS = ("pooled", "mean", "f1", "categories")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Side(msgspec.Struct, frozen=True, eq=False):
     """One version at one threshold, numbered by the images and categories of both."""
 
     counted: Coincidences

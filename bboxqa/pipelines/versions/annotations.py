@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    FrozenArrays,
     IndexArray,
     IntArray,
     TextArray,
     compact,
-    frozen_arrays,
 )
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
@@ -36,8 +37,7 @@ STATUS = ("both", "renamed", "removed", "added")
 """The possible changes of a name."""
 
 
-@frozen_arrays
-class Aligned:
+class Aligned(FrozenArrays, frozen=True, eq=False):
     """N names of either version, in an order that does not depend on which is first."""
 
     before: IntArray
@@ -114,8 +114,7 @@ def align(
     return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
+class Names(msgspec.Struct, frozen=True, eq=False):
     """The images, annotators and categories of both versions."""
 
     images: Aligned
@@ -146,8 +145,7 @@ _NEAR = 2.0
 Pairs = tuple[IndexArray, IndexArray]
 
 
-@frozen_arrays
-class MatchedVersions:
+class MatchedVersions(FrozenArrays, frozen=True, eq=False):
     """P annotations that both versions have."""
 
     before: IndexArray

@@ -4,10 +4,11 @@ Colours are named by what they mean; drawings use them as well.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Literal
 from unicodedata import east_asian_width
+
+import msgspec
 
 SERIES = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b3294", "#8c6d31",
@@ -75,8 +76,7 @@ _NARROW, _WIDE, _USUAL = 0.34, 0.9, 0.6
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """A line through points, in units of the chart, or the area inside it."""
 
     points: Sequence[Point]
@@ -88,8 +88,7 @@ class Path:
     opacity: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(msgspec.Struct, frozen=True):
     """A point."""
 
     x: float
@@ -97,8 +96,7 @@ class Dot:
     color: str
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """Lines of text beside a point, at whose height their middle is."""
 
     x: float
@@ -112,8 +110,7 @@ class Text:
 Mark = Path | Dot | Text
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """An entry of a legend."""
 
     name: str
@@ -122,8 +119,7 @@ class Key:
     is_dot: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chart:
+class Chart(msgspec.Struct, frozen=True, eq=False):
     """Marks on two axes.
 
     Names of `rows` and `columns` stand at 0, 1, … of their axis, in place of its numbers, and the
@@ -218,8 +214,7 @@ def _widest(texts: Iterable[str], size: float) -> float:
     return max((text_width(text, size) for text in texts), default=0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class Layout(msgspec.Struct, frozen=True, eq=False):
     """Where the plot of a chart is, in points from the upper left."""
 
     chart: Chart

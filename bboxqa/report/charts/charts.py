@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan
 from textwrap import wrap
 from typing import Any, Literal
+
+import msgspec
 
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
@@ -68,8 +69,7 @@ _APART = 0.22
 _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     """Figures with intervals, the lowest accepted value, or the reason why there is none."""
 
     name: str

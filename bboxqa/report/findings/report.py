@@ -3,10 +3,11 @@
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, one_line
@@ -20,10 +21,8 @@ _ID_LENGTH = 40
 ID_NAMES = ("annotation", "image", "category", "annotator")
 
 
-class Report(FoundReport):
+class Report(FoundReport, frozen=True):
     """All findings of a run, with their views."""
-
-    __slots__ = ()
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.render('text'))}</pre>"
@@ -174,8 +173,7 @@ def labelled(rule: RuleText) -> str:
     return f"{rule.code} {rule.title}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """The findings of one rule in all files."""
 
     rule: RuleText

@@ -3,11 +3,12 @@
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
 from bboxqa.core.version import __version__
@@ -168,8 +169,7 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A value of a table."""
 
     shown: object
@@ -178,8 +178,7 @@ class Cell:
     is_number: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(msgspec.Struct, frozen=True):
     """A table of a page; unless it is open, a click shows it."""
 
     name: str

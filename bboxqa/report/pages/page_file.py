@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
@@ -25,8 +26,7 @@ _OWN = re.compile(rf"{'|'.join(map(re.escape, (INDEX, *ASSETS)))}|images-\d+\.ht
 _OWN_PIXELS = re.compile(r"\d+\.webp")
 
 
-@dataclass(frozen=True, slots=True)
-class PageTarget:
+class PageTarget(msgspec.Struct, frozen=True):
     """The path of a page, and the images that it shows."""
 
     path: Path

@@ -1,9 +1,10 @@
 """The worst images as pages draw them, and the pages of a folder that show them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
+
+import msgspec
 
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.report.charts.chart import N_TOLD_APART, series_style
@@ -20,8 +21,7 @@ _OF_A_PAGE = 50
 _LETTER = 1 / 44
 
 
-@dataclass(frozen=True, slots=True)
-class Pixels:
+class Pixels(msgspec.Struct, frozen=True):
     """The pixels of an image: where the page finds them, and the size of the whole image."""
 
     address: str
@@ -42,8 +42,7 @@ class Pixels:
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownImages:
+class ShownImages(msgspec.Struct, frozen=True):
     """The images that a page, or several of one result, show, of `n_images` of the result.
 
     A picture is an image of the document "worst_images", its "record", with what a page draws.

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
@@ -61,8 +62,7 @@ _TITLES = {
 _CSV = ".csv"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, eq=False):
     """A chart and its tables; only tables where there is nothing to draw."""
 
     tables: Sequence[Data] = ()
@@ -70,8 +70,7 @@ class Evidence:
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Section:
+class Section(msgspec.Struct, frozen=True, eq=False):
     """A section with its title; `name` is its anchor."""
 
     name: str

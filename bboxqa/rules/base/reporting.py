@@ -1,11 +1,12 @@
 """What rules report: records with a defect, or one defect of many records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
@@ -50,8 +51,7 @@ def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
     return {} if own is ABSENT else {"image" if name == "images" else "category": own}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class Rows(msgspec.Struct, frozen=True, eq=False):
     """Records of a list, or parts of annotations, that have a defect.
 
     Functions are called with the number of a record or of a part.
@@ -102,16 +102,16 @@ class Rows:
     concerned: IndexArray | None = None
     """(C,) int64. The annotations whose consequences are hidden, if a defect that does not belong
     to single records is about some of them."""
-    numbers: IndexArray = field(init=False)
+    numbers: IndexArray = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     """(H,) int64. The numbers of `where`."""
 
     def __post_init__(self) -> None:
         where = np.asarray(self.where)
         numbers = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
-        object.__setattr__(self, "numbers", numbers)
+        msgspec.structs.force_setattr(self, "numbers", numbers)
         if not self.says and self.at:
-            object.__setattr__(self, "key", self.key or self.at.rpartition("/")[2])
-            object.__setattr__(self, "few", 1)
+            msgspec.structs.force_setattr(self, "key", self.key or self.at.rpartition("/")[2])
+            msgspec.structs.force_setattr(self, "few", 1)
 
     def __len__(self) -> int:
         return len(self.numbers)

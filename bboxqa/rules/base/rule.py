@@ -1,10 +1,10 @@
 """The interface of rules: the check, the defects that it finds, and the texts that explain it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, overload
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
@@ -56,8 +56,7 @@ class LazyEdits(Sequence[Edit]):
         return next(islice(self, place, None)) if isinstance(place, int) else tuple(self)[place]
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(msgspec.Struct, frozen=True):
     """A defect of one record, or of the document.
 
     Attributes
@@ -77,7 +76,7 @@ class Defect:
     offset: int | None = None
     found: Any = None
     expected: str = ""
-    ids: Mapping[str, Any] = field(default_factory=dict)
+    ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
     edits: Sequence[Edit] = ()
     count: int = 1
     examples: tuple[str, ...] = ()
@@ -96,8 +95,7 @@ Check = Callable[..., Iterable[Any]]
 called with all documents, and yields pairs of a document and one of these."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Rule(RuleText):
+class Rule(RuleText, frozen=True, eq=False, kw_only=True):
     """One rule: its check, and the texts and examples that explain it."""
 
     bad: Example
@@ -116,7 +114,7 @@ class Rule(RuleText):
     def __post_init__(self) -> None:
         # The texts are written as wrapped paragraphs; line breaks have no meaning.
         for name in ("breaks", "explanation"):
-            object.__setattr__(self, name, " ".join(getattr(self, name).split()))
+            msgspec.structs.force_setattr(self, name, " ".join(getattr(self, name).split()))
 
 
 @overload

@@ -1,8 +1,8 @@
 """The annotators of annotations, and the annotators that images list."""
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +15,7 @@ from bboxqa.rules.facts.document import Document, first_rows
 _NAMES = (str, int, float)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Authorship:
+class Authorship(msgspec.Struct, frozen=True, eq=False):
     """The annotators of a file."""
 
     names: tuple[str, ...]

@@ -1,10 +1,10 @@
 """Boxes of a document or a data set as columns, their images, and how numbers are written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, rows_where
@@ -24,8 +24,7 @@ _WHOLE = 2.0**53
 _ALL_DIGITS = 17
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
+class Boxes(msgspec.Struct, frozen=True, eq=False):
     """N boxes, with what may show their layout."""
 
     bbox: FloatArray

@@ -1,11 +1,11 @@
 """The document that rules check: the records of a file, and columns computed from them."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.rules.facts.document import Document
@@ -12,8 +13,7 @@ from bboxqa.rules.facts.document import Document
 _SAMPLE, _LICENCES = 20, 4096
 
 
-@dataclass(frozen=True, slots=True)
-class FileKind:
+class FileKind(msgspec.Struct, frozen=True):
     """A kind of file with all or some of COCO's lists."""
 
     name: str

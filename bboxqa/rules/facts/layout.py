@@ -1,9 +1,9 @@
 """The layout of boxes, where the numbers of a file prove that it is not COCO's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
@@ -42,8 +42,7 @@ _UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The meaning of the four numbers of a box.
 
     Attributes
@@ -106,8 +105,7 @@ _CANDIDATES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     """The proved layout of boxes that are not in COCO's layout."""
 
     layout: Layout
@@ -375,8 +373,7 @@ def doubtful_boxes(document: "Document") -> BoolArray:
 ENOUGH_SIZES = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Copies:
+class Copies(msgspec.Struct, frozen=True, eq=False):
     """Boxes, grouped by their numbers."""
 
     rows: IndexArray

@@ -5,7 +5,6 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from errno import EINVAL, ELOOP, ENAMETOOLONG
 from functools import cached_property
@@ -13,7 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import ByteArray, IndexArray
 from bboxqa.core.errors import DatasetError
@@ -252,8 +253,7 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-@dataclass(frozen=True, eq=False)
-class ImageFolder:
+class ImageFolder(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The image files of a document with I image records."""
 
     roots: tuple[Path, ...]
@@ -373,8 +373,7 @@ def _read_all(paths: Sequence[Path], progress: Steps | None) -> list["ImageConte
     return contents
 
 
-@dataclass(frozen=True, slots=True)
-class ImageContent:
+class ImageContent(msgspec.Struct, frozen=True):
     """The content of one image file."""
 
     problem: str = ""

@@ -1,9 +1,9 @@
 """Shapes of annotations: rotated boxes, equal boxes and outlines, and how far they overlap."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
@@ -27,8 +27,7 @@ _FEW_TURNED = 0.1
 _UPRIGHT = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OrientedBoxes:
+class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
     """The rotated boxes of a file."""
 
     row: IndexArray

@@ -1,9 +1,8 @@
 """Vitality, against counting again without each annotator."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.matched import matched, random_data
 from support.resampled import expanded
 

@@ -1,10 +1,10 @@
 """Merges of categories, against trying each and counting again."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.datasets import dataset, object_rows
 from support.matched import matched
 

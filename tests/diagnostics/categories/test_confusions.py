@@ -1,9 +1,8 @@
 """Confused categories: merging them, against counting again with one name for both."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.matched import matched, random_data
 from support.resampled import expanded
 

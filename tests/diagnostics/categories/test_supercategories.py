@@ -1,9 +1,8 @@
 """What merging the categories of a supercategory would gain, against counting again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.matched import matched, random_data
 from support.resampled import expanded
 

@@ -1,12 +1,12 @@
 """IDF1 and identity switches against published figures, all assignments, and injected switches."""
 
 import json
-from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
 import pytest
 from jsonschema import validate
+from msgspec.structs import replace
 from support.cli import run
 from support.cvat_xml import head
 from support.matched import matched

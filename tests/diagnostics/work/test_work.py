@@ -1,12 +1,12 @@
 """When annotators worked: speed, and how agreement changes with time."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from jsonschema import validate
+from msgspec.structs import replace
 from support.cli import run
 from support.datasets import dataset
 from support.matched import matched, random_data

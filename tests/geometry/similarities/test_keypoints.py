@@ -1,11 +1,11 @@
 """Similarity of key points against pycocotools and a brute-force computation."""
 
 import json
-from dataclasses import replace
 from math import exp
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
