@@ -29,7 +29,7 @@ from bboxqa.formats.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.content import Content, image_name, joints_named
 from bboxqa.formats.writing.key_points import completed
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
@@ -168,8 +168,7 @@ class _Joined:
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
             self._has_text_ids |= "own_id" in ids
             known = self._categories.setdefault(name, {**record, **ids, "name": name})
-            joints = known.get("keypoints")
-            if isinstance(given, list) and len(given) > len(joints if type(joints) is list else ()):
+            if isinstance(given, list) and len(given) > len(joints_named(known)):
                 known["keypoints"] = given
             if category.skeleton and not known.get("skeleton"):
                 known["skeleton"] = category.skeleton
@@ -216,8 +215,8 @@ class _Joined:
         for record, label, category in self._annotations:
             record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
             if "keypoints" in record:
-                n_joints = len(self._categories[category].get("keypoints", ()))
-                record["keypoints"] = completed(record["keypoints"], n_joints)
+                joints = joints_named(self._categories[category])
+                record["keypoints"] = completed(record["keypoints"], len(joints))
             annotations.append(record)
         own = [whole_number(each.get("own_id")) for each in annotations]
         if None not in own and len(set(own)) == len(own):

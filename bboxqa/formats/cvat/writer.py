@@ -142,8 +142,7 @@ def _drawing(content: Content, category_id: int) -> str:
     lines = [
         f'<line x1="{places[a - 1][0]}" y1="{places[a - 1][1]}" x2="{places[b - 1][0]}" '
         f'y2="{places[b - 1][1]}" data-type="edge" data-node-from="{a}" data-node-to="{b}"></line>'
-        for a, b in category.get("skeleton") or ()
-        if 0 < a <= len(names) and 0 < b <= len(names)
+        for a, b in _limbs(category, len(names))
     ]
     circles = [
         f'<circle r="0.75" cx="{x}" cy="{y}" data-type="element node" data-element-id="{number}" '
@@ -151,6 +150,15 @@ def _drawing(content: Content, category_id: int) -> str:
         for number, (name, (x, y)) in enumerate(zip(names, places, strict=True), start=1)
     ]
     return "\n".join([*lines, *circles])
+
+
+def _limbs(category: Record, n_joints: int) -> Iterator[tuple[int, int]]:
+    """Yield the limbs of a category that are pairs of its joints, as numbers from 1."""
+    given = category.get("skeleton")
+    for each in given if isinstance(given, list) else ():
+        match each:
+            case [int(a), int(b)] if 0 < a <= n_joints and 0 < b <= n_joints:
+                yield a, b
 
 
 def _said(annotation: Record) -> dict[str, str]:

@@ -18,6 +18,16 @@ from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, 
 _MOST_BYTES = 1_000_000_000
 
 
+def joints_named(category: Record) -> list[str]:
+    """Return the names of the joints of a category, of those without one their numbers.
+
+    Empty where its `keypoints` are no list.
+    """
+    given = category.get("keypoints")
+    names = enumerate(given if isinstance(given, list) else (), start=1)
+    return [name if isinstance(name, str) else str(place) for place, name in names]
+
+
 class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Images, categories and annotations, with unique integer ids."""
 
@@ -67,7 +77,7 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def joint_names(self) -> dict[int, list[str]]:
         """The names of joints, by category id; empty for categories without joints."""
-        return {each["id"]: each.get("keypoints", []) for each in self.categories}
+        return {each["id"]: joints_named(each) for each in self.categories}
 
     @cached_property
     def by_image(self) -> dict[int, dict[str, list[Record]]]:

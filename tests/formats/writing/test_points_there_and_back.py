@@ -1,6 +1,7 @@
 """Key points and their visibility are the same after they were in another format."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,24 @@ def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
         '<points label="tail" source="manual" outside="1" occluded="0" points="0,0">',
     ]
     assert [line.strip() for line in lines].count("<parent>cat</parent>") == 4
+
+
+@pytest.mark.parametrize("to", ["coco", "cvat", "label-studio", "labelme", "yolo", "csv"])
+@pytest.mark.parametrize(
+    ("names", "skeleton"),
+    [(None, None), (7, "ab"), ("ab", 5), (["head", None], [[1, "a"], [1]]), ([["x"], 2], [1, 2])],
+)
+def test_key_points_whose_names_are_of_another_type_are_written(names, skeleton, to, tmp_path):
+    content = _document([{"keypoints": [10, 20, 2, 30, 40, 2], "bbox": [10, 20, 20, 20]}])
+    content["categories"][0] |= {"keypoints": names, "skeleton": skeleton}
+    out = tmp_path / {"csv": "o.csv", "coco": "o.json", "label-studio": "o.json"}.get(to, "o")
+    bboxqa.convert(written(tmp_path / "source.json", content), out, to=to, lossy=True)
+    if to == "cvat" and isinstance(names, list):
+        labels = [name if isinstance(name, str) else str(n) for n, name in enumerate(names, 1)]
+        assert re.findall(r'<points label="(\w+)"', (out / "a.xml").read_text()) == labels
+    elif to == "coco":
+        (drawn,) = json.loads(out.read_text())["annotations"]
+        assert drawn["keypoints"] == [10, 20, 2, 30, 40, 2]
 
 
 @pytest.mark.parametrize(
