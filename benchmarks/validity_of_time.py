@@ -19,14 +19,17 @@ import bboxqa
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
 from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.findings import Diagnosed
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.people import work_findings
 
 if TYPE_CHECKING:
+    from bboxqa.model.table import Table
     from bboxqa.model.units import MatchedUnits
 
 IMAGES, OBJECTS = 300, 10
-MISS, FATIGUE = 0.05, 8
+MISSES = np.linspace(0.05, 0.4, IMAGES)
+"""The share of the objects of each image that p03 misses, who tires."""
 CHANGES = ("drift", "fatigue")
 BOOTSTRAP = 400
 
@@ -45,12 +48,21 @@ class Run:
     still_named: bool
 
 
-def matched(seed: int, errors: str) -> MatchedUnits:
-    """Return the units of a simulated data set with times."""
+def matched(seed: int, errors: str = "", *, tires: bool = False) -> MatchedUnits:
+    """Return the units of a simulated data set with times, in which p03 may miss more and more."""
     simulation = bboxqa.simulate(
-        images=IMAGES, objects=OBJECTS, annotators=3, errors=[errors], seed=seed
+        images=IMAGES, objects=OBJECTS, annotators=3, errors=[errors] if errors else [], seed=seed
     )
-    data = bboxqa.read_coco(simulation.document(), time_key="created_at", segmentation=False)
+    content = simulation.document()
+    if tires:
+        random = np.random.default_rng(seed)
+        misses = dict(zip([each["id"] for each in content["images"]], MISSES, strict=True))
+        content["annotations"] = [
+            each
+            for each in content["annotations"]
+            if each["annotator"] != "p03" or random.random() >= misses[each["image_id"]]
+        ]
+    data = bboxqa.read_coco(content, time_key="created_at", segmentation=False)
     return matched_units(compared_images(data), bboxqa.AgreeSettings(bootstrap=BOOTSTRAP))
 
 
@@ -60,7 +72,7 @@ def true_slopes(units: MatchedUnits) -> dict[str, float]:
     sessions = sessions_of(times, units.data.annotations.annotator)
     of_all = image_work(units, times, sessions)
     own = of_all.take(np.flatnonzero(of_all.annotator == 2))
-    drawn = 1 - MISS * np.linspace(1, FATIGUE, IMAGES)[own.image]
+    drawn = 1 - MISSES[own.image]
     f1 = 2 * drawn / (1 + drawn)
     number = sessions.number[own.session].astype(float)
     return {
@@ -75,15 +87,22 @@ def _slope(own: ImageWork, x: np.ndarray, group: np.ndarray, f1: np.ndarray) -> 
     return float(np.linalg.lstsq(columns * root, f1 * root[:, 0], rcond=None)[0][0])
 
 
+def sentences(units: MatchedUnits, **tables: Table) -> str:
+    """Return what the story says of whose F1 changes."""
+    # The result is for other findings.
+    of = Diagnosed(None, units, tables)
+    return " ".join(each.line.text for each in work_findings(of))
+
+
 def one(seed: int) -> Run:
     """Measure a data set in which p03 tires, and one in which nobody does."""
-    units = matched(seed, f"p03: miss={MISS} fatigue={FATIGUE}")
+    units = matched(seed, tires=True)
     table, truth = work(units), true_slopes(units)
     people = annotators(units)
-    said = " ".join(each.text for each in work_findings({"work": table, "annotators": people}))
+    said = sentences(units, work=table, annotators=people)
     alike = matched(10_000 + seed, "p*: miss=0.1 jitter=1")
     still, people = work(alike), annotators(alike)
-    last = " ".join(each.text for each in work_findings({"work": still, "annotators": people}))
+    last = sentences(alike, work=still, annotators=people)
     return Run(
         truth=truth,
         found={name: float(table[name][3]) for name in CHANGES},
