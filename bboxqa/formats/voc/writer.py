@@ -80,7 +80,8 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
     yield f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n"
     corners = _corners(drawn, base).tolist()
     for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
-        marks = each.get("attributes") or {}
+        given = each.get("attributes")
+        marks = given if isinstance(given, dict) else {}
         yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
         yield "    <pose>Unspecified</pose>\n"
         for mark in _MARKS:

@@ -347,3 +347,13 @@ def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
     for each in listed:
         label = "/labels/".join(each.rsplit("/images/", 1)).replace(".jpg", ".txt")
         assert (folder / label).read_text().startswith("0 ")
+
+
+@pytest.mark.parametrize("to", ["dota", "label-studio", "labelme", "voc", "yolo"])
+@pytest.mark.parametrize("attributes", [7, [1], "x", True])
+def test_attributes_that_are_no_object_are_left_out(attributes, to, tmp_path):
+    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": attributes})])
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    found = bboxqa.convert(source, out, to=to, lossy=True)
+    assert out.exists()
+    assert any("attributes" in loss.what for loss in found.losses)
