@@ -368,9 +368,8 @@ LOOKED_AT = 1 << 16
 _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
 # A list of results: the content of the first record, one level deep.
 _OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
-_RESULTS_LIST = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{"
-    + rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
+_RESULTS_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*\{" + (
+    rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
 )
 _ANY_KEY = re.compile(
     rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
@@ -380,10 +379,9 @@ _SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
 _OF_CATEGORY = (
     rb'"(?:id|name|supercategory|isthing|color)"\s*:\s*(?:"[^"]*"|\[[\d,\s]*\]|[\w.-]+)\s*'
 )
-_CATEGORIES_LIST = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}"
-    % (_OF_CATEGORY, _OF_CATEGORY)
-)
+_CATEGORIES_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}" % (
+    _OF_CATEGORY, _OF_CATEGORY,
+)  # fmt: skip
 
 
 def is_without_coco(head: bytes, end: bytes = b"") -> bool:
@@ -399,7 +397,7 @@ def is_without_coco(head: bytes, end: bytes = b"") -> bool:
     >>> is_without_coco(b'[{"id": 1, "name": "cat"}]'), is_without_coco(b'[{"name": "a", "x": 1}]')
     (True, False)
     """
-    is_something = _SOMETHING.match(head) or _CATEGORIES_LIST.match(head)
+    is_something = _SOMETHING.match(head) or re.match(_CATEGORIES_LIST, head)
     is_text = is_something is not None and b"\0" not in head
     return is_text and not _ANY_KEY.search(head + end)
 
@@ -411,28 +409,28 @@ def is_coco(name: str, end: bytes) -> bool:
     So does a file that is cut off or in UTF-16, so that `validate` reports the defect.
     """
     text = end.replace(b"\0", b"")
-    is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None
+    is_known = _LISTS.search(text) is not None or re.match(_RESULTS_LIST, text) is not None
     return is_known and not name.lower().endswith(".fixed.json")
 
 
-_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
-_SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
-_NAMES_KEY = re.compile(rb"^[\"']?(?:names|kpt_shape)[\"']?\s*:", re.MULTILINE)
+# Patterns of other formats than COCO are compiled when such a file is looked at.
+_LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)"
+_SHARES = rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}"
+_NAMES_KEY = rb"(?m)^[\"']?(?:names|kpt_shape)[\"']?\s*:"
 _DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
 # A category contains a character other than digits, since lines of numbers only may be YOLO labels.
 # A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
 # before it.
 _REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
 _DOTA_LABEL = rb"\s*" + rb"[ \t]+".join([NUMBER] * 8) + rb"[ \t]+" + _REST
-_DOTA = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:(?:%b)+(?:\s*\Z|%b)|%b)" % (_DOTA_HEADER, _DOTA_LABEL, _DOTA_LABEL),
-    re.IGNORECASE,
-)
-_VIA_CSV = re.compile(
+_DOTA = rb"(?i)(?:\xef\xbb\xbf)?(?:(?:%b)+(?:\s*\Z|%b)|%b)" % (
+    _DOTA_HEADER, _DOTA_LABEL, _DOTA_LABEL,
+)  # fmt: skip
+_VIA_CSV = (
     rb'#?"?filename"?,"?file_size"?,"?file_attributes"?,"?region_count"?,"?region_id"?,'
     rb'"?region_shape_attributes"?,"?region_attributes"?\s'
 )
-_META = re.compile(rb'\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)', re.DOTALL)
+_META = rb'(?s)\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)'
 
 
 def is_yaml(name: str) -> bool:
@@ -451,7 +449,7 @@ def is_names_head(name: str, head: bytes) -> bool:
     """Return whether a file has class names or the number of key points, by its beginning."""
     text = as_utf8(head).strip()
     if is_yaml(name):
-        return _NAMES_KEY.search(text) is not None
+        return re.search(_NAMES_KEY, text) is not None
     return b"\0" not in text and bool(text)
 
 
@@ -465,7 +463,8 @@ def is_label_head(head: bytes, *, strict: bool = False) -> bool:
     >>> is_label_head(b"0 0.5 0.5 0.1 0.2"), is_label_head(b"cat 1 2 3 4")
     (True, False)
     """
-    return (_SHARES if strict else _LINE).match(head) is not None and _LINE.match(head) is not None
+    is_share = not strict or re.match(_SHARES, head) is not None
+    return is_share and re.match(_LINE, head) is not None
 
 
 def is_dota_head(head: bytes) -> bool:
@@ -478,14 +477,14 @@ def is_dota_head(head: bytes) -> bool:
     >>> is_dota_head(b"imagesource:GoogleEarth\ngsd:0.146\n")
     True
     """
-    return _DOTA.match(head) is not None
+    return re.match(_DOTA, head) is not None
 
 
 def is_via_head(head: bytes) -> bool:
     """Return whether a file begins like JSON or CSV of VIA."""
-    return begins("VIA", head) or _VIA_CSV.match(plain_head(head)) is not None
+    return begins("VIA", head) or re.match(_VIA_CSV, plain_head(head)) is not None
 
 
 def is_meta_head(head: bytes) -> bool:
     """Return whether a file begins like the list of classes of a Supervisely project."""
-    return _META.match(plain_head(head)) is not None
+    return re.match(_META, plain_head(head)) is not None
