@@ -114,7 +114,10 @@ def _run(
         project = files_wanted(project, agree)
         row = replace(row, n_files=len(project.files))
         numbers, is_failed = _validated_into(scratch, project, validate, settings)
-        row = replace(row, **numbers)
+        row, said = replace(row, **numbers), ""
+        if "audit" in stages_of(project, settings):
+            # Before agreement is there: tables in a folder replace those that its manifest lists.
+            said = _audited_into(scratch, project, settings, agree)
         try:
             values = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
             row = replace(row, **values, status=MEASURED)
@@ -122,9 +125,7 @@ def _run(
                 file.rename(scratch / file.name)
         except NothingToCompareError as error:
             row = replace(row, status=NOT_MEASURED, message=_line(error))
-        if "audit" in stages_of(project, settings):
-            said = _audited_into(scratch, project, settings, agree)
-            row = replace(row, message="; ".join(filter(None, [row.message, said])))
+        row = replace(row, message="; ".join(filter(None, [row.message, said])))
         row = _gated(row, agree, validate if is_failed else None)
     except (OSError, OutputError, MemoryError):
         raise

@@ -92,7 +92,6 @@ class RecordDecoder:
         # Without need, outlines and key points are not decoded, as they are most of the text.
         has_outlines = settings.outlines or settings.rotated
         outline: Any = list[list[float]] | dict[str, Any] | None
-        self._nests = settings.keypoints or settings.records
         kinds: dict[str, Any] = {
             "bbox": list[float],
             "segmentation": outline if has_outlines else msgspec.Raw,
@@ -112,25 +111,16 @@ class RecordDecoder:
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
-        if self._nests and nests_deep(text):
+        if nests_deep(text):
             return None
         try:
-            records = TypedRecords(self._decoder.decode(text), self._keys)
-        except msgspec.ValidationError:
-            # A record, a box or a number is another value than usual.
-            return _decoded(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            try:
+                return TypedRecords(self._decoder.decode(text), self._keys)
+            except msgspec.ValidationError:
+                # A record, a box or a number is another value than usual.
+                return _UNTYPED.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        # What is not decoded may be nested as deep as it likes.
-        return None if records.are_nested and not self._nests and nests_deep(text) else records
-
-
-def _decoded(text: bytes) -> list[Any] | None:
-    """Return records with all their keys; None if the text is not plain JSON."""
-    try:
-        return None if nests_deep(text) else _UNTYPED.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
 
 
 class TypedRecords(list[Any]):
@@ -146,10 +136,6 @@ class TypedRecords(list[Any]):
             if column[0] is not MISSING or column.count(MISSING) < n
         }
         self.types = {key: set(map(type, column)) for key, column in self.columns.items()}
-        self.are_nested = any(
-            dict in types or (list in types and key not in ("bbox", "segmentation"))
-            for key, types in self.types.items()
-        )
 
 
 class _Window:

@@ -45,7 +45,7 @@ from bboxqa.rules.fixes import edited
 _NOTES = {
     "open": "proposed, as sent, and so not added: delete those that are none, then --add-proposed "
     "adds the others",
-    "there": "not sent, and in the file already: left as it is",
+    "there": "drawn or proposed, and in the file already: left as it is",
     "so": "changed or deleted as in the review already",
     "lost": "not in the file any more, or elsewhere in it: left out",
     "turned": "with a box of more than four numbers, which is not changed: left out",
@@ -501,16 +501,22 @@ def _of_image(
         if row is not None:
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
-    extra = []
+    proposed, extra = [], []
     for place, one in zip(places, work.annotations, strict=True):
         old = objects[place].sent if place >= 0 and objects[place].proposed else None
         is_open = old is not None and is_same_shape(old, one) and old["category"] == one["category"]
         tally["open"] += is_open and not own.adds_proposed
-        if place < 0 or (old is not None and (own.adds_proposed or not is_open)):
+        if is_open and own.adds_proposed:
+            proposed.append(one)
+        elif place < 0 or (old is not None and not is_open):
             extra.append(one)
-    there = recognised([own.said[row] for row in left], extra, by_id=False)
-    tally["there"] += sum(place >= 0 for place in there)
-    for added in (each for place, each in zip(there, extra, strict=True) if place < 0):
+    given = [own.said[row] for row in left]
+    there = [place >= 0 for place in recognised(given, extra, by_id=False)]
+    # Another object may overlap a proposal, which is in the file only if it was added before.
+    there += [any(is_same_shape(one, each) for each in given) for one in proposed]
+    tally["there"] += sum(there)
+    for added in (each for is_there, each in zip(there, extra + proposed, strict=True)
+                  if not is_there):  # fmt: skip
         number = own.add(author, image, added)
         changes.append(Accepted(person, image, number, "added", "", _words(added)))
     return changes

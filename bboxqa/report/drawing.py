@@ -404,7 +404,7 @@ def bounds(shapes: Iterable[Shape]) -> FloatArray:
         left, top, width, height = shape.bbox
         ends = np.array([(left, top), (left + width, top + height)])
         # Sides can be negative: rules report such boxes, and a drawing shows them.
-        xy = np.concatenate(shape.rings) if shape.rings else ends
+        xy = np.concatenate(shape.rings) if any(map(len, shape.rings)) else ends
         found.append(np.concatenate([xy.min(0), xy.max(0)]))
     return np.array(found, np.float64).reshape(-1, 4)
 

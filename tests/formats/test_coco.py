@@ -512,6 +512,15 @@ def test_names_that_differ_only_in_escapes_are_not_joined(kind, tmp_path):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_sides_of_images_that_are_no_numbers_are_refused(tmp_path, number):
+    path, content = tmp_path / "a.json", document(pair())
+    content["images"][0]["width"] = "NUMBER"
+    path.write_text(json.dumps(content).replace('"NUMBER"', number), "ascii")
+    with pytest.raises(DatasetError, match=f"width is {number}"):
+        bboxqa.agree(path)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize(
     "text",
     [

@@ -498,5 +498,9 @@ def test_stage_of_batch(tmp_path):
     assert one["message"].endswith("audit: 5 places worth a look")
     assert "audit" not in two["message"]
     assert [*out.glob("**/audit.csv")] == [*out.glob("projects/one/audit.csv")] != []
+    # The tables of agreement with the model stay beside that of the audit.
+    of_two = {file.name for file in (out / "projects/two").iterdir()}
+    assert {file.name for file in (out / "projects/one").iterdir()} == of_two | {"audit.csv"}
+    assert "images.csv" in of_two
     toml.write_text("audit = 1\n", "utf-8")
     assert run(*command).returncode == 1

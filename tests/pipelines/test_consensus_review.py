@@ -150,3 +150,25 @@ def test_options_that_do_not_fit_are_refused(tmp_path):
     again = run("consensus", "export.json", "-o", "m.json", "--send-back", "review",
                 "--to", "cvat", cwd=tmp_path)  # fmt: skip
     assert (again.returncode, "review: was sent before" in again.stderr) == (2, True)
+
+
+def test_a_proposal_that_another_object_overlaps_is_added_once(tmp_path):
+    boxes = [(who, [0, 0, 100, 100]) for who in ("ann", "bob", "cid")] + [
+        ("ann", [0, 30, 100, 100])
+    ]
+    content = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 200, "height": 200}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": number, "image_id": 1, "category_id": 1, "bbox": box, "iscrowd": 0,
+             "area": box[2] * box[3], "annotator": who}
+            for number, (who, box) in enumerate(boxes, 1)
+        ],
+    }  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    command = ("consensus", "a.json", "-o", "merged.json", "--send-back", "review", "--to", "coco")
+    assert run(*command, cwd=tmp_path).returncode == 0
+    for before, after, n in (("merged", "new", 1), ("new", "again", 0)):
+        accept = ("accept", f"{before}.json", "review", "-o", f"{after}.json", "--add-proposed")
+        found = run(*accept, cwd=tmp_path)
+        assert f"{n} added" in found.stdout, found.stderr

@@ -163,7 +163,9 @@ def _add_tables(
                 problem = f"image {image.id!r} has no file_name; expected one, since images of "
                 joined.add(file, [problem + "several files are joined by it"])
             joined.images[label] = 0
-            size = int(image.width or 0), int(image.height or 0)
+            # A side that is no finite number is a problem of `bad_sizes`.
+            sides = (image.width or 0, image.height or 0)
+            size = (int(sides[0]), int(sides[1])) if np.isfinite(sides).all() else (0, 0)
             before = joined.sizes.setdefault(label, size) if all(size) else size
             if before != size:
                 problem = f"image {label!r} is {size[0]} × {size[1]}; another record of it says "
