@@ -108,13 +108,16 @@ class LabelFolders(msgspec.Struct, frozen=True):
         A folder that holds all labels is entered. Empty if labels are beside the folders, or if
         the folders are splits of the data set.
         """
-        while not self._has_labels(folder, strict=False):
-            inside = folders_and_files(folder, LOOKED_AT)[0]
+        while True:
+            inside, files = folders_and_files(folder, LOOKED_AT)
+            has_labels = self._filled_have_labels(folder, files, strict=False)
+            # Here empty files are labels in all formats: others beside them are known by now.
+            if has_labels or (has_labels is None and self._are_named(files)):
+                return []
             held = [each for name in inside if self._holds_labels(each := folder / name)]
             if len(held) != 1:
                 return [] if any(is_split(each.name) for each in held) else held
             folder = held[0]
-        return []
 
     def _is_named(self, name: str) -> bool:
         return name.lower().endswith(self.suffix) and (self.suffix != ".txt" or is_label_name(name))
@@ -137,9 +140,12 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return self._may_be_empty(files) if found is None else found
 
     def _may_be_empty(self, files: Sequence[str]) -> bool:
+        return self.may_be_empty and self._are_named(files)
+
+    def _are_named(self, files: Sequence[str]) -> bool:
         """Return whether files are named like labels, with nothing but images beside them."""
         others = any(each.lower().endswith(_OF_OTHERS) for each in files)
-        return self.may_be_empty and not others and any(map(self._is_named, files))
+        return not others and any(map(self._is_named, files))
 
     def _filled_have_labels(
         self, folder: Path, files: Sequence[str], *, strict: bool
