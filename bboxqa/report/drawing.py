@@ -4,6 +4,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
 from pathlib import Path, PurePosixPath
@@ -217,7 +218,9 @@ def _by_finding(scene: Scene) -> tuple[list[Shape], list[Key]]:
     return drawn, keys
 
 
-class Drawing(msgspec.Struct, frozen=True, eq=False):
+# No Struct: its signature would need matplotlib, which is not loaded before an image is drawn.
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
     """A drawing of an image."""
 
     name: str

@@ -77,7 +77,8 @@ class Section(msgspec.Struct, frozen=True, eq=False):
     title: str
     sentences: Sequence[str] = ()
     evidence: Sequence[Evidence] = ()
-    lines: Sequence["Markup"] = ()
+    lines: Sequence[str] = ()
+    """Lines that are markup already."""
     drawings: Sequence[Chart] = ()
     """Small charts, side by side."""
     notes: Sequence[str] = ()
