@@ -4,7 +4,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
 from pathlib import Path, PurePosixPath
@@ -218,18 +217,17 @@ def _by_finding(scene: Scene) -> tuple[list[Shape], list[Key]]:
     return drawn, keys
 
 
-# No Struct: its signature would need matplotlib, which is not loaded before an image is drawn.
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True, eq=False):
     """A drawing of an image."""
 
     name: str
     """The image."""
     by: str
     """What colours stand for."""
-    figure: "Figure"
-    axes: tuple["Axes", ...]
-    """One, or one for each annotator, in pixels of the image."""
+    figure: Any
+    """The figure of matplotlib, which is not loaded before an image is drawn."""
+    axes: tuple[Any, ...]
+    """Its axes: one, or one for each annotator, in pixels of the image."""
     notes: tuple[str, ...] = ()
     """Notes for the reader, such as why the drawing has no pixels."""
     read: tuple[Path, ...] = ()
