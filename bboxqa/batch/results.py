@@ -379,7 +379,7 @@ def write_outputs(
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
     lists = ("annotators", "unused_names")
     cells = (asdict(row) | {name: "; ".join(getattr(row, name)) for name in lists} for row in rows)
-    header = csv_line(field for field in Row.__struct_fields__)
+    header = csv_line(Row.__struct_fields__)
     return "".join([header, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
 
 

@@ -196,7 +196,7 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
     agreement = None
     if (data.assigned.sum(1) >= 2).any():
         # Intervals are drawn later, for both versions together.
-        plain = msgspec.structs.replace(settings, bootstrap=0)
+        plain = replace(settings, bootstrap=0)
         agreement = agree_with(data, plain, with_chance=False, progress=progress)
     return Version(
         n_images=len(data.image_names),
@@ -295,7 +295,7 @@ def _since(
             raise ConfigError(
                 f"--{name} is {now}, but {before} in the result to compare with; leave it out"
             )
-    plain = msgspec.structs.replace(settings, bootstrap=0)
+    plain = replace(settings, bootstrap=0)
     result = agree_with(present, plain, with_chance=False)
     figures = tuple(_figures_since(saved["summary"]["thresholds"], result))
     numbers = saved["summary"]["n_annotations"], len(present.annotations)

@@ -6,7 +6,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 from unicodedata import normalize
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -180,7 +179,7 @@ def _scene(
         data = source
     else:
         # No checks: a drawing should show defects as well.
-        data = read_for(source, msgspec.structs.replace(settings, checks=False), reading)
+        data = read_for(source, replace(settings, checks=False), reading)
 
     def records() -> Iterator[object]:
         if not isinstance(source, Dataset):

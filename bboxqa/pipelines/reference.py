@@ -403,7 +403,7 @@ def read_reference(
 def read_other(source: Data, settings: AgreeSettings, reading: Reading) -> Dataset:
     """Return a data set to compare annotators with."""
     # These settings apply to the files of the annotators only.
-    own = msgspec.structs.replace(
+    own = replace(
         settings,
         annotator_key=None,
         attribution=None,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations
 
-import msgspec
 from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
@@ -35,7 +34,7 @@ def with_category_map(
         replace(
             file,
             categories=[
-                msgspec.structs.replace(
+                replace(
                     each, name=category_map.get(clean(each.name)) or each.name
                 )
                 for each in file.categories

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import normalize
 
-import msgspec
 from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
@@ -130,7 +129,7 @@ def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
     if all(name == other for name, other in new.items()):
         return file
     images = [
-        msgspec.structs.replace(image, file_name=new.get(image.file_name, image.file_name))
+        replace(image, file_name=new.get(image.file_name, image.file_name))
         if image.file_name else image
         for image in file.images
     ]  # fmt: skip

@@ -60,7 +60,7 @@ def sensitivity(
     `compared_images`. `by_chance` is the F1 by chance of some thresholds, measured with more
     passes: if all images are measured, the F1 by chance of all thresholds is scaled to it.
     """
-    settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
+    settings = replace(settings, iou_threshold=THRESHOLDS)
     part = _sampled(images, settings.seed)
     counted = count_sequentially(part, settings, of_pairs=False, progress=progress)
     chance = chance_existence(part, settings, progress=progress)

@@ -5,7 +5,6 @@ from functools import partial
 from math import isnan
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -333,7 +332,7 @@ def _diagnosed(
     if crowded := too_crowded(images):
         raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
     part, drawn = result.thresholds[0], images.data.annotations
-    settings = msgspec.structs.replace(result.settings, iou_threshold=(part.iou_threshold,))
+    settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
     # Most tables leave copies out.
     copies(matched)
