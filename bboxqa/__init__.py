@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bboxqa.core.version import __version__
     from bboxqa.formats.choices import reading
     from bboxqa.model.annotations import Dataset
-    from bboxqa.model.audit import AuditResult
     from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.consensus import ConsensusResult
     from bboxqa.model.diagnosis import Diagnosis, Story
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.pipelines.audit import audit
     from bboxqa.pipelines.compare import compare
-    from bboxqa.pipelines.consensus.consensus import consensus
+    from bboxqa.pipelines.consensus import consensus
     from bboxqa.pipelines.convert import Conversion, convert
     from bboxqa.pipelines.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read, read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
+    from bboxqa.report.audit import AuditResult
     from bboxqa.report.drawing import Drawing
     from bboxqa.report.findings.report import Report
 
@@ -79,7 +79,7 @@ _HOME = {
     "Acceptance": "bboxqa.pipelines.accept",
     "AgreeSettings": "bboxqa.model.settings",
     "AgreementResult": "bboxqa.pipelines.agreement_result",
-    "AuditResult": "bboxqa.model.audit",
+    "AuditResult": "bboxqa.report.audit",
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
@@ -101,7 +101,7 @@ _HOME = {
     "agree": "bboxqa.pipelines.agree",
     "audit": "bboxqa.pipelines.audit",
     "compare": "bboxqa.pipelines.compare",
-    "consensus": "bboxqa.pipelines.consensus.consensus",
+    "consensus": "bboxqa.pipelines.consensus",
     "convert": "bboxqa.pipelines.convert",
     "draw": "bboxqa.pipelines.draw",
     "plan": "bboxqa.pipelines.plan",

@@ -31,13 +31,13 @@ from bboxqa.formats.ratings.columns import from_columns as ratings_from_columns
 from bboxqa.formats.ratings.reader import has_unit_columns, with_missed
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
-from bboxqa.pipelines.ratings import measure as _measuring
-from bboxqa.pipelines.ratings.measure import (
+from bboxqa.pipelines.ratings import (
     Contributions,
     contributions,
     difference,
     only_annotators,
 )
+from bboxqa.pipelines.ratings import measure as _measure
 
 read_ratings = in_python_words(_reader.read_ratings)
 
@@ -141,7 +141,7 @@ def measure(
         ratings = ratings_from_frame(ratings, **named, cluster=cluster, n_options=n_options)
     elif cluster is not None or n_options is not None:
         raise ConfigError("columns are for a frame; these ratings already have their clusters")
-    return _measuring.measure(ratings, coefficients, **settings)
+    return _measure(ratings, coefficients, **settings)
 
 
 @in_python_words

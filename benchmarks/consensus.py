@@ -29,7 +29,7 @@ from scipy.optimize import linear_sum_assignment
 
 from bboxqa import read_coco
 from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.pipelines.consensus.rule import clipped_edges, consensus_of, quorums, votes_of
+from bboxqa.pipelines.fusion import clipped_edges, consensus_of, quorums, votes_of
 
 if TYPE_CHECKING:
     from bboxqa.model.annotations import Dataset

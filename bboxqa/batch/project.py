@@ -224,8 +224,7 @@ def _merge_into(
     folder: Path, files: Sequence[Path], agree: AgreeSettings, settings: Settings
 ) -> None:
     """Write the consensus of the annotators of a project, and what was dropped."""
-    from bboxqa.pipelines.consensus.consensus import consensus_of_files
-    from bboxqa.pipelines.consensus.written import MERGED, write_consensus
+    from bboxqa.pipelines.consensus import MERGED, consensus_of_files, write_consensus
     from bboxqa.pipelines.convert import Target
 
     reading = replace(AS_COMPARED, pseudonyms=settings.pseudonyms, choices=settings.choices)

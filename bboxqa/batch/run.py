@@ -13,9 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
-from bboxqa.batch.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.project import Task, run_task
 from bboxqa.batch.results import (
     FAILURE,
@@ -44,6 +42,7 @@ from bboxqa.batch.rows import (
     unused_by_all,
 )
 from bboxqa.batch.store import find_projects, is_url
+from bboxqa.batch.workers import Outcome, WorkerDied, is_local, run_all
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked
 from bboxqa.core.pseudonyms import check_key
@@ -254,7 +253,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
 def _engine(run: Run) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
     if run.scheduler is not None:
-        from bboxqa.batch.cluster import connected, run_projects
+        from bboxqa.batch.workers import connected, run_projects
 
         with connected(run.scheduler) as client:
             yield partial(run_projects, client, part_size=run.part_size)

@@ -1,4 +1,4 @@
-"""The command line: one module per command."""
+"""The command line: commands, each imported when it is used."""
 
 import sys
 from importlib import import_module
@@ -18,6 +18,8 @@ _FIRST = (
 _ALSO = (
     "accept", "cite", "stats", "segments", "simulate", "example", "explain",
 )  # fmt: skip
+# The modules of commands that share one.
+_HOME = {"audit": "review", "consensus": "review", "accept": "review", "segments": "stats"}
 
 
 class _Commands(click.Group):
@@ -29,7 +31,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        found: click.Command = getattr(import_module(f"bboxqa.cli.{name}"), name)
+        module = import_module(f"bboxqa.cli.{_HOME.get(name, name)}")
+        found: click.Command = getattr(module, name)
         return self.commands.setdefault(name, found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,15 +2,17 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count as counter
 from itertools import product
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
@@ -31,6 +33,7 @@ from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.dataset.image_names import join_name
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
+from bboxqa.formats.records import whole_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import head_of
@@ -38,13 +41,14 @@ from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.audit import WORTH, AuditResult
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.consensus import LINK
+from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.pipelines.consensus.rule import consensus_of, votes_of
 from bboxqa.pipelines.counting import of_images
+from bboxqa.pipelines.diagnosis.review_document import review_document
+from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.reference import (
     apart,
@@ -55,6 +59,7 @@ from bboxqa.pipelines.reference import (
     joined_sides,
     read_other,
 )
+from bboxqa.report.audit import WORTH, AuditResult
 
 _NAMED = 3
 # Figures of reasons are rounded to 0.001, and not larger than 100.
@@ -400,3 +405,63 @@ def _reasons(found: Suspects) -> Categorical:
     shown = zip(reason.tolist(), (one / 1000).tolist(), (other / 1000).tolist(), strict=True)
     texts = tuple(REASONS[each].format(*figures) for each, *figures in shown)
     return Categorical(code.astype(np.int32), texts)
+
+
+Record = dict[str, Any]
+
+
+def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
+    """Return a COCO document of the places worth a look, at most 1,000, and a queue of them.
+
+    The gain is the score. What is missing is an annotation that the model proposes.
+    """
+    labels, own = result.labels, result.labels.annotations
+    kept = np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH)[:MOST_REVIEWED]
+    table, rows = result.suspects.take(kept), result.rows[kept]
+    # In the order of the data.
+    order = np.argsort(rows)[int((rows < 0).sum()) :]
+    number = {name: place for place, name in enumerate(labels.image_names)}
+    image = np.array([number[name] for name in table["image"]], np.int64)
+    score = np.asarray(table["score"])
+    document = review_document(
+        labels, rows[order], table["reason"][order], score[order], sum_by(image, score, len(number))
+    )
+    images, annotations = document["images"], document["annotations"]
+    image_ids, new_ids = _new_ids(images), _new_ids(annotations)
+    known = {place: n for n, place in enumerate(np.unique(own.image[rows[order]]).tolist())}
+    at = {row: n for n, row in enumerate(order.tolist())}
+    category_id = {each["name"]: each["id"] for each in document["categories"]}
+    sides, items = ("x", "y", "width", "height"), []
+    every = zip(rows.tolist(), image.tolist(), table.records(), strict=True)
+    for n, (row, place, said) in enumerate(every):
+        if place not in known:
+            known[place] = len(images)
+            size = zip(sides[2:], labels.image_size[place].tolist(), strict=True)
+            images.append({"id": next(image_ids), "file_name": said["image"]}
+                          | {side: length for side, length in size if length})  # fmt: skip
+        drawn, box = at.get(n, -1), [said[side] for side in sides]
+        person, id_ = np.flatnonzero(labels.assigned[place])[0], None
+        if row >= 0:
+            annotations[drawn]["score"] = said["score"]
+            person, box = own.annotator[row], own.bbox[row].tolist()
+            id_ = int(own.id[row]) if own.own_id is None else said["label"]
+        elif said["suggested"]:
+            drawn = len(annotations)
+            annotations.append({
+                "id": next(new_ids), "image_id": images[known[place]]["id"],
+                "category_id": category_id[said["suggested"]], "bbox": box,
+                "area": box[2] * box[3], "iscrowd": 0, "score": said["score"],
+                "reason": said["reason"],
+            })  # fmt: skip
+        found = ReviewObject(
+            annotator=labels.annotator_names[person], image=said["image"], id=id_,
+            category=said["category"] or said["suggested"], bbox=tuple(box),
+            reason=f"{said['kind']}: {said['reason']}", gain=said["score"],
+            proposed=row < 0 <= drawn,
+        )  # fmt: skip
+        items.append(ReviewItem(found, drawn, known[place]))
+    return document, items
+
+
+def _new_ids(records: list[Record]) -> Iterator[int]:
+    return counter(1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0))

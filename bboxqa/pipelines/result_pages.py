@@ -12,12 +12,11 @@ from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import Source
-from bboxqa.model.audit import AuditResult
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.pictures import inline, other_size, pictures, thumbnail
-from bboxqa.report.audit import audit_page, pictured_images
+from bboxqa.report.audit import AuditResult, audit_page, pictured_images
 from bboxqa.report.findings.page import findings_page, images_with_boxes
 from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import PIXELS, PageTarget, encoded, page_folder

@@ -19,7 +19,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     replicates_of_all,
 )
 from bboxqa.model.ratings import Ratings
-from bboxqa.pipelines.ratings.measure import estimates_of
+from bboxqa.pipelines.ratings import estimates_of
 
 K = 4
 NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]

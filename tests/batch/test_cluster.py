@@ -23,7 +23,7 @@ from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
 
 from bboxqa.batch import cluster  # noqa: E402
-from bboxqa.batch.cluster import connected, run_on  # noqa: E402
+from bboxqa.batch.workers import connected, run_on  # noqa: E402
 
 # Each of its processes imports all of Dask, for which a busy machine takes its time.
 _SECONDS_TO_START = 180

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from support.pool_work import dawdle, fatal, wait_for_the_other
 
-from bboxqa.batch.pool import TimedOut, WorkerDied, exit_reason, run_all
+from bboxqa.batch.workers import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core.errors import OutputError
 
 

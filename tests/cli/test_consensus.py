@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.cli import run
 
 import bboxqa
-from bboxqa.pipelines.consensus.consensus import coco_document
+from bboxqa.pipelines.consensus import coco_document
 
 SIMULATED = Path("tests/data/simulated.json").resolve()
 PEOPLE = ("ann", "bob", "cid")

@@ -14,7 +14,7 @@ from support.datasets import dataset, random_rows
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.consensus import CROWD, EMPTY
-from bboxqa.pipelines.consensus.rule import consensus_of, quorums, votes_of
+from bboxqa.pipelines.fusion import consensus_of, quorums, votes_of
 
 
 def found_of(data, link=0.3, quorum=None):

@@ -16,8 +16,8 @@ from support.reference import data_file
 import bboxqa
 from bboxqa.model.shapes.masks import decode_counts, spans_of_runs
 from bboxqa.model.shapes.rotated_boxes import corner_moves, turned_to
-from bboxqa.pipelines.consensus.consensus import coco_document
-from bboxqa.pipelines.consensus.shapes import (
+from bboxqa.pipelines.consensus import coco_document
+from bboxqa.pipelines.fusion import (
     covered_region,
     covered_spans,
     median_rotated_box,

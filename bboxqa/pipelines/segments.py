@@ -15,7 +15,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
-from bboxqa.pipelines.ratings.measure import estimates_of, measure, missing_intervals
+from bboxqa.pipelines.ratings import estimates_of, measure, missing_intervals
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"

@@ -1,0 +1,284 @@
+"""`bboxqa audit`, `consensus` and `accept`: labels that a person should look at."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bboxqa.cli import options as shared
+from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
+from bboxqa.cli.options import A_PATH, OUT, Command, option, options
+from bboxqa.core.text import count
+from bboxqa.report.registry import AUDIT_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.consensus import ConsensusResult
+    from bboxqa.pipelines.convert import Target
+
+
+@click.command(cls=shared.Command)
+@shared.files_argument("LABELS…|DIR")
+@shared.options(
+    shared.option("--predictions FILE|DIR", shared.READ,
+        "The model: COCO results (ids are those of the labels), or a data set with scores, such "
+        "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
+        "annotators in it count as votes. Without it, geometry alone is looked at.",
+        type=shared.A_PATH),
+    *shared.READING, "config",
+    shared.option("--top NUMBER", shared.OUT, "Keep this many of the most suspicious places.",
+        type=click.IntRange(min=1)),
+    "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
+    shared.option("--folds NUMBER", shared.OUT,
+        "Write lists of images to --out instead, to train a model on all but one and predict that "
+        "one: a model repeats the errors of labels that it was trained on.", rare=True,
+        type=click.IntRange(min=2)),
+    shared.format_option(*AUDIT_VIEWS),
+)  # fmt: skip
+def audit(
+    *,
+    paths: tuple[Path, ...],
+    predictions: Path | None,
+    config: str | None,
+    top: int | None,
+    folds: int | None,
+    raw_csv: bool,
+    output_format: str,
+    **given: Any,
+) -> int:
+    """List labels to look at again: one annotator and a model.
+
+    \b
+      bboxqa audit labels.json --predictions results.json
+      bboxqa audit data/ --predictions runs/detect/predict/labels/ --missing-txt asked
+
+    An object without a label (missing), a label without an object (spurious), of another category
+    (class), badly drawn (place) or repeated (twice), the most suspicious first. A model that was
+    trained on these labels repeats their errors: let it predict images that it was not trained on
+    (--folds).
+
+    \b
+    Exit code 0: audited. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from msgspec.structs import replace
+
+    from bboxqa.cli.console import show, show_notes, tracking
+    from bboxqa.formats.sources import files_read
+    from bboxqa.pipelines.audit import audit_files
+    from bboxqa.pipelines.read import AS_COMPARED
+    from bboxqa.report.audit import write_audit
+
+    if not paths:
+        raise click.UsageError(
+            "no labels given; try: bboxqa audit labels.json --predictions results.json"
+        )
+    if predictions is not None and predictions.resolve() in {each.resolve() for each in paths}:
+        problem = f"{predictions} is given as labels and as predictions"
+        raise click.UsageError(f"{problem}; name the file of a model with --predictions")
+    inputs = (*paths, *filter(None, (predictions,)))
+    choices, targets = shared.reading_of(config, given), targets_of(given, inputs)
+    settings, page = shared.agree_settings(config, given), targets.page
+    out, send_back = targets.out, targets.send_back
+    with tracking() as progress:
+        reading = replace(AS_COMPARED, digest=bool(out or page), choices=choices, progress=progress)
+        if folds is not None:
+            return _write_folds(paths, folds, out, reading)
+        result = audit_files(paths, predictions, settings, reading)
+        result = result if top is None else result.head(top)
+        written, notes = list[Path](), list[str]()
+        if page is not None:
+            from bboxqa.pipelines.result_pages import write_audit_page
+
+            typed = shlex.join(["bboxqa", *sys.argv[1:]])
+            notes += write_audit_page(result, page, typed, progress)
+            written.append(page.page)
+    if out is not None:
+        write_audit(result, out, raw_csv=raw_csv, kept=files_read([*inputs, config]))
+        written.append(out)
+    if send_back is not None:
+        from bboxqa.pipelines.audit import review_of
+        from bboxqa.pipelines.send_back import send
+
+        notes += send(*review_of(result), settings, result.labels.reading, send_back, targets.to)
+        notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
+        written.append(send_back)
+    next_step = "" if send_back else _next_step(predictions, out)
+    show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
+    show_notes(notes)
+    return 0
+
+
+def _next_step(predictions: Path | None, out: Path | None) -> str:
+    """Return what to type next: the same command, and more."""
+    more = "--send-back review/ --to cvat" if out else "--out audit/"
+    typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+    return f"bboxqa {typed} {more if predictions else '--predictions RESULTS'}" + " --force" * bool(
+        out
+    )
+
+
+def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:
+    """Write the lists of images of all folds."""
+    from bboxqa.pipelines.audit import write_folds
+
+    if out is None:
+        raise click.UsageError("--folds goes with --out, such as: --folds 5 --out folds/")
+    for path, n in write_folds(paths, folds, out, reading).items():
+        click.echo(f"Written: {path}: {count(n, 'image')}")
+    click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
+    return 0
+
+
+@click.command(cls=shared.Command)
+@shared.files_argument()
+@shared.options(
+    "annotator", *shared.READING, "similarity",
+    shared.option("--quorum NUMBER", shared.COMPARE,
+        "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
+        "of 2, else a third, at least 2.", type=float),
+    shared.option("--iou NUMBER", shared.COMPARE,
+        "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
+    shared.option("-o --out FILE", shared.OUT, "The output; dropped.csv is written beside it.",
+        type=shared.A_PATH),
+    "report", "images", "split", "top", "send_back",
+    shared.option("--to FORMAT", shared.OUT,
+        "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
+        "of the output, as in `bboxqa convert`; default coco."),
+    shared.option("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
+        is_flag=True),
+    "force", "pseudonyms",
+)  # fmt: skip
+def consensus(
+    *,
+    paths: tuple[Path, ...],
+    named: tuple[str, ...],
+    quorum: float | None,
+    iou: float,
+    out: Path | None,
+    top: int | None,
+    lossy: bool,
+    **given: Any,
+) -> int:
+    """Merge the opinions of several annotators into one data set.
+
+    \b
+      bboxqa consensus export.json -o merged.json
+      bboxqa consensus ann.json bob.json cid.json -o labels/ --to yolo
+      bboxqa consensus export.json -o merged.json --send-back review/ --to cvat
+                                                what a person should decide
+
+    One annotation for each object that enough annotators drew: the median of each edge, and the
+    most frequent category. COCO (default) has who drew it, their ids, the votes of how many asked,
+    and how far the edges are apart. All other annotations are in dropped.csv, with the reason.
+    FILE is what `bboxqa agree` reads.
+
+    \b
+    Exit code 0: written. 2: could not write or run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from msgspec.structs import replace
+
+    from bboxqa.cli.console import show_notes, tracking
+    from bboxqa.core.pseudonyms import check_key
+    from bboxqa.pipelines.consensus import (
+        check_output_of,
+        consensus_of_files,
+        send_objects,
+        write_consensus,
+        write_consensus_page,
+    )
+    from bboxqa.pipelines.convert import Target
+    from bboxqa.pipelines.read import AS_COMPARED
+    from bboxqa.report.consensus import text_lines
+
+    if out is None or not (paths or named):
+        words = shlex.join(sys.argv[1:] if paths or named else ["consensus", "export.json"])
+        raise click.UsageError(f"expected FILE and -o OUT; try: bboxqa {words} -o merged.json")
+    choices, source = shared.reading_of(None, given), shared.source_of(paths, named)
+    if given["report"] is None and top is not None:
+        raise click.UsageError("--top is for --report FILE, which is missing")
+    # Without objects to send, --to is the format of the output.
+    to = (given.pop("to") if given["send_back"] is None else None) or "coco"
+    target = Target(out, to, lossy, given["force"])
+    check_output_of(target, source)
+    targets = targets_of(given, source, top=top)
+    settings, page, send_back = shared.agree_settings(None, given), targets.page, targets.send_back
+    if targets.key is not None:
+        check_key(targets.key, (out,))
+    with tracking() as progress:
+        reading = replace(AS_COMPARED, pseudonyms=targets.key, choices=choices, progress=progress)
+        result, known = consensus_of_files(source, settings, reading, quorum, iou)
+        written, notes = write_consensus(result, known, target)
+        if send_back is not None:
+            notes += send_objects(result, known, send_back, targets.to)
+            written.append(send_back)
+        files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
+        files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
+        next_step = _next(result, files, target, send_back)
+        if page is not None:
+            notes += write_consensus_page(result, page, next_step, progress)
+            written.append(page.page)
+    lines = (f"Written: {', '.join(map(str, written))}", f"Next: {next_step}")
+    click.echo("\n".join((*text_lines(result), *lines)))
+    show_notes((*result.notes, *notes))
+    return 0
+
+
+def _next(result: "ConsensusResult", files: str, target: "Target", sent: Path | None) -> str:
+    """Return what to type next: send objects back, accept them, or score the annotators."""
+    out = shlex.quote(str(target.path))
+    if target.to != "coco":
+        return f"bboxqa validate {out}"
+    if sent is not None:
+        return f"bboxqa accept {out} {shlex.quote(str(sent))} -o NEW.json, when that is done"
+    if len(result.found.to_review):
+        typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+        return f"bboxqa {typed} --send-back review/ --to cvat --force"
+    return f"bboxqa agree {files} --reference {out}"
+
+
+_MOST_SHOWN = 5
+
+
+@click.command(cls=Command)
+@click.argument("original", metavar="ORIGINAL", type=A_PATH)
+@click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
+@options(
+    option("-o --out FILE", OUT, "The file to write.", type=A_PATH, required=True),
+    option("--sent DIR", OUT,
+        "The folder that was sent; by default sent.json is beside REVIEWED.", type=A_PATH),
+    option("--add-proposed", OUT,
+        "Add also the boxes that audit and consensus propose and that are as they were sent; "
+        "otherwise they are not decided.", is_flag=True),
+    option("--force", OUT, "Replace FILE.", is_flag=True),
+    option("--pseudonyms FILE", OUT,
+        "The key, if annotators had pseudonyms when objects were sent.", type=A_PATH),
+)  # fmt: skip
+def accept(**given: Any) -> int:
+    """Take over what annotators changed in a review.
+
+    \b
+      bboxqa agree export.json --send-back review/ --to cvat
+      bboxqa accept export.json review/ -o export-2.json
+
+    ORIGINAL is the COCO file that was measured. REVIEWED is the file of one annotator, or the
+    folder of all, as exported from the annotation tool, in any format that is read; each file is
+    named like the one that was sent. Moved, renamed, deleted and added objects are taken over; all
+    else in ORIGINAL stays byte by byte. Boxes that audit or consensus propose are added if they
+    were changed; delete those that are none, then --add-proposed adds the others. Images that
+    REVIEWED lacks are not reviewed yet.
+
+    \b
+    Exit code 0: written. 2: could not write or run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import show_notes
+    from bboxqa.pipelines.accept import accept as accepted
+
+    found = accepted(**given)
+    for change in found.changes[:_MOST_SHOWN]:
+        click.echo(str(change))
+    if n_more := max(len(found.changes) - _MOST_SHOWN, 0):
+        click.echo(f"… and {n_more:,} more")
+    show_notes(found.notes)
+    click.echo(f"Written: {found.path}: {found.in_words()}")
+    return 0

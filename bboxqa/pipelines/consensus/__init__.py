@@ -1,1 +1,0 @@
-"""Consensus: one data set from the opinions of several annotators."""

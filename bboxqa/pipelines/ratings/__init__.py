@@ -1,1 +1,0 @@
-"""Ratings of categories: coefficients, their notes, times, and differences of groups."""
