@@ -34,8 +34,7 @@ from bboxqa.pipelines.counting import (
     join_counted,
     split_images,
 )
-from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.read import agree_settings_from, read_coco
 from bboxqa.pipelines.validate import validate
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder

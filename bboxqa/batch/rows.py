@@ -25,7 +25,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings, ValidateSettings, validate_settings_from
 from bboxqa.model.settings_files import read_settings_file
 from bboxqa.pipelines.agreement_result import AgreementResult
-from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.read import agree_settings_from
 from bboxqa.rules.registry import selected_codes
 
 MEASURED = "measured"

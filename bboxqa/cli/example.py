@@ -25,7 +25,7 @@ def example(name: str, out: Path | None, force: bool) -> int:
 
     From boxes to alpha, every number is computed and compared with its expected value.
     """
-    from bboxqa.examples.write_example import EXAMPLES, write_example
+    from bboxqa.examples.lessons import EXAMPLES, write_example
 
     folder = out or Path(f"bboxqa-example-{name}")
     walk = EXAMPLES[name]()

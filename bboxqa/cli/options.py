@@ -437,7 +437,7 @@ def agree_settings(
     Masks are compared as masks if nothing else is said of the similarity. Error messages name
     options as they are typed.
     """
-    from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+    from bboxqa.pipelines.read import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in given.items() if value not in (None, ())}
     names = {key: f"--{key.replace('_', '-')}" for key in given}

@@ -1,13 +1,17 @@
 """Worked examples: IoU by hand, matching, and Krippendorff's tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import from_table, from_units
 from bboxqa.core.arrays import FloatArray
-from bboxqa.examples import read_expected
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import write_atomically
+from bboxqa.examples import SCENES, example_file, example_picture, read_expected
 from bboxqa.examples.walks import (
     NOBODY,
     Check,
@@ -24,6 +28,7 @@ from bboxqa.examples.walks import (
     side_by_side,
     table,
     unit_rows,
+    walk_image,
 )  # fmt: skip
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.kernels.rasters import draw_inclusive, raster_areas
@@ -303,3 +308,59 @@ def _reliability(rows: list[list[int | None]]) -> tuple[ReliabilityData, list[st
     table_of_values = np.array(values, np.int32)
     asked = np.ones(table_of_values.shape, np.bool_)
     return from_table(table_of_values, asked, len(categories)), list(map(str, categories))
+
+
+EXAMPLES: dict[str, Callable[[], Walk]] = {
+    **{scene: partial(walk_image, scene) for scene in SCENES},
+    "matching": walk_matching,
+    "iou": walk_iou,
+    "krippendorff": walk_krippendorff,
+}
+"""Worked examples by name; calling one computes all values and compares them."""
+
+_PICTURES = {
+    **{scene: (scene, f"{scene}_annotators") for scene in SCENES},
+    "matching": ("matching_hungarian", "matching_recursive"),
+    "iou": ("iou",),
+    "krippendorff": (),
+}
+
+
+def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write an example: its annotations, if any, its pictures, and its walk-through.
+
+    Return the files that were written, without those that exist already. Raises OutputError if a
+    file of that name has another content, unless `force`.
+    """
+    if name not in EXAMPLES:
+        raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
+    contents = _contents(name)
+    files = {file: folder / file for file in contents}
+    new = [
+        file
+        for file, path in files.items()
+        if not (path.is_file() and path.read_bytes() == contents[file])
+    ]
+    for file in new:
+        if files[file].exists() and not force:
+            raise OutputError(
+                f"{files[file]}: is another file; name another folder with --out, or add --force"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    for file in new:
+        write_atomically(files[file], contents[file])
+    return [files[file] for file in new]
+
+
+def _contents(name: str) -> dict[str, bytes]:
+    """Return the files of an example by name."""
+    contents: dict[str, bytes] = {}
+    if name in SCENES:
+        contents[f"{name}.json"] = example_file(name).read_bytes()
+    for picture in _PICTURES[name]:
+        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
+    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    return contents

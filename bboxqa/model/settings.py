@@ -139,7 +139,7 @@ def settings_from(
     `iou_threshold` is a number or several numbers. `where` is the file that error messages name.
     `names` are the names of settings in error messages, such as options, where they differ. Raises
     ConfigError if a setting is unknown, has a wrong type, or contradicts another.
-    `bboxqa.pipelines.settings` checks the names of similarities and matchers.
+    `bboxqa.pipelines.read` checks the names of similarities and matchers.
 
     Examples
     --------

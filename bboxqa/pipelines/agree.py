@@ -1,13 +1,27 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from math import isnan, nan
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
+import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.agreement.alpha.nominal import value_sums
+from bboxqa.agreement.counts.object_counts import ObjectSums
+from bboxqa.agreement.objects import (
+    Intervals,
+    ThresholdSums,
+    reason_without_meaning,
+    threshold_intervals,
+)
+from bboxqa.agreement.uncertainty.resampling import few_images_note
+from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
+from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
@@ -16,24 +30,26 @@ from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Dataset, Repeats
+from bboxqa.model.diagnosis import EVERYONE
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.pipelines.agreement_result import AgreementResult
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import Coincidences
+from bboxqa.pipelines.agreement_result import AgreementResult, ImageDiagnoser
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
     AgreementCounts,
+    ImagePart,
     check_number,
     compared_images,
     count_sequentially,
+    partly_annotated,
     with_all_asked,
 )
-from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
-from bboxqa.pipelines.notes import all_asked_notes, notes_of
-from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
-from bboxqa.pipelines.repeats import repeat_notes, with_repeats
-from bboxqa.pipelines.settings import settings_of_keywords
 from bboxqa.pipelines.threshold_results import measured_thresholds, result_of
 
 CountAll = Callable[..., AgreementCounts]
@@ -235,3 +251,221 @@ def agree_with(
         diagnoser=ImageDiagnoser(part, progress),
     )
     return result if found is None else with_reference(result, found, matches)
+
+
+# From this F1 by chance on, F1 hardly depends on what images show.
+_HIGH_CHANCE = 0.9
+_SHOWN = 3
+# By what `candidate_pairs` counts: the noun, and what is said of as many.
+_COUNTED = {
+    "flat": ("annotation", "without area: match no other"),
+    "short": ("ring", "of fewer than 3 points left out"),
+    "repaired": ("invalid polygon", "repaired before comparing"),
+    "quadrilaterals": (
+        "outline", "with four corners but no right angles: compared by the smallest rectangle"
+    ),
+    "other_outlines": (
+        "other outline", "compared by the upright box; --similarity polygon compares outlines"
+    ),
+    "no_points": ("annotation", "without labelled key points: match no other"),
+    "box_scale": (
+        "annotation", "with the area of their box as scale, as the file gives none above 0"
+    ),
+    "point_scale": (
+        "annotation", "with the extent of their key points as scale, without area and box"
+    ),
+    "no_scale": (
+        "annotation",
+        "without area and key points in a plane: match equal ones only; add `area` or `bbox`",
+    ),
+    "tangled": (
+        "polygon", "with too many edges or self-crossings: compared in pixels, by the even-odd rule"
+    ),
+}  # fmt: skip
+
+
+def notes_of(
+    data: Dataset,
+    part: ImagePart,
+    settings: AgreeSettings,
+    counts: Mapping[str, int],
+    result: ThresholdResult,
+) -> Iterator[str]:
+    """Yield notes on the data that were compared, and on the figures at the first threshold.
+
+    `part` has the compared images of the data; `counts` come from `candidate_pairs`.
+    """
+    crowds = data.annotations.category[data.annotations.iscrowd]
+    if len(crowds):
+        names = [data.category_names[each] for each in np.unique(crowds).tolist()]
+        shown = first_few(names, _SHOWN, lambda each: repr(one_line(each)))
+        yield f"{count(len(crowds), 'crowd annotation')} left out, of {shown}"
+    is_shared = data.assigned.sum(1) >= 2
+    drawn, compared = (
+        np.bincount(each.annotations.image, minlength=len(is_shared)) > 0
+        for each in (data, part.data)
+    )
+    if only_crowds := int((drawn & ~compared & is_shared).sum()):
+        images = count(only_crowds, "image")
+        yield f"{images} with crowd annotations only: not in the mean over images"
+    for name, (noun, text) in _COUNTED.items():
+        if counts.get(name):
+            yield f"{count(counts[name], noun)} {text}"
+    if settings.bootstrap and is_shared.any():
+        yield from few_images_note(int(is_shared.sum()))
+    if result.existence.chance >= _HIGH_CHANCE:
+        yield (
+            f"F1 by chance is {result.existence.chance:.2f}, since objects are in the same places "
+            "in all images: F1 would be about as high if annotators did not look at them"
+        )
+    if part.paired is not None:
+        yield (
+            f"pairs of annotators are counted among the {np.count_nonzero(part.paired):,} of "
+            f"{len(part.paired):,} who drew the most annotations"
+        )
+
+
+def all_asked_notes(data: Dataset, part: ThresholdResult) -> Iterator[str]:
+    """Yield the number of images that do not list who was asked, and figures if all were."""
+    figures = [
+        f"{name} at {part.threshold_label} is {value:z.4f}"
+        + ("" if isnan(usual) else f" ({value - usual:+z.4f})")
+        for name, value, usual in (
+            ("alpha", part.all_asked_alpha, part.alpha),
+            ("F1", part.all_asked_f1, part.existence.f1),
+        )
+        if not isnan(value)
+    ]
+    if figures:
+        names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data))]
+        number = Counter(map(str.casefold, names))
+        unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
+        hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "
+        hint += f"{joined([*map(one_line, unlike[:2])])}: rename those of one image"
+        yield (
+            f"{len(names):,} of {count(len(data.image_names), 'image')} "
+            "annotated by some annotators only, without a list of who was asked: the others count "
+            f"as not asked. If all were asked, {' and '.join(figures)}: --asked all"
+            f"{hint if unlike else ''}"
+        )
+
+
+FIGURES = {
+    "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",
+    "mean_iou": "place",
+}  # fmt: skip
+"""Columns of the table, each with a ``_low`` and a ``_high``, and their names in `ThresholdSums`.
+"""
+
+
+def with_repeats(
+    results: tuple[ThresholdResult, ...], data: Dataset, settings: AgreeSettings,
+    *, progress: Progress | None = None,
+) -> tuple[ThresholdResult, ...]:  # fmt: skip
+    """Return results with the agreement of annotators with themselves, if there is any.
+
+    The table has a row for all annotators together, and one for each who annotated an image in
+    several sessions. Columns are the numbers of images and annotations, and each of `FIGURES` with
+    its 95 % interval over images. Alpha is NaN where it has no meaning.
+    """
+    repeats, names = data.repeats, data.annotator_names
+    if repeats is None:
+        return results
+    part = compared_images(repeats.sessions)
+    counted = count_sequentially(part, settings, progress=progress)
+    drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
+    who = np.unique(repeats.annotator)
+    cells = [np.arange(len(repeats.image))]
+    cells += [np.flatnonzero(repeats.annotator == each) for each in who.tolist()]
+    people = np.append(len(names), who).astype(np.int32)
+    columns: dict[str, Column] = {
+        "annotator": Categorical(people, (*names, EVERYONE)),
+        "n_images": np.array([len(np.unique(repeats.image[each])) for each in cells]),
+        "n_annotations": np.array([int(drawn[each].sum()) for each in cells]),
+    }
+    found = []
+    for index, result in enumerate(results):
+        rows = [_row(counted, index, each, repeats, settings) for each in cells]
+        figures = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        found.append(replace(result, repeats=Table({**columns, **figures})))
+    return tuple(found)
+
+
+def repeat_notes(part: ThresholdResult) -> Iterator[str]:
+    """Yield who agrees significantly less with themselves than the others do, if anybody.
+
+    With two annotators, their intervals must not overlap.
+    """
+    if part.repeats is None:
+        return
+    # What loads the diagnosis is loaded where sessions are compared.
+    from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged
+
+    table = part.repeats.take(np.arange(1, len(part.repeats)))
+    f1 = bounds(table, "f1")
+    error = judged(table, f1.of_complement())
+    worst = above_others(error, table["n_images"], n_kinds=1)[:1].tolist()
+    if len(table) == 2 and not error.low.max() > error.high.min():
+        return
+    for place in worst:
+        others = f1.others(place, "{:.2f}".format)
+        (name,) = names_in_words([table["annotator"][place]])
+        yield (
+            f"{name} agrees least with what {name} drew in other sessions: F1 "
+            f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
+            f"{part.threshold_label}{others}"
+        )
+
+
+def _row(
+    counted: AgreementCounts,
+    index: int,
+    cells: IndexArray,
+    repeats: Repeats,
+    settings: AgreeSettings,
+) -> dict[str, float]:
+    """Return the figures of some annotators; intervals draw images."""
+    images, place = np.unique(repeats.image[cells], return_inverse=True)
+    group = np.full(len(repeats.image), -1)
+    group[cells] = place
+    n_groups = len(images)
+    objects = counted.objects[index].images.stacked()[:, cells]
+    sums = ThresholdSums(
+        coincidences=_of_groups(counted.coincidences[index], group, n_groups),
+        classes=_of_groups(counted.classes[index], group, n_groups),
+        image_alpha=np.full(n_groups, nan),
+        has_meaning=np.zeros(n_groups, np.bool_),
+        left_empty=np.zeros(n_groups, np.bool_),
+        objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
+        chance=np.zeros((n_groups, 2)),
+    )
+    figures = sums.figures()
+    intervals: Intervals = {}
+    if settings.bootstrap and n_groups > 1:
+        clusters = np.arange(n_groups)
+        intervals = threshold_intervals([sums], clusters, settings.bootstrap, settings.seed)[0]
+    if settings.missing == "category" and reason_without_meaning(
+        value_sums(sums.coincidences)[0][:-1]
+    ):
+        figures["pooled"] = nan
+    row: dict[str, Any] = {}
+    for name, kind in FIGURES.items():
+        known = kind in intervals and not isnan(figures[kind])
+        low, high = intervals[kind][0, :2] if known else (nan, nan)
+        row |= {name: figures[kind], f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _of_groups(found: Coincidences, group: IndexArray, n_groups: int) -> Coincidences:
+    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none."""
+    kept = np.flatnonzero(group[found.group] >= 0)
+    key = group[found.group[kept]] * found.n_values + found.value[kept]
+    keys, place = np.unique(key, return_inverse=True)
+    return Coincidences(
+        group=(keys // found.n_values).astype(np.int32),
+        value=(keys % found.n_values).astype(np.int32),
+        marginal=sum_by(place, found.marginal[kept], len(keys)),
+        diagonal=sum_by(place, found.diagonal[kept], len(keys)),
+        n_groups=n_groups,
+        n_values=found.n_values,
+    )

@@ -47,7 +47,7 @@ from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.counting import of_images
-from bboxqa.pipelines.diagnosis.review_document import review_document
+from bboxqa.pipelines.diagnosis.review import review_document
 from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.reference import (

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import msgspec
 from msgspec.structs import replace
 
+from bboxqa.agreement.uncertainty.resampling import few_images_note, shift_note
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, one_line
@@ -26,18 +27,16 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.agree import agree_with, checked_data
-from bboxqa.pipelines.notes import few_images_note, shift_note
-from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
-from bboxqa.pipelines.settings import settings_of_keywords
-from bboxqa.pipelines.threshold_results import measure_name
-from bboxqa.pipelines.versions.agreement import agreement_changes
-from bboxqa.pipelines.versions.annotations import (
+from bboxqa.pipelines.agreement_changes import agreement_changes
+from bboxqa.pipelines.annotation_changes import (
     Aligned,
     changes_of,
     match_versions,
     names_of,
     renamed_categories,
 )
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
+from bboxqa.pipelines.threshold_results import measure_name
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (

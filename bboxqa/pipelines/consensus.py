@@ -34,7 +34,7 @@ from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
-from bboxqa.pipelines.diagnosis.review_document import drawn_shape, shown_image
+from bboxqa.pipelines.diagnosis.review import drawn_shape, shown_image
 from bboxqa.pipelines.fusion import consensus_of, fused_shapes, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_files

@@ -32,8 +32,14 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings, ValidateSettings
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures
-from bboxqa.pipelines.read import AS_COMPARED, Data, is_document, paths_of, read_for
-from bboxqa.pipelines.settings import settings_of_keywords
+from bboxqa.pipelines.read import (
+    AS_COMPARED,
+    Data,
+    is_document,
+    paths_of,
+    read_for,
+    settings_of_keywords,
+)
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing import (
     By,

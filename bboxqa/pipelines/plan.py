@@ -17,7 +17,7 @@ from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import agree_with, checked_data
-from bboxqa.pipelines.settings import settings_of_keywords
+from bboxqa.pipelines.read import settings_of_keywords
 
 _FEW_IMAGES = "too few images annotated by two or more annotators"
 

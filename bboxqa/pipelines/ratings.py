@@ -20,6 +20,7 @@ from bboxqa.agreement.registry import (
 from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.resampling import (
+    FEW_CLUSTERS,
     Difference,
     bca_interval,
     covering_intervals,
@@ -29,6 +30,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     jackknife_error,
     paired_difference,
     replicates_of_all,
+    shift_note,
 )
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
@@ -43,7 +45,6 @@ from bboxqa.model.labels import number_of, set_of
 from bboxqa.model.ratings import Estimate, Ratings, TaskEstimates
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.model.units import Cell
-from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 INTERVALS = ("percentile", "bca")
 """Methods to compute intervals from the replicates."""

@@ -6,7 +6,7 @@ import pytest
 from support.cli import run
 
 from bboxqa.cli.example import example
-from bboxqa.examples.write_example import EXAMPLES
+from bboxqa.examples.lessons import EXAMPLES
 
 
 @pytest.mark.parametrize("name", ["fruits", "krippendorff"])

@@ -8,9 +8,8 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.examples.lessons import walk_iou, walk_matching
+from bboxqa.examples.lessons import EXAMPLES, walk_iou, walk_matching, write_example
 from bboxqa.examples.walks import Check, Step, Walk, digits, walk_image
-from bboxqa.examples.write_example import EXAMPLES, write_example
 
 N_CHECKS = {
     "fruits": 4 + 3 + 1 + 3 + 1,

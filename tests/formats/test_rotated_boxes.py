@@ -12,8 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.choices import reading
 from bboxqa.model.choices import Choices
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
-from bboxqa.pipelines.read import AS_COMPARED, read_for
-from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.read import AS_COMPARED, agree_settings_from, read_for
 
 # Middle, width, height, degrees clockwise.
 BOXES = np.array(

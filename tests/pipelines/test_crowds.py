@@ -9,8 +9,8 @@ from support.datasets import dataset
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines import agreement_result
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.diagnosis import crowds, diagnoser
 
 
 def boxes(image, n, step):
@@ -26,7 +26,7 @@ def data():
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
     assert agree_with(data, AgreeSettings(bootstrap=0)).diagnoser.is_quick
-    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
+    monkeypatch.setattr(agreement_result, "_PAIRS", -180 * agreement_result._OF_ANNOTATION)
     result = agree_with(data, AgreeSettings(bootstrap=0))
     assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
@@ -34,7 +34,7 @@ def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
 
 
 def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
-    monkeypatch.setattr(diagnoser, "_QUICK_OUTLINES", 1)
+    monkeypatch.setattr(agreement_result, "_QUICK_OUTLINES", 1)
     rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]
     ring = [np.array([[10.0, 10.0], [30, 10], [30, 30], [10, 30]])]
     drawn = bboxqa.agree(dataset(rows, [ring] * 2), similarity="polygon", bootstrap=0)

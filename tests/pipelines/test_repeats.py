@@ -8,7 +8,7 @@ from jsonschema import validate
 from support.cli import run
 
 import bboxqa
-from bboxqa.pipelines.repeats import FIGURES
+from bboxqa.pipelines.agree import FIGURES
 from bboxqa.report.agreement_summary import summary, summary_schema
 
 HERE, THERE, FAR = [10, 10, 20, 20], [60, 60, 20, 20], [110, 10, 20, 20]

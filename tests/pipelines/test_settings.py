@@ -13,8 +13,7 @@ from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 from bboxqa.model.choices import Choices
 from bboxqa.model.settings_files import bundled_configs
-from bboxqa.pipelines.read import AS_COMPARED, read_for
-from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+from bboxqa.pipelines.read import AS_COMPARED, agree_settings_from, read_agree_settings, read_for
 
 SIMILARITIES = ", ".join(similarities.names())
 MATCHERS = ", ".join(matchers.names())

@@ -15,6 +15,7 @@ from bboxqa.agreement.uncertainty.distributions import normal_quantile, normal_s
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator, SumTable
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import count
 from bboxqa.core.types import Steps
 
 Name = TypeVar("Name", bound=Hashable)
@@ -33,6 +34,8 @@ _TABLED = 1 << 10
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 # The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
+FEW_CLUSTERS = 10
+"""With fewer clusters, even expanded intervals are somewhat too narrow."""
 
 
 def covering_intervals(
@@ -64,6 +67,22 @@ def covering_intervals(
     bounds[known, 0] = np.minimum(bounds[known, 0], values[known])
     bounds[known, 1] = np.maximum(bounds[known, 1], values[known])
     return bounds, moved
+
+
+def shift_note(what: str, shift: float) -> str:
+    """Return a note on an interval that was shifted by the bias of the draws."""
+    side = "lower" if shift > 0 else "higher"
+    return (
+        f"{what} is {abs(shift):.4f} {side} in draws than in the data, on average; its interval "
+        "is moved by as much"
+    )
+
+
+def few_images_note(n_images: int) -> Iterator[str]:
+    """Yield a note on intervals if there are few images."""
+    if n_images < FEW_CLUSTERS:
+        narrow = "are somewhat too narrow with so few" if n_images > 1 else "need several images"
+        yield f"{count(n_images, 'image')}: intervals {narrow}"
 
 
 def quantiles(

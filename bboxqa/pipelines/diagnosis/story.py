@@ -9,7 +9,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, component_of_each, sum_by
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
@@ -26,7 +25,6 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
-from bboxqa.pipelines.diagnosis.crowds import too_crowded
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
     LEAST_DRAWS,
@@ -329,8 +327,6 @@ def _diagnosed(
     images: ImagePart, result: MeasuredAgreement, wanted: Container[str], progress: Progress | None
 ) -> Diagnosed:
     """Return the units at the first threshold, and the wanted tables that the data allow."""
-    if crowded := too_crowded(images):
-        raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
     part, drawn = result.thresholds[0], images.data.annotations
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)

@@ -1,1 +1,0 @@
-"""Comparison of two versions of a data set: matching, changes and agreement."""
