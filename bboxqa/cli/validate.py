@@ -132,9 +132,9 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     if is_for_readers:
         _check_examined(report)
     if given["write_baseline"]:
-        from bboxqa.rules import baseline
+        from bboxqa.rules.fixes import write_baseline
 
-        baseline.write(given["write_baseline"], report)
+        write_baseline(given["write_baseline"], report)
         known = f"{len(report.findings):,} known findings"
         click.echo(f"Written: {given['write_baseline']}, {known}", err=True)
         return 0
@@ -165,9 +165,9 @@ def _report(
 
     known = None
     if given["baseline"] is not None:
-        from bboxqa.rules import baseline
+        from bboxqa.rules.fixes import read_baseline
 
-        known = baseline.read(given["baseline"])
+        known = read_baseline(given["baseline"])
     limit = given["max_findings"]
     if limit is None:
         limit = _LISTED.get("html" if given["report"] else given["output_format"], 0)
@@ -185,7 +185,9 @@ def _report(
         )
     if known is None:
         return report
-    return baseline.new(report, known, limit)
+    from bboxqa.rules.fixes import new_findings
+
+    return new_findings(report, known, limit)
 
 
 def _show(report: "FoundReport", given: dict[str, Any]) -> None:

@@ -50,8 +50,8 @@ from bboxqa.report.drawing import (
     draw_scene,
     scene_figure,
 )
-from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.authorship import authorship
+from bboxqa.rules.document import Document
 from bboxqa.rules.people import names_hidden, people_of
 from bboxqa.rules.runner import annotation_row, validate_documents, written_rings
 

@@ -30,7 +30,7 @@ from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.member import is_picture
 from bboxqa.model.file_places import is_id_as_name
-from bboxqa.rules.facts.pictures import ImageSearch, ImageState, Place, check_folders
+from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)

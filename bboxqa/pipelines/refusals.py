@@ -28,15 +28,20 @@ from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices, as_options
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.rules.facts.box_overlaps import are_many, first_equal
-from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import RESULTS, FileKind, kind_of
-from bboxqa.rules.facts.layout import copies_of, diagnose, layout_of, lie_elsewhere
+from bboxqa.rules.document import RESULTS, Document, FileKind, kind_of
+from bboxqa.rules.layout import (
+    Boxes,
+    are_many,
+    copies_of,
+    diagnose,
+    first_equal,
+    layout_of,
+    lie_elsewhere,
+)
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding
-    from bboxqa.rules.base.rule import Fix
+    from bboxqa.rules.base import Fix
 
 STOPPING = (
     "F001", "F002", "F003", "F004", "F005", "F006",

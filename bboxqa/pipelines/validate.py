@@ -30,8 +30,7 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.document import Document, kind_of
 from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
 
@@ -247,7 +246,7 @@ def _document(
     if images is None:
         return Document(reading, truth=truth)
     # Only needed to read images.
-    from bboxqa.rules.facts.pictures import check_folders, scan_images
+    from bboxqa.rules.pictures import check_folders, scan_images
 
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
     check_folders(folders)

@@ -13,9 +13,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import MANY, Checked, Rows, ids_of, summary, value_at
-from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.authorship import (
+from bboxqa.rules.authorship import (
     Authorship,
     authorship,
     image_list,
@@ -23,9 +21,10 @@ from bboxqa.rules.facts.authorship import (
     quoted,
     unique_pairs,
 )
-from bboxqa.rules.facts.box_overlaps import first_equal
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.shapes import outline_numbers, written_numbers
+from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
+from bboxqa.rules.document import Document
+from bboxqa.rules.layout import first_equal
+from bboxqa.rules.shapes import outline_numbers, written_numbers
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"

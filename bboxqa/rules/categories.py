@@ -14,9 +14,8 @@ from bboxqa.core.text import folded
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import MANY, Checked, Rows, record_edit
-from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.document import Document, first_rows
+from bboxqa.rules.base import MANY, Checked, Defect, Rows, record_edit, rule
+from bboxqa.rules.document import Document, first_rows
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100

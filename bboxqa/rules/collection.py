@@ -1,25 +1,35 @@
 """D, Q and C010: annotations that are in the file twice, unusual sizes and numbers, and tracks."""
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, IndexArray, deviations, run_starts
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, deviations, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, ids_of, record_edit, summary
-from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
-from bboxqa.rules.facts.boxes import figure, figure_unlike
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layout import in_other_layout
-from bboxqa.rules.facts.shapes import (
+from bboxqa.rules.authorship import authorship
+from bboxqa.rules.base import (
+    Checked,
+    Defect,
+    Rows,
+    figure,
+    figure_unlike,
+    ids_of,
+    record_edit,
+    rule,
+    summary,
+)
+from bboxqa.rules.document import Document
+from bboxqa.rules.layout import are_many, first_equal, in_other_layout
+from bboxqa.rules.shapes import (
     box_iou,
     compared_boxes,
     in_equal_boxes,
@@ -28,6 +38,90 @@ from bboxqa.rules.facts.shapes import (
     with_equals,
     written_numbers,
 )
+
+# Most boxes that the sweep compares a box with; only hundreds of boxes in one place need more.
+_MOST_STEPS = 500
+# Due to rounding, the search needs a tolerance to find pairs exactly at the bound. It only selects
+# the pairs to compare; `geometry.candidates.TOLERANCE` decides which of them match.
+_SLACK = 1e-9
+
+
+Pairs = tuple[IndexArray, IndexArray]
+"""(P,) int64. The rows of pairs, the lower ones and the higher ones, in no particular order."""
+
+
+def overlapping(
+    bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
+) -> Iterator[Pairs]:
+    """Yield the pairs of boxes in the same group whose IoU is at least a threshold, in parts.
+
+    Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
+    give 999 pairs rather than half a million. If thousands of boxes lie in one place, each is
+    compared with the 500 that begin next to its left edge.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
+    group : (N,) int64
+        Only boxes in the same group are compared; boxes in group -1 are in no pair.
+    kind : (N,) integers
+    threshold : float
+        Above 0, at most 1.
+
+    Yields
+    ------
+    Pairs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
+    >>> for left, right in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
+    ...     print(left, right)
+    [0] [2]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound = np.isfinite(bbox).all(axis=1) & (bbox[:, 2:] > 0).all(axis=1) & (group >= 0)
+        index = np.flatnonzero(sound)
+        first = first_equal([column[index] for column in (group, *bbox.T, kind)])
+        alone = first == np.arange(len(index))
+        if not alone.all():
+            yield index[first[~alone]], index[~alone]
+        index = index[alone]
+        yield from _sweep(bbox, group, index[np.lexsort((bbox[index, 0], group[index]))], threshold)
+
+
+def _sweep(
+    bbox: FloatArray, group: IndexArray, of: IndexArray, threshold: float
+) -> Iterator[Pairs]:
+    """Yield the overlapping pairs of rows that are sorted by group and left edge.
+
+    The IoU of two boxes is at most that of their extents along x. If box a starts further left
+    and the IoU is at least t, then the intersection is at least t times as wide as a, and
+    therefore ``left_b - left_a <= (1 - t) * width_a``; the same holds along y.
+    """
+    bbox, group = bbox[of], group[of]
+    left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
+    box = corners(bbox)
+    share = 1 - threshold + _SLACK
+    reach = left + share * width + _SLACK * np.abs(left)
+    drop = share * height + _SLACK * np.abs(top)
+    here = np.arange(len(bbox))
+    for step in range(1, min(len(bbox), _MOST_STEPS + 1)):
+        here = here[here + step < len(bbox)]
+        # If a box is out of reach, so are all later boxes.
+        here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
+        if not len(here):
+            return
+        other = here + step
+        near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
+        low, high = here[near], other[near]
+        enough = bbox_iou(box[low], box[high]) >= threshold
+        if enough.any():
+            pair = of[low[enough]], of[high[enough]]
+            yield np.minimum(*pair), np.maximum(*pair)
+
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9

@@ -14,11 +14,9 @@ from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, ids_of, record_edit, summary, value_at
-from bboxqa.rules.base.rule import Rule, rule
-from bboxqa.rules.facts.box_overlaps import first_equal
-from bboxqa.rules.facts.document import Document, Records
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.base import Checked, Rows, Rule, ids_of, record_edit, rule, summary, value_at
+from bboxqa.rules.document import Document, Records, kind_of
+from bboxqa.rules.layout import first_equal
 
 _LISTS = {"image_id": "images", "category_id": "categories"}
 _LARGEST = 2**63 - 1

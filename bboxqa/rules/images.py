@@ -16,14 +16,12 @@ from bboxqa.core.text import count
 from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Found, Rows, record_edit, summary
-from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.document import Document, first_rows
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.authorship import authorship
+from bboxqa.rules.base import Checked, Defect, Found, Rows, record_edit, rule, summary
+from bboxqa.rules.document import Document, first_rows, kind_of
 
 if TYPE_CHECKING:
-    from bboxqa.rules.facts.pictures import ImageFolder
+    from bboxqa.rules.pictures import ImageFolder
 
 _LED_OUT = (
     ": the name or a link leads out of it; for links, add --images with the folder they lead to"
@@ -59,7 +57,7 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
 )
 def _missing(document: Document, _settings: ValidateSettings) -> Checked:
     names, disk = _files(document)
-    from bboxqa.rules.facts.pictures import ImageState
+    from bboxqa.rules.pictures import ImageState
 
     targets, lost = _targets(names, disk), (ImageState.MISSING, ImageState.OUTSIDE)
     is_lost = np.isin(disk.state, lost)
@@ -432,7 +430,7 @@ def _by_original(document: Document) -> Iterator[list[_Key]]:
     good={"images": [{"file_name": "b.jpg"}]},
 )
 def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    from bboxqa.rules.facts.pictures import split_of
+    from bboxqa.rules.pictures import split_of
 
     for each in _overlaps(documents, _by_content):
         files = each.earlier, each.document

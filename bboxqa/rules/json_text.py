@@ -7,9 +7,8 @@ from bboxqa.formats.heads import WHAT, absence_of, kind_of
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows
-from bboxqa.rules.base.rule import Defect, rule
-from bboxqa.rules.facts.document import Document, n_records
+from bboxqa.rules.base import Checked, Defect, Rows, rule
+from bboxqa.rules.document import Document, n_records
 
 _AROUND = 40
 _ENDS = "the file ends here"

@@ -8,7 +8,7 @@ from typing import Any
 
 from bboxqa.core.json_values import cut, shortened
 from bboxqa.core.text import clean
-from bboxqa.rules.base.rule import ABSENT, Example, Files, Rule
+from bboxqa.rules.base import ABSENT, Example, Files, Rule
 from bboxqa.rules.registry import FAMILIES, RULES, known_rules
 
 _WIDTH = 80

@@ -14,13 +14,10 @@ from bboxqa.core.parallel import threads
 from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows
-from bboxqa.rules.base.rule import rule
-from bboxqa.rules.facts.box_overlaps import first_equal
-from bboxqa.rules.facts.boxes import figure
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.pictures import ImageState, Place, find_files
+from bboxqa.rules.base import Checked, Rows, figure, rule
+from bboxqa.rules.document import Document, kind_of
+from bboxqa.rules.layout import first_equal
+from bboxqa.rules.pictures import ImageState, Place, find_files
 
 _N_COLOURS = 1 << 24
 _WHOLE = "a whole number, 0 or more"

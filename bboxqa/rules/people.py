@@ -15,8 +15,8 @@ from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import list_files, paths_in
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
-from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.authorship import authorship
+from bboxqa.rules.document import Document
 
 
 class People:

@@ -12,9 +12,8 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.formats.columns import Form
-from bboxqa.rules.base.rule import Rule, Scope
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import is_selected, prefixes
+from bboxqa.rules.base import Rule, Scope
+from bboxqa.rules.document import Document, is_selected, prefixes
 
 FAMILIES = {
     "F": "File and JSON",
@@ -45,12 +44,10 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("images", "M001 M002 M003 M004 M007 M009 M011", "images"),
     ("images", "M005 M006 M012", "record"),
     ("images", "M008 M010", "files"),
-    ("boxes", "B001 B002 B003 B004 B008 B009 B010 B011", "record"),
-    ("box_layouts", "B005 B006 B007 B012 B014", "record"),
+    ("boxes", "B001 B002 B003 B004 B005 B006 B007 B008 B009 B010 B011 B012 B014", "record"),
     ("outlines", "P001 P002 P003 P004 P005 P006 P007 P010", "record"),
-    ("masks", "R001 R002 R003 R004 R007 R008", "record"),
-    ("oriented", "O001 O004 O006 O009", "record"),
-    ("keypoints", "K001 K002 K003 K004 K006", "record"),
+    ("outlines", "R001 R002 R003 R004 R007 R008", "record"),
+    ("poses", "O001 O004 O006 O009 K001 K002 K003 K004 K006", "record"),
     ("categories", "C001 C002 C003 C004 C005 C006 C008 C009", "record"),
     ("categories", "C007", "files"),
     ("annotators", "A001 A002 A003 A004", "record"),
@@ -118,15 +115,15 @@ def _of_module(name: str) -> dict[str, Rule]:
 
 
 def looks_at(code: str, document: Document) -> bool:
-    """Return whether a document has anything that the module of a rule looks at."""
-    columns, module = document.annotations, _MODULES.get(code)
-    if module == "outlines":
+    """Return whether a document has anything that a rule about some annotations looks at."""
+    columns, family = document.annotations, code[0] if code in _MODULES else ""
+    if family == "P":
         return not np.isin(columns.form, (Form.ABSENT, Form.EMPTY)).all()
-    if module == "masks":
+    if family == "R":
         return bool(len(columns.rles.row) or (columns.iscrowd == 1).any())
-    if module == "oriented":
+    if family == "O":
         return bool(len(columns.rings.row) or len(columns.rotations.row))
-    if module == "keypoints":
+    if family == "K":
         values = document.categories.values
         named = any(isinstance(v, dict) and {"keypoints", "skeleton"} & v.keys() for v in values)
         return bool(len(columns.keypoints.row)) or named

@@ -21,12 +21,10 @@ from bboxqa.formats.positions import spots
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import MANY, Rows, rows_of
-from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.facts.document import Document, n_records
-from bboxqa.rules.facts.file_kinds import exporter, kind_of
-from bboxqa.rules.facts.rings import outline_xy
+from bboxqa.rules.base import MANY, Rows, Rule, rows_of
+from bboxqa.rules.document import Document, exporter, kind_of, n_records
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
+from bboxqa.rules.shapes import outline_xy
 
 # The number of files that a note names.
 _NAMED = 1

@@ -17,13 +17,22 @@ from bboxqa.formats.raw_values import FARTHEST, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at, value_in
-from bboxqa.rules.base.rule import ABSENT, Defect, Rule, rule
-from bboxqa.rules.facts.boxes import figure
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.layout import doubtful_boxes
-from bboxqa.rules.facts.shapes import is_rotated_file
+from bboxqa.rules.base import (
+    ABSENT,
+    Checked,
+    Defect,
+    Rows,
+    Rule,
+    figure,
+    record_edit,
+    rule,
+    summary,
+    value_at,
+    value_in,
+)
+from bboxqa.rules.document import Document, kind_of
+from bboxqa.rules.layout import doubtful_boxes
+from bboxqa.rules.shapes import is_rotated_file
 
 _KEYS = {
     "images": ("id", "file_name", "width", "height"),

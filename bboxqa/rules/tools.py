@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bboxqa.rules.base.reporting import found_defects
-from bboxqa.rules.base.rule import Files, Rule, rule
+from bboxqa.rules.base import Files, Rule, found_defects, rule
 
 
 def _rule(head: str, **fields: Any) -> Rule:

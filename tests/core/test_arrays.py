@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bboxqa.core.arrays import compact, find, radix_order
-from bboxqa.rules.facts.authorship import unique_pairs
+from bboxqa.rules.authorship import unique_pairs
 
 FEW = st.lists(st.integers(-3, 12), max_size=12)
 DOWN = FEW.map(lambda values: sorted(values, reverse=True))

@@ -12,7 +12,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file
 from bboxqa.formats.scanner import read_path
 from bboxqa.pipelines.draw import data_scene, finding_scene
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.document import Document
 
 EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key points)'
 

@@ -7,7 +7,7 @@ from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.baseline import Baseline, identity, new, read, write
+from bboxqa.rules.fixes import Baseline, identity, new_findings, read_baseline, write_baseline
 
 BROKEN = [{"id": 7, "bbox": [10, 10, 0, 20]}, {"id": 8, "bbox": [5, 5, -1, 2]}]
 SOUND = {"id": 9}
@@ -22,8 +22,8 @@ def of(*records, text=None):
 
 
 def baseline_of(tmp_path, found):
-    write(tmp_path / "known.json", found)
-    return read(tmp_path / "known.json")
+    write_baseline(tmp_path / "known.json", found)
+    return read_baseline(tmp_path / "known.json")
 
 
 def test_identity_survives_reordered_and_added_records():
@@ -63,7 +63,7 @@ def test_identity_does_not_change_with_what_moves(changed):
 
 def test_what_is_known_is_not_new(tmp_path):
     known = baseline_of(tmp_path, of(*BROKEN))
-    rest = new(of(SOUND, *reversed(BROKEN)), known)
+    rest = new_findings(of(SOUND, *reversed(BROKEN)), known)
     assert rest.findings == ()
     assert rest.counts == {}
     assert rest.at_least(Severity.INFO) == 0
@@ -71,7 +71,7 @@ def test_what_is_known_is_not_new(tmp_path):
 
 def test_only_what_is_new_is_kept(tmp_path):
     known = baseline_of(tmp_path, of(BROKEN[0]))
-    rest = new(of(*BROKEN), known)
+    rest = new_findings(of(*BROKEN), known)
     assert [each.ids["annotation"] for each in rest.findings] == [8]
     assert rest.counts == {"B001": 1}
     assert rest.severities[Severity.ERROR] == 1
@@ -80,12 +80,12 @@ def test_only_what_is_new_is_kept(tmp_path):
 def test_of_equal_findings_as_many_as_are_known_are_dropped(tmp_path):
     twin = finding(ids={})
     known = baseline_of(tmp_path, report(twin, twin))
-    assert len(new(report(twin, twin, twin), known).findings) == 1
-    assert len(new(report(twin), known).findings) == 0
+    assert len(new_findings(report(twin, twin, twin), known).findings) == 1
+    assert len(new_findings(report(twin), known).findings) == 0
 
 
 def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
-    rest = new(
+    rest = new_findings(
         report(*(finding(row=row) for row in range(5)), finding("B004")),
         Baseline(tmp_path, {}),
         limit=2,
@@ -97,16 +97,16 @@ def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
 def test_a_report_that_does_not_list_all_is_refused(tmp_path):
     cut = report(finding(), unlisted={"B001": 3})
     with pytest.raises(ValueError, match="lists all"):
-        new(cut, Baseline(tmp_path, {}))
+        new_findings(cut, Baseline(tmp_path, {}))
     with pytest.raises(ValueError, match="lists all"):
-        write(tmp_path / "known.json", cut)
+        write_baseline(tmp_path / "known.json", cut)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_file_does_not_depend_on_the_order(tmp_path):
     found = [finding(row=row) for row in range(9)] + [finding("C002", file=HOSTILE)]
-    write(tmp_path / "one.json", report(*found))
-    write(tmp_path / "two.json", report(*reversed(found)))
+    write_baseline(tmp_path / "one.json", report(*found))
+    write_baseline(tmp_path / "two.json", report(*reversed(found)))
     text = (tmp_path / "one.json").read_bytes()
     assert text == (tmp_path / "two.json").read_bytes()
     assert len(text.decode().splitlines()) == 12
@@ -129,13 +129,13 @@ def test_what_is_no_baseline_is_said(tmp_path, text):
     path = tmp_path / "known.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"known\.json: not a baseline"):
-        read(path)
+        read_baseline(path)
 
 
 def test_a_baseline_of_another_version_or_none_is_said(tmp_path):
     path = tmp_path / "known.json"
     with pytest.raises(ConfigError, match="cannot be read"):
-        read(path)
+        read_baseline(path)
     path.write_text('{"bboxqa_baseline": 2, "findings": []}')
     with pytest.raises(ConfigError, match="version 2; expected 1"):
-        read(path)
+        read_baseline(path)

@@ -12,7 +12,7 @@ from support.validation import codes, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base import Rule
 from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
 
 # What is large depends on the settings; see test_file.py.

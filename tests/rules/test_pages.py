@@ -2,7 +2,7 @@
 
 import pytest
 
-from bboxqa.rules.base.rule import ABSENT
+from bboxqa.rules.base import ABSENT
 from bboxqa.rules.pages import address, example_lines, list_lines, markdown_pages, page_lines
 from bboxqa.rules.registry import RULES
 

@@ -11,7 +11,7 @@ from bboxqa.rules.registry import RULES, known_rules, select
 GROUP = "bboxqa.rules"
 RULE = """
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base.rule import Defect, Rule, hits
+from bboxqa.rules.base import Defect, Rule, hits
 import numpy as np
 
 

@@ -12,8 +12,8 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.choices import Choices
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT, Files
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.base import ABSENT, Files
+from bboxqa.rules.document import Document
 from bboxqa.rules.pages import records
 from bboxqa.rules.runner import validate_documents
 

@@ -4,7 +4,7 @@ import pytest
 from support.validation import codes, document_of, findings, report_of
 
 from bboxqa.model.findings import Severity
-from bboxqa.rules.facts.authorship import authorship
+from bboxqa.rules.authorship import authorship
 
 
 def boxes(rater, number=3, *, shift=0.0, side=10.0, image=1, category=1):

@@ -11,8 +11,8 @@ from support.validation import codes, document_of, findings
 from bboxqa import reading, validate
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.rings import clipped_area
 from bboxqa.rules.fixes import fix
+from bboxqa.rules.shapes import clipped_area
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
 

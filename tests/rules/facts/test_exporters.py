@@ -4,7 +4,7 @@ import pytest
 from support.reference import data_file
 from support.validation import document_of, exact
 
-from bboxqa.rules.facts.file_kinds import exporter
+from bboxqa.rules.document import exporter
 
 
 def tool(**top):

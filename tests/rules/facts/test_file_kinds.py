@@ -10,7 +10,7 @@ from support.validation import codes, document_of, exact, findings
 
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.document import kind_of
 from bboxqa.rules.panoptic import panoptic_example
 
 IMAGES = [

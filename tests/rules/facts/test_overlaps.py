@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
-from bboxqa.rules.facts.box_overlaps import overlapping
+from bboxqa.rules.collection import overlapping
 
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])

@@ -9,7 +9,7 @@ from support.validation import codes, document_of, findings, report_of
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT
+from bboxqa.rules.base import ABSENT
 from bboxqa.rules.fixes import fix
 
 

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
-from bboxqa.rules.facts import pictures
-from bboxqa.rules.facts.pictures import ImageState, read_picture, scan_images
+from bboxqa.rules import pictures
+from bboxqa.rules.pictures import ImageState, read_picture, scan_images
 
 
 def records(*names):

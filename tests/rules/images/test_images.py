@@ -11,9 +11,9 @@ from bboxqa import validate
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.pictures import scan_images
+from bboxqa.rules.document import Document
 from bboxqa.rules.fixes import fix
+from bboxqa.rules.pictures import scan_images
 from bboxqa.rules.runner import validate_documents
 
 

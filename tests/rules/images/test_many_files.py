@@ -9,7 +9,7 @@ import pytest
 
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.document import Document
 from bboxqa.rules.runner import validate_documents
 
 

@@ -8,7 +8,7 @@ from support.pictures import save
 
 from bboxqa import draw, validate
 from bboxqa.pipelines.pictures import pictures
-from bboxqa.rules.facts.pictures import scan_images
+from bboxqa.rules.pictures import scan_images
 
 # Sizes show which file was found where both splits have pictures of the same name.
 SIZES = {"train": (60, 40), "valid": (64, 48)}

@@ -9,7 +9,7 @@ from support.validation import codes, document_of, exact, findings, whole_file
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT
+from bboxqa.rules.base import ABSENT
 from bboxqa.rules.fixes import fix
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import as_written, folded
 from bboxqa.formats.records import ASKED_KEYS, annotator_name
-from bboxqa.rules.facts.document import Document, first_rows
+from bboxqa.rules.document import Document, first_rows
 
 _NAMES = (str, int, float)
 

@@ -1,27 +1,125 @@
-"""The layout of boxes, where the numbers of a file prove that it is not COCO's."""
+"""Boxes as columns, and their layout where numbers prove that it is not COCO's."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray, IntArray, rows_where
 from bboxqa.core.json_values import shortened
+from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
-from bboxqa.rules.facts.box_overlaps import first_equal
-from bboxqa.rules.facts.boxes import (
-    Boxes,
-    boxes_of,
-    has_size,
-    inside,
-    row_max,
-    row_min,
-    sized_boxes,
-)
 
 if TYPE_CHECKING:
-    from bboxqa.rules.facts.document import Document
+    from bboxqa.rules.document import Document
+
+# How far hand-drawn boxes may extend beyond their image, as a share of its side.
+_PART_OF_SIDE = 0.02
+_PIXELS = 2.0
+
+
+class Boxes(msgspec.Struct, frozen=True, eq=False):
+    """N boxes, with what may show their layout."""
+
+    bbox: FloatArray
+    """(N, 4) float64. The numbers as written; NaN where they are not 4 finite numbers."""
+    size: FloatArray
+    """(N, 2) float64. Width and height of the image of each box; NaN where unknown."""
+    image: IndexArray | IntArray
+    """(N,) integers. The image of each box; -1 for none."""
+    n_images: int
+    author: IntArray
+    """(N,) int32. The annotator of each box, as an index into `names`; -1 for unknown."""
+    names: tuple[str, ...]
+    area: FloatArray | None = None
+    """(N,) float64. The areas as written; NaN where unknown, or where there is an outline."""
+    bounds: FloatArray | None = None
+    """(N, 4) float64. Left, top, right and bottom of each outline; NaN where unknown."""
+
+    def __len__(self) -> int:
+        return len(self.bbox)
+
+    @property
+    def has_box(self) -> BoolArray:
+        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
+        sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
+        return sound
+
+
+def boxes_of(document: "Document") -> Boxes:
+    """Return the boxes of a document."""
+    columns = document.annotations
+    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    return Boxes(
+        columns.bbox,
+        document.size,
+        document.image,
+        len(document.images),
+        document.annotator,
+        columns.annotator_names,
+        np.where(outlined, np.nan, columns.area),
+        document.outline_bounds if outlined.any() else None,
+    )
+
+
+def sized_boxes(boxes: "Boxes | Document") -> BoolArray:
+    """Return which annotations have a box and an image of known size, (N,) bool."""
+    return boxes.has_box & has_size(boxes)
+
+
+def has_size(boxes: "Boxes | Document") -> BoolArray:
+    """Return which annotations have an image of known size, (N,) bool."""
+    size = boxes.size
+    return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
+
+
+def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing, (N,) bool."""
+    slack = _PART_OF_SIDE * size + _PIXELS
+    # A box that ends beyond the range of a float is outside.
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
+    return result[:, 0] & result[:, 1]
+
+
+def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
+    """Return how far boxes extend beyond their images.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        x, y, width, height in pixels; N may be 0.
+    size : (N, 2) float64
+        Width and height of the image in pixels; NaN where unknown.
+
+    Returns
+    -------
+    (N, 4) float64
+        Pixels beyond the left, top, right and bottom edge; negative inside, NaN where unknown.
+
+    Examples
+    --------
+    >>> overshoot(np.array([[-3.0, 0, 20, 10]]), np.array([[10.0, 12]]))
+    array([[ 3., -0.,  7., -2.]])
+    """
+    with np.errstate(all="ignore"):
+        return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
+
+
+def row_max(values: FloatArray) -> FloatArray:
+    """Return the largest number of each row; column by column, which is fast for few columns."""
+    result: FloatArray = reduce(np.maximum, values.T)
+    return result
+
+
+def row_min(values: FloatArray) -> FloatArray:
+    """Return the smallest number of each row; see `row_max`."""
+    result: FloatArray = reduce(np.minimum, values.T)
+    return result
+
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 # A layout is proved where x, y, width, height fails for a fifth of the boxes, and another layout
@@ -30,7 +128,7 @@ _FAILING, _HOLDING = 0.2, 0.99
 # Boxes without outlines have to be so many, and so many of them have to fail.
 _ENOUGH, _FEWEST_FAILING = 5, 3
 # How far the edges of boxes and of outlines may be apart, in pixels, and areas, as a share.
-_PIXELS, _SHARE = 2.0, 0.01
+_SHARE = 0.01
 # Areas of boxes in shares are so many times as large as the boxes as written.
 _LARGER = 1.2
 # Boxes in shares of their images reach this share of their sides.
@@ -421,3 +519,51 @@ def _not_by_chance(n_sizes: IndexArray) -> int:
     number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
     falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
     return max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
+
+
+# Fewer repeats, or a smaller share, come from copying boxes by accident.
+_FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
+
+
+def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
+    """Return the first row that equals each row in all columns, (N,) int64.
+
+    Parameters
+    ----------
+    columns : sequence of (N,) numbers
+        NaN is equal to nothing.
+
+    Returns
+    -------
+    (N,) int64
+        The row itself if no earlier row is equal.
+
+    Examples
+    --------
+    >>> first_equal([np.array([7, 8, 7, 7]), np.array([1, 1, 1, 2])])
+    array([0, 1, 0, 3])
+    """
+    first: IndexArray = np.arange(len(columns[0]))
+    # Rows are sorted by a hash of 64 bits; equal hashes are compared value by value.
+    key = np.zeros(len(first), np.uint64)
+    for values in columns:
+        # Adding 0 turns -0 into 0, which is equal but has different bits.
+        plain = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
+        key = (key ^ np.ascontiguousarray(plain).view(np.uint64)) * MIX
+        key ^= key >> np.uint64(32)
+    ordered = np.sort(key)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return first
+    rows = np.flatnonzero(twice[np.minimum(np.searchsorted(twice, key), len(twice) - 1)] == key)
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = np.logical_or.reduce([c[rows[1:]] != c[rows[:-1]] for c in (key, *columns)])
+    starts = np.flatnonzero(begins)
+    first[rows] = np.repeat(rows[starts], np.diff(starts, append=len(rows)))
+    return first
+
+
+def are_many(n_repeats: int, n_annotations: int) -> bool:
+    """Return whether so many annotations are repeats that results of the file are wrong."""
+    return n_repeats >= max(_FEW_REPEATS, _FEW_OF_ALL * n_annotations)

@@ -1,20 +1,148 @@
-"""What rules report: records with a defect, or one defect of many records."""
+"""The interface of rules: the check, the defects that it finds, and the texts that explain it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Literal
+from itertools import chain, islice
+from typing import Any, Literal, overload
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document import ToolDefect
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.annotations import EDGES
+from bboxqa.model.findings import Edit, RuleText, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import ABSENT, Defect, LazyEdits
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.document import Document
+
+Scope = Literal["record", "files", "images"]
+Fix = Literal["safe", "unsafe"]
+
+ABSENT: Any = object()
+"""The value of a key that an example omits."""
+
+
+class Files(dict[str, str]):
+    """A folder: the text of each file, by its path inside the folder."""
+
+    mask: str | None = None
+    """What the values of masks in it stand for."""
+
+
+Example = str | Files | Mapping[str, Any]
+"""A whole file as text, a folder, or lists of records with the relevant keys; other keys get
+defaults.
+"""
+
+
+class LazyEdits(Sequence[Edit]):
+    """Edits of many records, created on iteration by a function.
+
+    Examples
+    --------
+    >>> edits = LazyEdits(lambda: (Edit(f"/images/{row}", "remove") for row in range(10**6)))
+    >>> bool(edits), edits[0].pointer
+    (True, '/images/0')
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Edit]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[Edit]:
+        return iter(self._make())
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, place: Any) -> Any:
+        return next(islice(self, place, None)) if isinstance(place, int) else tuple(self)[place]
+
+
+class Defect(msgspec.Struct, frozen=True):
+    """A defect of one record, or of the document.
+
+    Attributes
+    ----------
+    message : str
+        What was found and what was expected, in one line.
+    offset : int or None
+        Byte offset in the file, where no JSON pointer leads.
+    severity : Severity or None
+        Replaces the rule's severity.
+    pointer, found, expected, ids, edits, count, examples, key
+        See `bboxqa.model.findings.Finding`.
+    """
+
+    message: str
+    pointer: str = ""
+    offset: int | None = None
+    found: Any = None
+    expected: str = ""
+    ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    edits: Sequence[Edit] = ()
+    count: int = 1
+    examples: tuple[str, ...] = ()
+    key: str = ""
+    severity: Severity | None = None
+
+
+def hits(where: BoolArray | IndexArray, describe: Callable[[int], Defect]) -> Iterator[Defect]:
+    """Yield a defect for each number in a mask, (N,) bool, or an index, (H,) int64."""
+    numbers = np.flatnonzero(where) if where.dtype == bool else where
+    return map(describe, numbers.tolist())
+
+
+Check = Callable[..., Iterable[Any]]
+"""Called with a `Document` and the settings; yields `Rows` and `Defect`s. With scope "files", it is
+called with all documents, and yields pairs of a document and one of these."""
+
+
+class Rule(RuleText, frozen=True, eq=False, kw_only=True):
+    """One rule: its check, and the texts and examples that explain it."""
+
+    bad: Example
+    good: Example
+    """A file with the defect, and a similar file without it."""
+    check: Check
+    fix: Fix | None = None
+    """Is "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, else None."""
+    scope: Scope = "record"
+    """Whether the rule checks single files, several files together, or the images on disk."""
+    requires: tuple[str, ...] = ()
+    """Codes of rules whose findings explain those of this rule, in the same record and key, or
+    anywhere if they are about the whole file: then these are hidden, unless they are more severe.
+    """
+
+    def __post_init__(self) -> None:
+        # The texts are written as wrapped paragraphs; line breaks have no meaning.
+        for name in ("breaks", "explanation"):
+            msgspec.structs.force_setattr(self, name, " ".join(getattr(self, name).split()))
+
+
+@overload
+def rule(head: str, *, check: Check, **fields: Any) -> Rule: ...
+@overload
+def rule(head: str, **fields: Any) -> Callable[[Check], Rule]: ...
+def rule(head: str, check: Check | None = None, **fields: Any) -> Rule | Callable[[Check], Rule]:
+    """Return a rule with code, severity and title as in "S001 error: list is missing".
+
+    The kind of fix, if any, follows the severity: "S003 error, safe fix: id is a text". Without
+    `check`, a decorator that makes a rule of its check is returned.
+    """
+    start, _, title = head.partition(": ")
+    code, severity, *fix = start.removesuffix(" fix").replace(",", "").split()
+    texts = {"code": code, "title": title, "severity": Severity(severity), **fields}
+    texts |= {"fix": fix[0]} if fix else {}
+
+    def of_check(check: Check) -> Rule:
+        return Rule(check=check, **texts)
+
+    return of_check if check is None else of_check(check)
+
 
 Place = tuple[str, int, *tuple[str | int, ...]]
 """The list, the row, and the keys inside the record."""
@@ -287,3 +415,84 @@ def _several(defects: Sequence[ToolDefect], group: Sequence[int], cause: str) ->
     shown = [*files.values()][::-1] if len(files) > _EXAMPLES else pointers[:_EXAMPLES]
     message = f"{len(group):,} times; the first: {message}"
     return Defect(message, pointers[0], count=len(group), examples=tuple(shown), key=cause)
+
+
+# Floats represent every integer up to this one exactly.
+_WHOLE = 2.0**53
+
+
+# Digits that are enough to distinguish any two float64 numbers.
+_ALL_DIGITS = 17
+
+
+def beyond_text(beyond: FloatArray) -> str:
+    """Return by how much, and which edge, a box extends farthest beyond, for a message.
+
+    Examples
+    --------
+    >>> beyond_text(np.array([-2.0, 3, np.nan, 1]))
+    '3 px beyond the top edge'
+    """
+    edge = int(np.nanargmax(beyond))
+    return f"{figure(beyond[edge])} px beyond the {EDGES[edge]} edge"
+
+
+def size_text(size: FloatArray) -> str:
+    """Return the size of an image as the end of a message; "" if unknown."""
+    width, height = size
+    return "" if np.isnan(width) or np.isnan(height) else f" ({width:g} x {height:g})"
+
+
+def becomes_degenerate(
+    before: Sequence[float], after: Sequence[float], settings: ValidateSettings
+) -> bool:
+    """Return whether a change makes a box empty, too small or too elongated."""
+
+    def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
+        short, long = sorted(box[2:])
+        empty = not short > 0
+        return empty, short < settings.min_side_px, long > settings.max_aspect_ratio * short
+
+    return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """Format a number with a few digits, without exponents for ordinary numbers.
+
+    Examples
+    --------
+    >>> figure(27225.0), figure(12.3456), figure(0.5), figure(1e-7)
+    ('27,225', '12.35', '0.5', '1e-07')
+    """
+    return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
+
+
+def figure_unlike(value: float, limit: float, digits: int = 4) -> str:
+    """Format a number with as many digits as distinguish it from a limit.
+
+    Examples
+    --------
+    >>> figure_unlike(20.9174, 20, 3), figure_unlike(20.0213, 20, 3), figure_unlike(20, 20)
+    ('20.9', '20.02', '20')
+    """
+    while digits < _ALL_DIGITS and figure(value, digits) == figure(limit, digits):
+        digits += 1
+    return figure(value, digits)
+
+
+def rounded_number(value: float) -> int | float:
+    """Return a coordinate rounded to six decimals, as an int if it is integral.
+
+    Examples
+    --------
+    >>> rounded_number(12.0), rounded_number(0.1 + 0.2), rounded_number(1e-9)
+    (12, 0.3, 1e-09)
+    """
+    value = float(value)
+    rounded = round(value, 6) or value
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded
+
+
+def rounded_values(values: Sequence[float] | FloatArray) -> list[int | float]:
+    """Return rounded coordinates; see `rounded_number`."""
+    return [rounded_number(value) for value in values]

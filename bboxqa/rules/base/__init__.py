@@ -1,1 +1,0 @@
-"""The interface of rules, and helpers for reporting defects."""

@@ -1,1 +1,0 @@
-"""Facts about a document that several rules need."""

@@ -1,0 +1,495 @@
+"""Shapes of annotations: rings and masks, rotated boxes, and how far shapes overlap."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
+from bboxqa.core.parallel import threads
+from bboxqa.formats.columns import Kind, Rings
+from bboxqa.formats.measured import outlines_of
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, rotated_iou
+from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes import rotated_boxes
+from bboxqa.model.shapes.masks import decode_counts, run_bounds
+from bboxqa.rules.document import Document
+from bboxqa.rules.layout import first_equal, in_other_layout, swapped_images
+
+# Rings per chunk, which take about ten megabytes as shapely polygons.
+_CHUNK = 1 << 14
+_MAX_THREADS = 4
+# Shapely is inexact for larger coordinates, and no image is that large.
+_MAX_COORDINATE = 1e9
+# Cutting out more rings takes long.
+_MOST_RINGS = 1000
+# Smaller areas are rounding errors.
+_DUST = 1e-6
+
+
+class RingState(IntEnum):
+    """The validity of a ring as a polygon.
+
+    A ring is invalid if it crosses or touches itself, or has no area. It is unchecked if it has so
+    many edges side by side that checking would take minutes.
+    """
+
+    SOUND = 0
+    INVALID = 1
+    UNCHECKED = 2
+
+
+def ring_rows(document: Document, row: int) -> IndexArray:
+    """Return the indices of the rings of one annotation."""
+    start, stop = np.searchsorted(document.annotations.rings.row, [row, row + 1])
+    return np.arange(start, stop)
+
+
+def ring_xy(rings: Rings, ring: int) -> FloatArray:
+    """Return the vertices of one ring, (V, 2) float64."""
+    xy: FloatArray = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
+    return xy
+
+
+def outline_xy(document: Document, row: int) -> list[FloatArray]:
+    """Return the vertices of the rings of one annotation, each (V, 2) float64."""
+    rings = document.annotations.rings
+    return [ring_xy(rings, ring) for ring in ring_rows(document, row).tolist()]
+
+
+def shapes(rings: Rings, which: IndexArray) -> Any:
+    """Return rings, each with at least 3 finite points, as shapely polygons."""
+    import shapely
+
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    owner = np.repeat(np.arange(len(which)), np.diff(offsets))
+    return shapely.polygons(shapely.linearrings(rings.xy[places], indices=owner))
+
+
+def usable(rings: Rings, which: IndexArray) -> IndexArray:
+    """Return those of some rings that can be converted to polygons."""
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
+    n_near = np.concatenate([[0], np.cumsum(near)])
+    size = np.diff(offsets)
+    result: IndexArray = which[(size >= 3) & (np.diff(n_near[offsets]) == size)]
+    return result
+
+
+def ring_states(document: Document) -> ByteArray:
+    """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
+    rings = document.annotations.rings
+    state = np.full(len(rings.row), RingState.SOUND, np.uint8)
+    if not len(state):
+        return state
+    import shapely
+
+    rest = usable(rings, np.arange(len(state)))
+    large = rest[np.diff(rings.offsets)[rest] >= FEWEST_INTRICATE].tolist()
+    intricate = [ring for ring in large if is_intricate([ring_xy(rings, ring)])]
+    for ring in intricate:
+        crosses = n_crossings(ring_xy(rings, ring), 0) > 0
+        state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
+    rest = np.setdiff1d(rest, intricate, assume_unique=True)
+
+    def check(start: int) -> None:
+        chunk = rest[start : start + _CHUNK]
+        state[chunk[~shapely.is_valid(shapes(rings, chunk))]] = RingState.INVALID
+
+    # Shapely releases the GIL.
+    with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
+        list(pool.map(check, range(0, len(rest), _CHUNK)))
+    return state
+
+
+def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Return the annotations whose sound rings share area, with two areas in square pixels.
+
+    These are the area that all rings of each cover, and how much less it is than their sum.
+    """
+    rings, none = document.annotations.rings, np.zeros(0)
+    several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
+    several[rings.row[document.once(ring_states) != RingState.SOUND]] = False
+    which = usable(rings, np.flatnonzero(several[rings.row]))
+    if not len(which):
+        return none.astype(np.int64), none, none
+    import shapely
+
+    rows, owner = np.unique(rings.row[which], return_inverse=True)
+    together = shapely.multipolygons(shapes(rings, which), indices=owner)
+    # Rings that meet nowhere are valid together, which is fast to check.
+    meet = ~shapely.is_valid(together)
+    unions = [shapely.union_all(shapely.get_parts(each)) for each in together[meet].tolist()]
+    filled = np.array(shapely.area(unions), np.float64)
+    shared = shapely.area(together[meet]) - filled
+    kept = shared > _DUST
+    return rows[meet][kept], filled[kept], shared[kept]
+
+
+def even_odd_area(document: Document, row: int) -> float:
+    """Return the area of rings that cut each other out, by the even-odd rule; NaN of many."""
+    import shapely
+
+    parts = shapes(document.annotations.rings, ring_rows(document, row))
+    if len(parts) > _MOST_RINGS:
+        return float("nan")
+    while len(parts) > 1:
+        pairs = np.append(parts, [shapely.Polygon()] * (len(parts) % 2)).reshape(-1, 2)
+        parts = shapely.symmetric_difference(*pairs.T)
+    return float(parts[0].area)
+
+
+def invalid_reason(rings: Rings, ring: int) -> str:
+    """Return why a ring is an invalid polygon, and where, in words."""
+    import shapely
+
+    if is_intricate([ring_xy(rings, ring)]):
+        return "crosses itself"
+    reason = str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
+    what, _, where = reason.rstrip("]").partition("[")
+    near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
+    words = {
+        "Self-intersection": "crosses itself",
+        "Ring Self-intersection": "touches itself",
+        "Too few points in geometry component": "has fewer than 3 different points",
+    }
+    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
+
+
+def polygons_of(shape: Any) -> list[Any] | None:
+    """Return the polygons of a shape; None if one has a hole."""
+    import shapely
+
+    parts = [
+        part
+        for part in shapely.get_parts(shapely.get_parts(shape)).tolist()
+        if part.geom_type == "Polygon" and part.area > _DUST
+    ]
+    return None if any(part.interiors for part in parts) else parts
+
+
+def flat(shape: Any) -> list[float]:
+    """Return the vertices of a polygon as in COCO, without a closing vertex."""
+    numbers: list[float] = np.asarray(shape.exterior.coords)[:-1, :2].ravel().tolist()
+    return [int(v) if v.is_integer() else v for v in numbers]
+
+
+def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
+    """Return the areas of outlines, clipped to the image for the suspects.
+
+    pycocotools also clips outlines to the image before measuring them. Images whose sizes look
+    swapped are left out.
+    """
+    outline = document.outline_area.copy()
+    bounds, size = document.outline_bounds[suspects], document.size[suspects]
+    swapped = np.append(document.once(swapped_images), False)[document.image[suspects]]
+    beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
+    for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
+        if parts := outline_xy(document, row):
+            outline[row] = sum(clipped_area(xy, document.size[row]) for xy in parts)
+    return outline
+
+
+def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
+    """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
+    result = np.full((len(rows), 4), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        xy = np.concatenate([_clipped(r, document.size[row]) for r in outline_xy(document, row)])
+        if len(xy):
+            result[place] = *xy.min(axis=0), *xy.max(axis=0)
+    return result
+
+
+def clipped_area(xy: FloatArray, size: FloatArray) -> float:
+    """Return the area of a ring, (V, 2), inside an image of a size, (2,), in square pixels.
+
+    The ring is clipped at one edge of the image after another (Sutherland and Hodgman, 1974,
+    doi:10.1145/360767.360802). If clipping leaves several parts, they are joined by edges along the
+    border, which have no area.
+
+    Examples
+    --------
+    >>> ring = np.array([[-5.0, 2], [5, 2], [5, 4], [-5, 4]])
+    >>> clipped_area(ring, np.array([20.0, 10]))
+    10.0
+    """
+    xy = _clipped(xy, size)
+    x, y = (xy - xy[:1]).T
+    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
+
+
+def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
+    for axis, far in ((0, False), (0, True), (1, False), (1, True)):
+        depth = size[axis] - xy[:, axis] if far else xy[:, axis]
+        after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
+        crosses = (depth < 0) != (below < 0)
+        share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)
+        points = np.stack([xy, xy + share[:, None] * (after - xy)], axis=1)
+        xy = points[np.stack([depth >= 0, crosses], axis=1)]
+    return xy
+
+
+def runs_of(document: Document, row: int) -> IndexArray:
+    """Return the run lengths of a mask that can be read."""
+    counts = document.record(row)["segmentation"]["counts"]
+    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
+
+
+def row_major_masks(document: Document, tolerance: float) -> IndexArray:
+    """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
+
+    Most masks span the full width when they are read in the wrong order, so such a box proves
+    nothing.
+    """
+    rles, box = document.annotations.rles, corners(document.annotations.bbox)
+    off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
+    off &= document.has_box & ~document.once(in_other_layout)
+    found = []
+    for mask in np.flatnonzero(off[rles.row]).tolist():
+        row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
+        if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
+            continue
+        top, left, bottom, right = run_bounds(runs_of(document, row), width)
+        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
+            found.append(row)
+    return np.array(found, np.int64)
+
+
+_CORNER_FORMATS = ("DOTA labels", "YOLO labels")
+"""Formats that write four corners and no angle."""
+# Outlines are rotated boxes if this share of the outlined annotations has one ring of four points,
+_MOST = 0.9
+# this share of the rings are rectangles,
+_HALF = 0.5
+# and this share of the rectangles is turned.
+_FEW_TURNED = 0.1
+# The tolerance in degrees within which a box counts as upright.
+_UPRIGHT = 0.5
+
+
+class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
+    """The rotated boxes of a file."""
+
+    row: IndexArray
+    """(Q,) int64. The annotation of each box, ascending."""
+    corners: FloatArray
+    """(Q, 4, 2) float64. Corners in pixels, in the order of the outline in the file. A box with an
+    angle and no outline is rotated about its centre. NaN if five numbers are ambiguous.
+    """
+    is_written: BoolArray
+    """(Q,) bool. Whether the file has these corners rather than an angle."""
+    angle: FloatArray
+    """(Q,) float64. The angle as written; NaN if the file has only corners."""
+
+
+def is_rotated_file(document: Document) -> bool:
+    """Return whether the file has rotated boxes: at least half with five or eight numbers."""
+    columns = document.annotations
+    n_longer = np.count_nonzero(columns.rotations.n_numbers)
+    return bool(n_longer > 0 and n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
+
+
+def oriented_boxes(document: Document) -> OrientedBoxes:
+    """Return the rotated boxes of a file; empty if outlines of four points are polygons."""
+    columns = document.annotations
+    rings, rotations = columns.rings, columns.rotations
+    quads, is_written = _quads(document)
+    row = np.union1d(rings.row[quads], _listed(document))
+    corners, written, angle = np.full((len(row), 4, 2), np.nan), row < 0, np.full(len(row), np.nan)
+    at = np.searchsorted(row, rings.row[quads])
+    corners[at] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
+    written[at] = is_written
+    said = np.flatnonzero(np.isin(rotations.row, row))
+    at, values = np.searchsorted(row, rotations.row[said]), rotations.values[said]
+    five, eight = (rotations.n_numbers[said] == number for number in (5, 8))
+    written[at] |= eight
+    corners[at[eight]] = values[eight].reshape(-1, 4, 2)
+    given = np.where(five, values[:, 4], rotations.angle[said])
+    angle[at] = np.where(written[at] & ~five, np.nan, given)
+    # Boxes with an angle and no outline are turned.
+    turned = at[~five & np.isnan(corners[at, 0, 0]) & np.isfinite(angle[at])]
+    outlined = np.union1d(rings.row, columns.rles.row)
+    turned = turned[document.has_box[row[turned]] & ~np.isin(row[turned], outlined)]
+    boxes = rotated_boxes.upright(columns.bbox[row[turned]])
+    boxes[:, 4] = angle[turned]
+    corners[turned] = rotated_boxes.corners(boxes)
+    return OrientedBoxes(row, corners, written, angle)
+
+
+def rows_with_corners(document: Document) -> IndexArray:
+    """Return the annotations that are rotated boxes with known corners, ascending."""
+    boxes = document.once(oriented_boxes)
+    return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
+
+
+def _listed(document: Document) -> IndexArray:
+    """Return the rows of boxes that have an angle, or more than four numbers."""
+    rotations = document.annotations.rotations
+    origin = document.reading.origin
+    if origin is not None and origin.title in _CORNER_FORMATS:
+        # The angle was computed from the corners.
+        return np.zeros(0, np.int64)
+    if origin is None and not is_rotated_file(document):
+        return rotations.row[np.isfinite(rotations.angle)]
+    single = _single_rings(document.annotations.rings)
+    # Ellipses also have an angle, but more points.
+    other = np.setdiff1d(document.annotations.rings.row, document.annotations.rings.row[single])
+    return np.setdiff1d(rotations.row, other)
+
+
+def _single_rings(rings: Rings) -> IndexArray:
+    """Return the rings of four points that are the only ring of their annotation."""
+    n_rings = np.bincount(rings.row)
+    return np.flatnonzero((rings.n_numbers == 8) & (n_rings[rings.row] == 1))
+
+
+def _quads(document: Document) -> tuple[IndexArray, bool]:
+    """Return the rings that are corners of rotated boxes, and whether the file has these only."""
+    rings, origin = document.annotations.rings, document.reading.origin
+    single = _single_rings(rings)
+    title = "" if origin is None else origin.title
+    if title and title not in _CORNER_FORMATS:
+        return single[np.isin(rings.row[single], _listed(document))], False
+    is_all = title == "DOTA labels" or _are_boxes(rings, single)
+    return (single if is_all else single[:0]), True
+
+
+def _are_boxes(rings: Rings, single: IndexArray) -> bool:
+    """Return whether nearly all outlines of a file have four corners and are rotated boxes."""
+    if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
+        return False
+    corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
+    offset = corners - corners.mean(axis=1, keepdims=True)
+    order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
+    boxes, fits = rotated_boxes.from_corners(np.take_along_axis(corners, order[..., None], axis=1))
+    turned = fits & (np.abs(boxes[:, 4] - 45) < 45 - _UPRIGHT)
+    return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
+
+
+# The bounds of thin boxes overlap less than the boxes themselves.
+_OF_BOUNDS = 0.75
+_FULL_TURN = 2 * np.pi
+
+
+def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
+    """Return the annotations that are rotated boxes, (R,), and their numbers, (R, 5).
+
+    The angles of boxes of five numbers are taken to be clockwise, in radians if none is above a
+    whole turn.
+    """
+    boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
+    known = np.isfinite(boxes.corners[:, 0, 0])
+    fives = np.flatnonzero((rotations.n_numbers == 5) & ~np.isin(rotations.row, boxes.row[known]))
+    numbers = rotations.values[fives, :5].copy()
+    if np.abs(numbers[:, 4]).max(initial=0) <= _FULL_TURN:
+        numbers[:, 4] = np.degrees(numbers[:, 4])
+    cornered, _ = rotated_boxes.from_corners(boxes.corners[known])
+    rows = np.concatenate([boxes.row[known], rotations.row[fives]])
+    return rows, np.concatenate([cornered, numbers])
+
+
+def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
+    """Return (N, 4) boxes, and their least IoU for pairs whose `box_iou` reaches a threshold.
+
+    For rotated boxes, these are the bounds.
+    """
+    rows, turned = document.once(turned_boxes)
+    if not len(rows):
+        return document.annotations.bbox, threshold
+    bbox = document.annotations.bbox.copy()
+    bbox[rows] = from_corners(rotated_boxes.bounds(turned))
+    return bbox, _OF_BOUNDS * threshold
+
+
+def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the IoU of pairs of annotations, (P,), using rotated boxes where there are any."""
+    (rows, turned), bbox = document.once(turned_boxes), document.annotations.bbox
+    iou: FloatArray = bbox_iou(corners(bbox[left]), corners(bbox[right]))
+    some = np.flatnonzero(np.isin(left, rows) | np.isin(right, rows))
+    if len(some):
+        boxes = rotated_boxes.upright(bbox)
+        boxes[rows] = turned
+        iou[some] = rotated_iou(boxes[left[some]], boxes[right[some]])
+    return iou
+
+
+def written_numbers(document: Document) -> FloatArray:
+    """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight.
+
+    Boxes of fewer numbers have 0 for the rest; annotations without a box have NaN for the first.
+    """
+    rotations, bbox = document.annotations.rotations, document.annotations.bbox
+    longer = rotations.n_numbers > 0
+    if not longer.any():
+        return bbox
+    result = np.hstack([bbox, np.zeros((len(bbox), 4))])
+    result[rotations.row[longer]] = rotations.values[longer]
+    result[:, 4:] = np.nan_to_num(result[:, 4:])
+    return result
+
+
+# Pairs of edges that are compared, which takes a few seconds; other pairs are compared by boxes.
+_MOST_EDGE_PAIRS = 1 << 26
+
+
+def in_equal_boxes(document: Document) -> IndexArray:
+    """Return the rows of annotations whose box equals that of another one of their image."""
+    boxes, columns = document.once(written_numbers)[:, :4], document.annotations
+    is_object = columns.record == Kind.DICT
+    if (is_object & ~np.isfinite(boxes).all(axis=1)).any():
+        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
+    rows = np.flatnonzero(is_object & np.isfinite(boxes).all(axis=1))
+    return with_equals(rows, [*boxes.T, columns.image_id])
+
+
+def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
+    """Return the rows that equal another row in all columns, in ascending order."""
+    first = first_equal([each[rows] for each in columns])
+    repeats = first != np.arange(len(first))
+    result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
+    return result
+
+
+def _outlines(document: Document) -> Segmentations:
+    return outlines_of(document.annotations)
+
+
+def outline_numbers(document: Document) -> IndexArray:
+    """Return a number for each distinct outline among equal boxes, (N,) int64; 0 elsewhere."""
+    numbers, rows = np.zeros(len(document.annotations), np.int64), document.once(in_equal_boxes)
+    if np.isfinite(document.outline_bounds[rows]).any():
+        from bboxqa.geometry.similarities.outlines import distinct_outlines
+
+        found = document.once(_outlines).take(rows)
+        numbers[rows] = 1 + distinct_outlines(found, np.zeros(len(rows), np.int32))[1]
+    return numbers
+
+
+def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the IoU of the outlines of pairs, (P,); NaN without two polygons or two masks."""
+    result = np.full(len(left), np.nan)
+    known = ~np.isnan(document.outline_bounds[:, 0])
+    pairs = np.flatnonzero(known[left] & known[right])
+    if not len(pairs):
+        return result
+    from bboxqa.geometry.kernels import polygons, rasters
+
+    rows, place = np.unique(np.stack([left[pairs], right[pairs]]), return_inverse=True)
+    first, second = place.reshape(2, -1)
+    outlines = document.once(_outlines).take(rows).packed()
+    drawn = polygons.polygon_outlines(outlines)
+    exact = np.flatnonzero((drawn.area[first] > 0) & (drawn.area[second] > 0))
+    work = np.cumsum(polygons.edge_pairs(drawn, first[exact], second[exact]))
+    exact = exact[work <= _MOST_EDGE_PAIRS]
+    result[pairs[exact]] = polygons.polygon_iou(drawn, first[exact], second[exact])
+    is_mask = outlines.kind == SegmentationKind.RLE
+    sizes = np.equal(outlines.size[first], outlines.size[second]).all(axis=1)
+    masks = np.flatnonzero(is_mask[first] & is_mask[second] & sizes)
+    some = masks[np.argsort(first[masks], kind="stable")]
+    rles = [outlines.rle(row) if is_mask[row] else {} for row in range(len(rows))]
+    result[pairs[some]] = rasters.mask_iou(rles, first[some], second[some])
+    return result
