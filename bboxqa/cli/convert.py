@@ -69,7 +69,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.formats.writers import names
-    from bboxqa.formats.writing.parts import Parts
+    from bboxqa.formats.writing.preparation import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
     if not paths or (len(paths) == 1 and not named):

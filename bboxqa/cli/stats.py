@@ -200,7 +200,7 @@ def segments(
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.recordings.reader import read_segments
+    from bboxqa.formats.recordings import read_segments
     from bboxqa.pipelines.segments import measure_segments
 
     if not paths:

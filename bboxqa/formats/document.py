@@ -52,7 +52,7 @@ class OwnPlace(msgspec.Struct, frozen=True):
 
 
 class Origin(Protocol):
-    """The source that a document was translated from; `bboxqa.formats.translation.places`."""
+    """The source that a document was translated from; `bboxqa.formats.translation.reading`."""
 
     title: str
     """The format, such as "Label Studio JSON"."""

@@ -29,8 +29,7 @@ from bboxqa.formats.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.writing.content import Content, image_name, joints_named
-from bboxqa.formats.writing.key_points import completed
+from bboxqa.formats.writing.content import Content, completed, image_name, joints_named
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.shapes.rotated_boxes import bounds, corners

@@ -27,7 +27,7 @@ from bboxqa.formats.source import (
     readable_members,
 )
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.files import add_others, json_or_xml_of_tools
 from bboxqa.model.choices import Choices, GivenSize
 
 

@@ -48,6 +48,7 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
 _SERVICES = ("sagemaker", "labelbox", "zooniverse")
+_READ_ONLY = ("darwin", "datumaro", "supervisely", "via")
 # The number of files examined beside labels, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -136,14 +137,15 @@ def _format(
     recognises_folder: Callable[[Path], int] | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
-    """Return a format whose reader is the function `translate` in the folder of its name.
+    """Return a format whose reader is the function `translate` in the module or folder of its name.
 
     Its files are `recognises` by how they begin, or by a function.
     """
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
     folder = "box_tables" if name == "table" else name.replace("-", "_")
-    place = f"services.reader:{name}" if name in _SERVICES else f"{folder}.reader:translate"
+    place = f"{folder}:translate" if name in _READ_ONLY else f"{folder}.reader:translate"
+    place = f"services:{name}" if name in _SERVICES else place
     return translated_format(
         name,
         suffixes,

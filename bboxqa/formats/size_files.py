@@ -16,9 +16,9 @@ from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.table_files import open_table
-from bboxqa.formats.tables.rows import TableFile
+from bboxqa.formats.tables import TableFile
 from bboxqa.formats.translation.collector import SIDES
-from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
+from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
 from bboxqa.model.choices import NO_CHOICES
 from bboxqa.model.labels import LabelColumn
 

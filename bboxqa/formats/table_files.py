@@ -6,7 +6,7 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
-from bboxqa.formats.tables.rows import Delimited, JsonArray, JsonLines, Parquet, TableFile
+from bboxqa.formats.tables import Delimited, JsonArray, JsonLines, Parquet, TableFile
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 
 

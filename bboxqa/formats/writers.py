@@ -10,7 +10,7 @@ from bboxqa.formats.label_studio.writer import STUDIO_JSON
 from bboxqa.formats.labelme.writer import LABELME
 from bboxqa.formats.masks.writer import MASKS
 from bboxqa.formats.voc.writer import VOC
-from bboxqa.formats.writing.writer import Writer
+from bboxqa.formats.writing.content import Writer
 from bboxqa.formats.yolo.writer import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
 
 WRITERS: dict[str, Writer] = {

@@ -22,12 +22,19 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer
-from bboxqa.formats.writing.content import Content, with_suffix, without_categories, without_points
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Options,
+    Writer,
+    Written,
+    with_suffix,
+    without_categories,
+    without_points,
+)
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
-from bboxqa.formats.writing.parts import Parts, in_parts
-from bboxqa.formats.writing.several_rings import held_as_one
-from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
+from bboxqa.formats.writing.preparation import Parts, held_as_one, in_parts
 from bboxqa.model.choices import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, read_for

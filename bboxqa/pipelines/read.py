@@ -189,7 +189,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
     if is_document(source):
         return _read_bytes(document_bytes(source), "document.json", reading)
     if not isinstance(source, str | PathLike | Mapping):
-        from bboxqa.formats.box_tables.frames import rows_in, table_bytes
+        from bboxqa.formats.box_tables.columns import rows_in, table_bytes
 
         rows = rows_in(source, reading.choices)
         if rows is not None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.recordings.reader import milliseconds, read_segments
+from bboxqa.formats.recordings import milliseconds, read_segments
 
 PLAIN = "start,end,label\n0.5,1.25,sit\n2,3,stand\n"
 

@@ -11,7 +11,7 @@ from support.studio import box, task, work, written
 from support.tool_files import drawn
 
 from bboxqa import read_coco, reading
-from bboxqa.formats.label_studio.brush import brush_mask
+from bboxqa.formats.label_studio.regions import brush_mask
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")

@@ -1,12 +1,30 @@
-"""Finding the columns of a table that hold images, annotators, categories and boxes."""
+"""The columns of tables of boxes, the boxes in their cells, and tables in memory."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from math import isinf
+from typing import Any
 
 import msgspec
+import numpy as np
 
-from bboxqa.core.text import one_line
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.tables import NAMED_ONCE, Rows, repeated_name
+from bboxqa.formats.translation.shapes import (
+    LARGEST,
+    LEAST_PIXELS,
+    ValueProblemError,
+    angle_in,
+    items,
+    number_in,
+    number_of,
+    rotated,
+)
+from bboxqa.model.choices import Choices
 
 # The possible contents of columns, and their usual names in lower case without punctuation, the
 # best first.
@@ -143,3 +161,412 @@ def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: 
     elif not form and not kept.keys() & {"bbox", "objects"}:
         problem = "no columns of boxes"
     return Columns(kept, form, problem, is_open_images)
+
+
+Cells = dict[str, Any]
+"""The cells of one box, by the keys of `NAMES`."""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# What is read of objects, and its usual names in lower case without punctuation, the best first.
+_OF_OBJECTS = {
+    "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
+    "category": (
+        "category", "categoryname", "label", "labelname", "class", "classname",
+        "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
+        "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+        "rectanglelabels",
+    ),
+    "annotator": (*NAMES["annotator"], "annotators"),
+    "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
+    "iscrowd": NAMES["iscrowd"],
+}  # fmt: skip
+_NAMED = "named"
+"""The key of cells of an object whose numbers have names, which say their layout."""
+_EXPECTED = "expected four numbers of each in 'bbox'"
+_NOTHING = (None, "", "nan", "NaN", "None", "null")
+
+
+class BoxKind(msgspec.Struct, frozen=True):
+    """The layout and the unit of the boxes of a table."""
+
+    form: str
+    is_share: bool
+
+    def in_corner_and_size(self, boxes: FloatArray) -> FloatArray:
+        """Return (N, 4) boxes as left, top, width and height.
+
+        Examples
+        --------
+        >>> BoxKind("cxcywh", is_share=False).in_corner_and_size(np.array([[5, 5, 4, 2.0]]))
+        array([[3., 4., 4., 2.]])
+        """
+        first, second = boxes[:, :2], boxes[:, 2:]
+        if self.form == "xyxy":
+            return np.concatenate([first, second - first], 1)
+        if self.form == "cxcywh":
+            return np.concatenate([first - second / 2, second], 1)
+        return boxes
+
+
+def unit_of(boxes: FloatArray) -> str:
+    """Return the unit of (N, 4) boxes: "shares", "pixels", or "either" if many are of each.
+
+    Boxes of 0 and 1 only, which stand for an image without objects in some tables, are neither.
+
+    Examples
+    --------
+    >>> unit_of(np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
+    'shares'
+    """
+    is_larger, is_share = pixels_and_shares(boxes)
+    n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
+    if 10 * n_shares <= n_shares + n_larger:
+        return "pixels"
+    return "shares" if 10 * n_larger <= n_shares + n_larger else "either"
+
+
+def pixels_and_shares(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone.
+
+    Examples
+    --------
+    >>> pixels_and_shares(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
+    (array([ True, False, False]), array([False,  True, False]))
+    """
+    is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
+    return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
+
+
+def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Choices) -> BoxKind:
+    """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
+
+    Raises DatasetError if the numbers fit several kinds.
+    """
+    said, _, unit = (choices.box_format or "").partition("-")
+    form = said or columns.form
+    if form and unit and "objects" not in columns.of:
+        return BoxKind(form, is_share=unit == "shares")
+    read = [_boxes_in_part(part, columns) for part in parts]
+    at = np.concatenate([np.zeros(0, np.int64), *(each for each, _, _, _ in read)])
+    boxes = np.concatenate([np.zeros((0, 4)), *(each for _, each, _, _ in read)])
+    sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each, _ in read)])
+    if len(at) and all(each for _, _, _, each in read):
+        form = "xywh"
+    unit = unit or unit_of(boxes)
+    if unit == "either":
+        larger, shares = pixels_and_shares(boxes)
+        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
+        other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
+        lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
+        raise DatasetError(
+            [f"{name}: has {lines}; expected either shares of the image or pixels"],
+            "Write all boxes in one unit, or say it: --box-format "
+            f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
+        )
+    is_share = unit == "shares"
+    if not form and (np.abs(boxes) > 1).any() | is_share:
+        form = form_of(boxes, np.ones_like(sizes) if is_share else sizes)
+        if not form:
+            column = one_line(columns.of.get("bbox") or columns.of["objects"])
+            both = f"{column!r} may hold left, top, width and height, or two corners"
+            raise DatasetError(
+                [f"{name}: {both}: all numbers fit both"],
+                "Say which it is: --box-format xywh, xyxy or cxcywh",
+            )
+    return BoxKind(form or "xywh", is_share)
+
+
+def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray, bool]:
+    """Return lines, (N, 4) boxes, the (N, 2) sizes of their images, and whether all are `_NAMED`.
+
+    Cells that hold no boxes are left out.
+    """
+    plain = plain_boxes(part, columns.form)
+    if plain is not None:
+        return np.array(part.at), plain, np.full((len(plain), 2), np.nan), False
+    at, boxes, sizes, is_named = [], [], [], True
+    for line, row in part.records():
+        with suppress(ValueProblemError):
+            size = [_side(row.get(f"image_{each}")) for each in ("width", "height")]
+            for cells in boxes_in(row):
+                with suppress(ValueProblemError):
+                    if (box := numbers_of_box(cells, columns.form)) is not None:
+                        at.append(line)
+                        is_named &= _NAMED in cells
+                        boxes.append(box)
+                        sizes.append(size)
+    return (
+        np.array(at, np.int64),
+        np.array(boxes).reshape(-1, 4),
+        np.array(sizes, np.float64).reshape(-1, 2),
+        is_named,
+    )
+
+
+def _side(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def plain_boxes(part: Rows, form: str) -> FloatArray | None:
+    """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
+    if not form or not part.at:
+        return None
+    columns = [part.cells[key] for key in FORMS[form]]
+    if any(bool in {*map(type, each)} for each in columns if type(each[0]) is not str):
+        return None
+    try:
+        numbers = np.array(columns, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if numbers.ndim != 2:
+        # Lists in cells.
+        return None
+    with np.errstate(over="ignore"):
+        is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
+    return np.ascontiguousarray(numbers.T) if is_sound else None
+
+
+def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
+    """Return the only layout that fits the numbers of all boxes; "" if several fit.
+
+    Parameters
+    ----------
+    boxes : (N, 4) float64
+    sizes : (N, 2) float64
+        Width and height of the images; NaN where unknown.
+
+    Examples
+    --------
+    >>> sizes = np.array([[100.0, 100.0]])
+    >>> form_of(np.array([[60.0, 50.0, 90.0, 80.0]]), sizes)
+    'xyxy'
+    >>> form_of(np.array([[60.0, 50.0, 20.0, 30.0]]), sizes)
+    'xywh'
+    >>> form_of(np.array([[10.0, 10.0, 20.0, 30.0]]), sizes)
+    ''
+    """
+    if (boxes[:, 2:] < boxes[:, :2]).any():
+        return "xywh"
+    # One pixel is allowed for rounding.
+    with np.errstate(invalid="ignore"):
+        is_beyond = (boxes[:, :2] + boxes[:, 2:] > sizes + 1).any()
+    return "xyxy" if is_beyond else ""
+
+
+def boxes_in(row: Mapping[str, Any]) -> list[Cells]:
+    """Return the cells of each box in a row; for an image without objects, cells without a box.
+
+    Raises ValueProblemError if the column of objects holds anything else.
+    """
+    if "objects" not in row:
+        return [{**row}]
+    cells = {**row}
+    listed = _listed(cells.pop("objects"))
+    return [{**cells, **_cells_of(each)} for each in listed] or [cells]
+
+
+def _listed(objects: object) -> list[Any]:
+    """Return the objects of an image, which cells of csv hold as JSON."""
+    if _is_empty(objects):
+        return []
+    if isinstance(objects, str):
+        text = objects
+        try:
+            objects = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            raise ValueProblemError(f"objects is {text[:40]!r}; expected JSON") from None
+    if isinstance(objects, list):
+        return objects
+    if not isinstance(objects, dict):
+        raise ValueProblemError(f"objects is {str(objects)[:40]}; expected a list")
+    names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
+    if "bbox" not in names:
+        if any(map(_holds, objects.values())):
+            raise ValueProblemError(f"objects has {_listing(objects)}, but no boxes; {_EXPECTED}")
+        return []
+    lists = {key: objects[name] for key, name in names.items()}
+    for key, each in lists.items():
+        if not isinstance(each, list) or len(each) != len(lists["bbox"]):
+            n_boxes = f"{count(len(lists['bbox']), 'box', 'boxes')} in {names['bbox']!r}"
+            raise ValueProblemError(
+                f"objects has {n_boxes} and {str(each)[:40]} in {one_line(names[key])!r}; expected "
+                "a list with as many values"
+            )
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+
+
+def _names_in(given: dict[str, Any]) -> dict[str, str]:
+    """Return the name of each known key of objects: the best one that holds anything."""
+    plain = {plain_name(name): name for name in reversed(given)}
+    found = {}
+    for key, usual in _OF_OBJECTS.items():
+        there = [plain[name] for name in usual if name in plain]
+        holding = [name for name in there if _holds(given[name])]
+        if key == "bbox" and any(given[name] != given[holding[0]] for name in holding):
+            raise ValueProblemError(
+                f"objects has different boxes in {_listing(holding)}; expected one of them"
+            )
+        if there:
+            found[key] = (holding or there)[0]
+    return found
+
+
+def _cells_of(given: object) -> Cells:
+    """Return the known values of an object, by the keys of `NAMES`."""
+    if not isinstance(given, dict):
+        return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
+    try:
+        names = _names_in(given)
+    except ValueProblemError as error:
+        return {"problem": str(error)}
+    found = {key: given[name] for key, name in names.items() if given[name] is not None}
+    if not _holds(found.get("bbox")):
+        try:
+            found |= _named_box(given)
+        except ValueProblemError as error:
+            return {"problem": str(error)}
+    # An annotator who was asked and drew nothing has no box.
+    others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
+    if others and not _holds(found.get("bbox")):
+        return {"problem": f"has {_listing(others)}, but no box; {_EXPECTED}"}
+    return found
+
+
+@lru_cache(256)
+def _columns_of_keys(keys: tuple[str, ...]) -> Columns:
+    return columns_of(keys, {})
+
+
+def _named_box(given: dict[str, Any]) -> Cells:
+    """Return the cells of an object whose numbers have names, as left, top, width and height.
+
+    Label Studio's csv has percentages of the image, and turns a box about its corner. Raises
+    ValueProblemError if they are not numbers.
+    """
+    columns = _columns_of_keys(tuple(given))
+    if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
+        return {}
+    numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]
+    box: FloatArray = BoxKind(columns.form, is_share=False).in_corner_and_size(np.array([numbers]))
+    found: Cells = {_NAMED: True}
+    if "rectanglelabels" in given and "original_width" in given:
+        sides = [_number(given[f"original_{side}"], side) for side in ("width", "height")]
+        box = box * [*sides, *sides] / 100
+        found |= {"image_width": sides[0], "image_height": sides[1]}
+        found["category"] = next(iter(items(given["rectanglelabels"])), "")
+        if degrees := angle_in(given.get("rotation")):
+            corner, half = box[0, :2], box[0, 2:] / 2
+            box[0, :2] = rotated(corner + half, (corner[0], corner[1]), degrees) - half
+            found["rotation"] = degrees
+    return {**found, "bbox": box[0].tolist()}
+
+
+def _holds(value: object) -> bool:
+    return not _is_empty(value) and value not in ([], {})
+
+
+def _listing(names: Iterable[str]) -> str:
+    """Return the first names, quoted."""
+    return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
+
+
+def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
+    """Return the four numbers of a box; None where all are empty.
+
+    Raises ValueProblemError if they are not numbers.
+    """
+    if form:
+        values = [cells.get(key) for key in FORMS[form]]
+        if all(_is_empty(each) for each in values):
+            return None
+        return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]
+    if "problem" in cells:
+        raise ValueProblemError(cells["problem"])
+    given = cells.get("bbox")
+    if not _holds(given):
+        return None
+    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
+    if len(values) != 4:
+        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
+    return [_number(each, "bbox") for each in values]
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip() in _NOTHING
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+
+
+def _number(value: object, name: str) -> float:
+    return number_in(value, name) if isinstance(value, str) else number_of(value, name)
+
+
+_SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
+
+
+def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
+    """Return the rows of a table; None if the value is not a table.
+
+    Examples
+    --------
+    >>> from bboxqa.model.choices import NO_CHOICES
+    >>> rows_in([{"image": "a.jpg", "x": 1}], NO_CHOICES), rows_in(["a.json"], NO_CHOICES)
+    ([{'image': 'a.jpg', 'x': 1}], None)
+    """
+    if isinstance(source, list | tuple):
+        is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
+        return [dict(each) for each in source] if is_table else None
+    # The methods of polars, pyarrow, Hugging Face and pandas, none of which has to be installed.
+    named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
+    for name, arguments in named:
+        if hasattr(source, "shape") and hasattr(source, name):
+            _refuse_repeated(source, choices)
+            found: list[dict[str, Any]] = getattr(source, name)(*arguments)
+            return found
+    return None
+
+
+def _refuse_repeated(frame: Any, choices: Choices) -> None:
+    """Refuse a frame with several columns of a name that is used: rows would have the last one."""
+    names = getattr(frame, "column_names", None) or [*getattr(frame, "columns", ())]
+    header = [str(name) for name in names]
+    used = [*columns_of(header, choices.columns).of.values()]
+    if problem := repeated_name(header, used):
+        raise DatasetError([f"the table {problem}"], NAMED_ONCE)
+
+
+def table_bytes(rows: list[dict[str, Any]], choices: Choices) -> bytes:
+    """Return rows as JSON lines; raises DatasetError if no columns hold boxes."""
+    header = list(dict.fromkeys(str(name) for row in rows for name in row))
+    problem = columns_of(header, choices.columns).problem if rows else "no rows"
+    if problem:
+        raise DatasetError([f"the table has {problem}"], _SAY)
+    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    # The first row gets all columns, since readers take the header from it.
+    empty = dict.fromkeys(header)
+    lines = (
+        encoder.encode({**empty, **{str(k): _cell(v) for k, v in row.items()}}) for row in rows
+    )
+    try:
+        return b"\n".join(lines) + b"\n"
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise DatasetError([f"the table holds a value that JSON cannot hold: {error}"]) from None
+
+
+def _cell(value: Any) -> Any:
+    """Return a value; infinity as text, as JSON would have it as a missing value."""
+    return str(float(value)) if isinstance(value, float) and isinf(value) else value
+
+
+def _plain(value: Any) -> Any:
+    """Convert a numpy or pandas value to one that JSON can hold."""
+    if type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    for name in ("tolist", "item", "isoformat"):
+        if hasattr(value, name):
+            return _cell(getattr(value, name)())
+    # Pillow images become their file name; `Decimal` and others become text.
+    return getattr(value, "filename", None) or str(value)

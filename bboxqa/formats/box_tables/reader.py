@@ -12,16 +12,19 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, unguarded
-from bboxqa.formats.box_tables.boxes import (
+from bboxqa.formats.box_tables.columns import (
+    FORM_WORDS,
+    FORMS,
+    NAMES,
     BoxKind,
     Cells,
+    Columns,
     box_kind_of,
     boxes_in,
+    columns_of,
     numbers_of_box,
     plain_boxes,
 )
-from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.rows import class_names, header_of, table_in
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
 from bboxqa.formats.images import given_size
@@ -35,15 +38,25 @@ from bboxqa.formats.source import (
     only_file,
     readable_members,
 )
-from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, Rows, TableFile
+from bboxqa.formats.tables import (
+    QUOTES,
+    Delimited,
+    Parquet,
+    Rows,
+    TableFile,
+    class_names,
+    header_of,
+    table_in,
+)
 from bboxqa.formats.translation.collector import UNLABELLED, Boxes, Collector, Lines
-from bboxqa.formats.translation.shapes import angle_in, turned_box
-from bboxqa.formats.translation.untrusted import (
+from bboxqa.formats.translation.shapes import (
     LEAST_PIXELS,
     MOST_BEYOND,
     ValueProblemError,
+    angle_in,
     mapping,
     plain_text,
+    turned_box,
 )
 
 # Data frames write whole numbers as fractions where some are missing.

@@ -11,13 +11,12 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
-from bboxqa.formats.box_tables.boxes import pixels_and_shares, unit_of
+from bboxqa.formats.box_tables.columns import pixels_and_shares, unit_of
 from bboxqa.formats.box_tables.reader import name_in
-from bboxqa.formats.translation.untrusted import LEAST_PIXELS
-from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.translation.shapes import LEAST_PIXELS
+from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
 from bboxqa.formats.writing.outlines import Record
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
 COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",

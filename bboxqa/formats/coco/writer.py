@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.content import Content, Options, Writer, Written
 from bboxqa.formats.writing.outlines import Record, area_of
-from bboxqa.formats.writing.writer import Options, Writer, Written
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

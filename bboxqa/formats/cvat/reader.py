@@ -6,16 +6,23 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.cvat.header import Header, Job, header_of
-from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, plain_box_of, shape_of
+from bboxqa.formats.cvat.elements import (
+    Header,
+    Job,
+    UnknownSizeError,
+    attributes_of,
+    header_of,
+    plain_box_of,
+    shape_of,
+)
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
-from bboxqa.formats.translation import untrusted
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SESSIONS, SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, ValueProblemError
+from bboxqa.formats.translation.shapes import EmptyMaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
     Element,
     EncodingXmlError,
@@ -35,7 +42,7 @@ _ADVICE: dict[type[XmlError], str] = {
 }
 _CODES: dict[type[ValueProblemError], str] = {
     EmptyMaskProblemError: "T011",
-    untrusted.MaskProblemError: "T008",
+    shapes.MaskProblemError: "T008",
     UnknownSizeError: "T002",
 }
 # The counted facts, with the noun and the text of their notes.

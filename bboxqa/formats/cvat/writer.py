@@ -7,13 +7,21 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.core.text import one_line
-from bboxqa.formats.cvat.shapes import CUBOID, OF_LABEL, OF_SHAPES
-from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import has_joints, joints_of
+from bboxqa.formats.cvat.elements import CUBOID, OF_LABEL, OF_SHAPES
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Noun,
+    Options,
+    Writer,
+    Written,
+    has_joints,
+    image_name,
+    joints_of,
+)
 from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 from bboxqa.model.shapes.masks import runs_of_spans
 
 _TITLE = "CVAT"

@@ -18,9 +18,8 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
-from bboxqa.formats.translation.label_batches import label_batches
-from bboxqa.formats.translation.other_files import NO_LABELS
-from bboxqa.formats.translation.untrusted import LARGEST
+from bboxqa.formats.translation.files import NO_LABELS, label_batches
+from bboxqa.formats.translation.shapes import LARGEST
 
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     ATTRIBUTES,
@@ -12,7 +12,6 @@ from bboxqa.formats.writing.losses import (
 )
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of
-from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "DOTA"
 _MOST = 9

@@ -19,11 +19,18 @@ from bboxqa.formats.label_studio.regions import Region, Value
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation import untrusted
 from bboxqa.formats.translation.collector import SESSIONS, SIDES, Collector
-from bboxqa.formats.translation.json_files import NOT_JSON, broken_json
+from bboxqa.formats.translation.files import NOT_JSON, broken_json
 from bboxqa.formats.translation.masks import Masks, Size
-from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, plain_text
+from bboxqa.formats.translation.shapes import (
+    EmptyMaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    plain_text,
+    side_of,
+    size_of,
+)
 
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -259,7 +266,7 @@ class _Records:
         sizes: dict[str, Size | None] = dict.fromkeys(pages)
         for result in (result for work in task.works for _, result in work.results):
             address = self._address(task, result)
-            size = untrusted.size_of(*map(result.get, _SIDES))
+            size = size_of(*map(result.get, _SIDES))
             if address is not None and size is not None and sizes.get(address) is None:
                 sizes[address] = size
             if len(task.images) <= 1 and len(sizes) == 1 and all(sizes.values()):
@@ -274,7 +281,7 @@ class _Records:
                 record["file_name"] = ""
                 self._images.append((record, address, task))
                 if size is None and len(task.images) <= 1:
-                    size = untrusted.size_of(task.data.get("width"), task.data.get("height"))
+                    size = size_of(task.data.get("width"), task.data.get("height"))
                 if size is None:
                     size = given_size(self._wanted.choices, short_path(address))
                     self._tally["given"] += size is not None
@@ -380,7 +387,7 @@ class _Records:
             self._into.defect("T002", f"{label}: {error}", where)
             return
         except ValueProblemError as error:
-            self._tally["empty"] += isinstance(error, untrusted.EmptyMaskProblemError)
+            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
             self._into.refuse(label, error, where)
             return
         record = {**shape, "image_id": image["id"], **shared}
@@ -417,10 +424,10 @@ class _Records:
         """Return the size by which a region is drawn; raises _NoSizeError if it is unknown."""
         sides = [result.get(side) for side in _SIDES]
         known = (image["width"], image["height"]) if "width" in image else None
-        size = untrusted.size_of(*sides)
+        size = size_of(*sides)
         if size is None:
             for key, side in zip(_SIDES, sides, strict=True):
-                untrusted.side_of(side, key)
+                side_of(side, key)
         if known is None:
             raise _NoSizeError(
                 "has no original_width and original_height, so that percent cannot become pixels: "

@@ -8,11 +8,21 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.label_studio.brush import brush_numbers
 from bboxqa.formats.label_studio.images import image_names, may_be_image
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
-from bboxqa.formats.writing.content import Content, image_name, shown_id
-from bboxqa.formats.writing.key_points import is_point, joints_of
+from bboxqa.formats.label_studio.regions import brush_numbers
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Noun,
+    Options,
+    Writer,
+    Written,
+    image_name,
+    is_point,
+    joints_of,
+    shown_id,
+)
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     key_losses,
@@ -21,7 +31,6 @@ from bboxqa.formats.writing.losses import (
     name_losses,
 )
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 from bboxqa.model.shapes.rotated_boxes import corners
 
 _TITLE = "Label Studio"

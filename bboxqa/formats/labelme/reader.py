@@ -18,11 +18,11 @@ from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.json_files import json_of
+from bboxqa.formats.translation.files import json_of
 from bboxqa.formats.translation.masks import Masks, picture_mask
-from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, points_of
+from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of
 
 _LINES = {
     "line": "line", "linestrip": "polyline", "polyline": "polyline", "point": "key point",
@@ -104,7 +104,7 @@ class _LabelmeRecords:
                 points = [content.shapes[each] for each in points_of_shape.get(number, ())]
                 self._add_shape(shape, image, where, _joints(points))
             except ValueProblemError as error:
-                self._tally["empty"] += isinstance(error, untrusted.EmptyMaskProblemError)
+                self._tally["empty"] += isinstance(error, shapes.EmptyMaskProblemError)
                 self._into.refuse(f"shape {number + 1}", error, where)
 
     def _image(self, place: str, member: Member, content: _File) -> Record:
@@ -126,7 +126,7 @@ class _LabelmeRecords:
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = {**record.get("attributes", {})}
         attributes |= {
-            name: True for name, is_set in untrusted.mapping(value.get("flags")).items() if is_set
+            name: True for name, is_set in shapes.mapping(value.get("flags")).items() if is_set
         }
         if value.get("difficult") is True:
             attributes["difficult"] = True
@@ -162,7 +162,7 @@ def _shape_of(
         x, y = points_of(value.get("points"))[0].tolist()
         return {"shape": _LINES[kind], "keypoints": [x, y, 2], "num_keypoints": 1}
     if kind in _LINES:
-        line = {} if kind == "point" else untrusted.line_of(value.get("points"))
+        line = {} if kind == "point" else shapes.line_of(value.get("points"))
         return {"shape": _LINES[kind], **line}
     points = points_of(value.get("points"))
     if kind == "rectangle" and len(points) == 2:

@@ -9,12 +9,18 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.label_folders import path_below, place_of
-from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import is_point, joints_of
+from bboxqa.formats.writing.content import (
+    Content,
+    Options,
+    Writer,
+    Written,
+    image_name,
+    is_point,
+    joints_of,
+)
 from bboxqa.formats.writing.losses import label_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import SAME, Record, corners_of, ellipse_of, rings_of
-from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"
 _LINES = {"polyline": "linestrip", "line": "line"}

@@ -8,15 +8,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.masks.pixels import Values
-from bboxqa.formats.masks.reader import NAMES
+from bboxqa.formats.masks.reader import NAMES, Values
 from bboxqa.formats.translation.masks import MOST_PIXELS, RowMasks
-from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, ending_losses, losses_of, name_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, flat_rings
-from bboxqa.formats.writing.several_rings import as_mask
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
+from bboxqa.formats.writing.preparation import as_mask
 
 _TITLE = "masks"
 _OBJECTS, _CLASSES = "SegmentationObject", "SegmentationClass"

@@ -13,7 +13,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import UNNAMED, extent_of, most_joints
-from bboxqa.formats.translation.untrusted import (
+from bboxqa.formats.translation.shapes import (
     EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import Record
-from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
+from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.shapes.masks import (
     MAX_MASK_PIXELS,
     compress_counts,
@@ -81,7 +81,7 @@ class Allowance:
     >>> runs.take(900, 100)
     >>> runs.take(301, 100)
     Traceback (most recent call last):
-    bboxqa.formats.translation.untrusted.MaskProblemError: would bring the masks to 1,201 runs of \
+    bboxqa.formats.translation.shapes.MaskProblemError: would bring the masks to 1,201 runs of \
 pixels in 200 characters; expected at most 1,200 in so short a text: split the source
     """
 

@@ -21,8 +21,7 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
-from bboxqa.formats.translation.shapes import angle_in, turned_box
-from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
+from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")

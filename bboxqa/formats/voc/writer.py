@@ -8,11 +8,10 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_folders import path_below
-from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, label_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
 from bboxqa.formats.writing.outlines import Record
-from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "Pascal VOC"
 _DECIMALS = 6

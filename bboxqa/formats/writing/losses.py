@@ -11,11 +11,19 @@ import numpy as np
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
-from bboxqa.formats.writing.content import Content, image_name, shown_id
-from bboxqa.formats.writing.key_points import KEY_POINT, has_joints
+from bboxqa.formats.writing.content import (
+    KEY_POINT,
+    Content,
+    Loss,
+    Noun,
+    Options,
+    Writer,
+    has_joints,
+    image_name,
+    shown_id,
+)
 from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, bounds_of, corners_of
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer
 
 ATTRIBUTES = "attributes"
 ANNOTATIONS = Noun("annotation", "annotations")

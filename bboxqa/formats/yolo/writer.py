@@ -10,11 +10,18 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.label_folders import place_of
-from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import completed
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Noun,
+    Options,
+    Writer,
+    Written,
+    completed,
+    image_name,
+)
 from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of, rings_of
-from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
 _TRAIN = "train"
 Points = Callable[[Content, Record], FloatArray]

@@ -9,8 +9,8 @@ from support.masks import drawn_spans
 from support.studio import result, task, work, written
 
 from bboxqa import read_coco, validate
-from bboxqa.formats.label_studio.brush import brush_mask
-from bboxqa.formats.translation.untrusted import MaskProblemError
+from bboxqa.formats.label_studio.regions import brush_mask
+from bboxqa.formats.translation.shapes import MaskProblemError
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"

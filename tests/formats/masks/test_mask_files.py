@@ -23,9 +23,9 @@ from support.masks import decode
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.masks.pixels import runs_in, values_in
+from bboxqa.formats.masks.reader import runs_in, values_in
 from bboxqa.formats.translation.masks import Allowance
-from bboxqa.formats.translation.untrusted import MaskProblemError
+from bboxqa.formats.translation.shapes import MaskProblemError
 from bboxqa.geometry.similarities.base import Options
 from bboxqa.geometry.similarities.registry import similarity
 

@@ -11,7 +11,7 @@ from support.tool_files import alone, drawn, found, translation_of, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.supervisely.reader import translate
+from bboxqa.formats.supervisely import translate
 from bboxqa.model.shapes.masks import decode_counts
 
 META = {"classes": [{"title": "cat", "shape": "rectangle"}, {"title": "dog", "shape": "any"}]}

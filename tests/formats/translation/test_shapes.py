@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from bboxqa.formats.translation.shapes import bounds, corners, ellipse, outer_rings
-from bboxqa.formats.translation.untrusted import ValueProblemError
+from bboxqa.formats.translation.shapes import (
+    ValueProblemError,
+    bounds,
+    corners,
+    ellipse,
+    outer_rings,
+)
 
 
 @pytest.mark.parametrize("degrees", [0, 1e-15, 1e-12, 45, 90, 180.0000000000001, -270, -360, 720])

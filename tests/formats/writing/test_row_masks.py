@@ -9,7 +9,7 @@ from support.converted import ENDINGS, written
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.label_studio.brush import brush_mask, brush_numbers
+from bboxqa.formats.label_studio.regions import brush_mask, brush_numbers
 from bboxqa.formats.translation.masks import RowMasks
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=7))

@@ -17,9 +17,9 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.json_files import NoObject, decoded_parts, json_objects
+from bboxqa.formats.translation.files import NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size
-from bboxqa.formats.translation.untrusted import (
+from bboxqa.formats.translation.shapes import (
     MaskProblemError,
     ValueProblemError,
     items,

@@ -17,11 +17,11 @@ from bboxqa.formats.heads import HEAD, is_lines
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import members_like, members_of, only_file
-from bboxqa.formats.tables.rows import Delimited
+from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import NOT_JSON, json_of, json_problem
-from bboxqa.formats.translation.untrusted import (
+from bboxqa.formats.translation.files import NOT_JSON, json_of, json_problem
+from bboxqa.formats.translation.shapes import (
     ValueProblemError,
     items,
     mapping,

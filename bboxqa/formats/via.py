@@ -17,11 +17,11 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.formats.source import members_of, only_file
-from bboxqa.formats.tables.rows import Delimited
-from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.tables import Delimited
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.json_files import NOT_JSON, broken_json
-from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, numbers_of
+from bboxqa.formats.translation.files import NOT_JSON, broken_json
+from bboxqa.formats.translation.shapes import ValueProblemError, items, mapping, numbers_of
 
 _NOTES = (
     ("again", "image", "with several entries, which are merged"),
@@ -88,7 +88,7 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
         listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
         yield _Entry(
-            untrusted.plain_text(given.get("filename")) or name,
+            shapes.plain_text(given.get("filename")) or name,
             at,
             mapping(given.get("file_attributes")),
             [
@@ -189,7 +189,7 @@ class _Records:
         value = said.get(self._attribute)
         if isinstance(value, dict):
             return [name.strip() for name, is_marked in value.items() if is_marked is True]
-        text = untrusted.plain_text(value)
+        text = shapes.plain_text(value)
         return [text] if text else []
 
 
@@ -199,7 +199,7 @@ def _shape_of(given: object) -> Record:
     Raises ValueProblemError if the values are not as VIA writes them.
     """
     shape = mapping(given)
-    kind = untrusted.plain_text(shape.get("name"))
+    kind = shapes.plain_text(shape.get("name"))
     if not kind:
         found = str(given)[:40] if given else "missing"
         raise ValueProblemError(f"shape_attributes are {found}; expected the name of a shape")
@@ -210,7 +210,7 @@ def _shape_of(given: object) -> Record:
         if not isinstance(xs, list) or not isinstance(ys, list) or len(xs) != len(ys):
             problem = "all_points_x and all_points_y are not two lists of equal length"
             raise ValueProblemError(problem)
-        points = untrusted.points_of([list(pair) for pair in zip(xs, ys, strict=True)])
+        points = shapes.points_of([list(pair) for pair in zip(xs, ys, strict=True)])
         if kind == "polyline":
             return {"shape": "polyline", "points": shapes.ring(points)}
         return shapes.outlined(points)
@@ -219,6 +219,6 @@ def _shape_of(given: object) -> Record:
         names = ("r", "r") if kind == "circle" else ("rx", "ry")
         wide, high = numbers_of(shape, names)
         turned = shape.get("theta")
-        degrees = float(np.rad2deg(untrusted.number_of(turned, "theta"))) if turned else 0.0
+        degrees = float(np.rad2deg(shapes.number_of(turned, "theta"))) if turned else 0.0
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
     return {"shape": _APART.get(kind, kind)}

@@ -13,18 +13,18 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import path_below, without_suffix
 from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.source import members_like
-from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.json_files import json_objects
+from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import checked_size
-from bboxqa.formats.translation.shapes import turned_box
-from bboxqa.formats.translation.untrusted import (
+from bboxqa.formats.translation.shapes import (
     MaskProblemError,
     ValueProblemError,
     items,
     mapping,
     number_of,
     plain_text,
+    turned_box,
 )
 from bboxqa.model.shapes.masks import decode_counts, run_bounds
 
@@ -168,7 +168,7 @@ class _Records:
         more: Record = {}
         if kind == "polyline":
             flat = items(given)
-            more = untrusted.line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
+            more = shapes.line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
         elif kind == "skeleton" and not items(annotation.get("elements")):
             # x, y and visibility of each point of the label.
             flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
@@ -233,7 +233,7 @@ def _pairs(values: object) -> FloatArray:
 
 def _mask(rle: dict[str, Any]) -> Record:
     sides = items(rle.get("size"))
-    size = untrusted.size_of(sides[1], sides[0]) if len(sides) == 2 else None
+    size = shapes.size_of(sides[1], sides[0]) if len(sides) == 2 else None
     if size is None:
         raise MaskProblemError("does not say its height and width")
     width, height = checked_size(size)
@@ -247,6 +247,6 @@ def _mask(rle: dict[str, Any]) -> Record:
         raise MaskProblemError(f"{found}; its size is {width} × {height}")
     left, top, right, bottom = run_bounds(runs, height)
     if np.isnan(left):
-        raise untrusted.EmptyMaskProblemError("has no pixels")
+        raise shapes.EmptyMaskProblemError("has no pixels")
     bbox = [float(left), float(top), float(right - left), float(bottom - top)]
     return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}

@@ -15,11 +15,11 @@ from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.json_files import NOT_JSON, NoObject, decoded_parts, json_objects
+from bboxqa.formats.translation.files import NOT_JSON, NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, Size, picture_mask
-from bboxqa.formats.translation.untrusted import items, mapping, plain_text, points_of
+from bboxqa.formats.translation.shapes import items, mapping, plain_text, points_of
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
@@ -141,7 +141,7 @@ class _Records:
         size = (image["width"], image["height"]) if "width" in image else None
         try:
             shape = self._into.boxed(self._shape_of(figure, size))
-        except untrusted.ValueProblemError as error:
+        except shapes.ValueProblemError as error:
             self._into.refuse(label, error, where)
             return
         record = {**shape, "image_id": image["id"]}
@@ -166,7 +166,7 @@ class _Records:
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
         """Return the COCO geometry keys of a shape.
 
-        Raises untrusted.ValueProblemError if the values are not as Supervisely writes them.
+        Raises shapes.ValueProblemError if the values are not as Supervisely writes them.
         """
         kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
         if not kind:
@@ -177,9 +177,7 @@ class _Records:
         if kind in ("rectangle", "oriented_bbox"):
             corners = points_of(points.get("exterior"), "points.exterior", least=2)
             turned = figure.get("angle") if kind == "oriented_bbox" else None
-            degrees = (
-                float(np.rad2deg(untrusted.number_of(turned, "angle"))) % 360 if turned else 0.0
-            )
+            degrees = float(np.rad2deg(shapes.number_of(turned, "angle"))) % 360 if turned else 0.0
             bbox = shapes.bounds(corners)
             return shapes.turned_box(bbox, degrees) if degrees else {"bbox": bbox}
         if kind in ("polygon", "multipolygon"):
@@ -187,11 +185,11 @@ class _Records:
         if kind in ("bitmap", "alpha_mask"):
             return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
         if kind == "any":
-            raise untrusted.ValueProblemError(
+            raise shapes.ValueProblemError(
                 "has no geometryType, and its class in meta.json has none"
             )
         name = _APART.get(kind, kind.replace("_", " "))
-        line = untrusted.line_of(points.get("exterior")) if name == "polyline" else {}
+        line = shapes.line_of(points.get("exterior")) if name == "polyline" else {}
         return {"shape": name, **line, **self._key_points(figure, kind)}
 
     def _key_points(self, figure: dict[str, Any], kind: str) -> Record:
@@ -209,7 +207,7 @@ class _Records:
 
     def _polygons(self, parts: list[Any]) -> Record:
         if not parts:
-            raise untrusted.ValueProblemError("has no parts")
+            raise shapes.ValueProblemError("has no parts")
         rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
         self._tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
         record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
@@ -217,7 +215,7 @@ class _Records:
 
     def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
         if size is None:
-            raise untrusted.MaskProblemError("is in an image whose size the file does not say")
+            raise shapes.MaskProblemError("is in an image whose size the file does not say")
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
         crop = picture_mask(bitmap.get("data"), self._masks, within=size, packed=True)
         return self._masks.record(replace(crop, left=left, top=top), size)

@@ -1,1 +1,0 @@
-"""V7 Darwin JSON 2.0."""

@@ -1,1 +1,0 @@
-"""Datumaro JSON."""

@@ -1,1 +1,0 @@
-"""Exports of labelling services: SageMaker Ground Truth, Labelbox and Zooniverse."""

@@ -1,1 +1,0 @@
-"""Supervisely image projects."""

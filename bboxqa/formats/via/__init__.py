@@ -1,1 +1,0 @@
-"""The VGG Image Annotator (VIA)."""
