@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.audit import AuditResult
     from bboxqa.report.drawing import Drawing
-    from bboxqa.report.findings.report import Report
+    from bboxqa.report.findings import Report
 
 __all__ = [
     "Acceptance",
@@ -92,7 +92,7 @@ _HOME = {
     "Finding": "bboxqa.model.findings",
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
-    "Report": "bboxqa.report.findings.report",
+    "Report": "bboxqa.report.findings",
     "Simulation": "bboxqa.pipelines.simulation.simulate",
     "Story": "bboxqa.model.diagnosis",
     "ValidateSettings": "bboxqa.model.settings",

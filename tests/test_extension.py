@@ -19,7 +19,7 @@ from bboxqa.examples import example_file
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import MATCHERS, Matcher
 from bboxqa.model.table import Table
-from bboxqa.report.registry import AGREEMENT_VIEWS, FINDING_VIEWS, view
+from bboxqa.report import AGREEMENT_VIEWS, FINDING_VIEWS, view
 
 # Two annotators drew the same widths, at heights that hardly overlap.
 DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot as plt
 
-from bboxqa.report.charts.plots import Plots
+from bboxqa.report.plots import Plots
 
 DOCS = Path(__file__).parents[1] / "docs"
 CHARTS, DOORS = (

@@ -53,7 +53,7 @@ from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.findings.formats import jsonl_lines
+from bboxqa.report.finding_formats import jsonl_lines
 from bboxqa.report.result_files import documents_of, write_folder, write_tables
 
 # The folder of a result until it is complete.
@@ -209,7 +209,7 @@ def _measured_into(
         _merge_into(folder, [each for each in files if str(each) in read] or files, agree, settings)
     if settings.pages:
         from bboxqa.pipelines.result_pages import write_result
-        from bboxqa.report.pages.page_file import PageTarget
+        from bboxqa.report.pages import PageTarget
 
         images = (project.images,) if settings.images and project.images is not None else ()
         warnings += write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
@@ -311,7 +311,7 @@ def _write_findings_page(
 ) -> None:
     """Write the page of the first findings of each rule, with pixels if `images` has some."""
     from bboxqa.pipelines.result_pages import write_report
-    from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.report.pages import PageTarget
 
     seen: Counter[tuple[str, str]] = Counter()
     listed = []

@@ -37,10 +37,9 @@ from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.model.choices import completed
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.encodings import csv_line, json_text
-from bboxqa.report.numbers import interval, number
-from bboxqa.report.pages.html_document import Data, render
-from bboxqa.report.pages.reproduce import settings_table
+from bboxqa.report.numbers import csv_line, interval, json_text, number
+from bboxqa.report.pages import Data, render
+from bboxqa.report.reproduction import settings_table
 from bboxqa.report.result_files import manifest
 
 LOCK = ".lock"

@@ -21,7 +21,7 @@ from bboxqa.cli.options import (
 )
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.types import AnyPath
-from bboxqa.report.registry import AGREEMENT_VIEWS
+from bboxqa.report import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.annotations import Dataset
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.settings import AgreeSettings
     from bboxqa.pipelines.agreement_result import AgreementResult
-    from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.report.pages import PageTarget
 
 
 TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
@@ -223,7 +223,7 @@ def targets_of(
             raise click.UsageError(f"{name} is for --report FILE, which is missing")
     page = None
     if report is not None:
-        from bboxqa.report.pages.page_file import PageTarget
+        from bboxqa.report.pages import PageTarget
 
         page = PageTarget(report, images, split, top)
         page.check(force=force)
@@ -266,7 +266,7 @@ def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -
 
     from bboxqa.model.choices import as_options
     from bboxqa.model.settings import AgreeSettings
-    from bboxqa.report.pages.reproduce import option_words
+    from bboxqa.report.reproduction import option_words
 
     usual = asdict(AgreeSettings())
     given = usual if settings is None else asdict(settings)

@@ -21,7 +21,7 @@ def cite(result: Path) -> int:
     annotations, intervals and versions. Below it are the works that it cites.
     """  # noqa: D301 - click reads the sign
     from bboxqa.formats.saved_results import read_saved
-    from bboxqa.report.methods import methods
+    from bboxqa.report.reproduction import methods
 
     found = read_saved(result)
     click.echo(methods(found["summary"], found["manifest"]))

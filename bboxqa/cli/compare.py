@@ -16,7 +16,7 @@ from bboxqa.cli.options import (
     reading_of,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.report.registry import COMPARISON_VIEWS
+from bboxqa.report import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.comparison import ComparisonResult, SinceRun
@@ -102,7 +102,7 @@ def _show_since(since: "SinceRun", output_format: str, out: Path | None) -> None
     if out is not None:
         raise DatasetError([since.reason], "Without the measured files, leave --out out.")
     from bboxqa.report.comparison import since_lines, since_summary
-    from bboxqa.report.encodings import json_text
+    from bboxqa.report.numbers import json_text
 
     if output_format == "json":
         click.echo(json_text(since_summary(since)), nl=False)

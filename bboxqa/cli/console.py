@@ -75,7 +75,7 @@ def show(
 
     The options are those of the view.
     """
-    from bboxqa.report.registry import view
+    from bboxqa.report import view
 
     if output_format == "text" and sys.stdout and sys.stdout.isatty():
         options["width"] = get_terminal_size().columns

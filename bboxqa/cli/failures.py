@@ -45,7 +45,7 @@ def print_result(
     """
     shown = views[output_format](found)
     if output_format == "json":
-        from bboxqa.report.encodings import json_text
+        from bboxqa.report.numbers import json_text
 
         shown = json_text(shown)
     elif output_format == "text":

@@ -44,7 +44,7 @@ def report(
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.unreadable import refuse_address
     from bboxqa.pipelines.result_pages import write_saved
-    from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.report.pages import PageTarget
 
     refuse_address(run)
     path = run / ("report" if split else "report.html") if out is None else out

@@ -11,7 +11,7 @@ from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 from bboxqa.core.text import count
-from bboxqa.report.registry import AUDIT_VIEWS
+from bboxqa.report import AUDIT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.consensus import ConsensusResult

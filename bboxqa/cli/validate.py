@@ -28,13 +28,13 @@ from bboxqa.cli.options import (
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import clean, count
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
     from bboxqa.core.files import Identity
     from bboxqa.model.findings import FoundReport
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.report.pages import PageTarget
     from bboxqa.rules.fixes import Fixed
 
 # Characters of a value in a diff.
@@ -149,7 +149,7 @@ def _page(given: dict[str, Any]) -> "PageTarget | None":
     """Return the target of the page, if one was requested."""
     if given["report"] is None:
         return None
-    from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.report.pages import PageTarget
 
     page = PageTarget(given["report"], given["images"] or (), given["split"], given["top"])
     page.check(force=given["split"] and given["force"])
@@ -194,11 +194,11 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
     """Print a report, or write it."""
     output: Path | None = given["output"]
     if given["statistics"]:
-        from bboxqa.report.findings.text import statistics_lines
+        from bboxqa.report.findings import statistics_lines
 
         lines = statistics_lines(report)
     elif given["output_format"] == "text":
-        from bboxqa.report.findings.text import summary_lines, text_lines
+        from bboxqa.report.findings import summary_lines, text_lines
 
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")

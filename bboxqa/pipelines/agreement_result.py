@@ -23,7 +23,7 @@ from bboxqa.pipelines.counting import ImagePart
 from bboxqa.report.agreement_summary import figures_at, summary
 
 if TYPE_CHECKING:
-    from bboxqa.report.charts.plots import Plots
+    from bboxqa.report.plots import Plots
 
 
 class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
@@ -39,7 +39,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         The names are intervals, category_intervals, sensitivity, pair_matrix, confusion_matrix,
         offsets, decomposition and image_costs.
         """
-        from bboxqa.report.charts.plots import Plots
+        from bboxqa.report.plots import Plots
 
         return Plots(self)
 
@@ -104,7 +104,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         from bboxqa.core.files import refuse_replacing
         from bboxqa.formats.sources import as_paths
         from bboxqa.pipelines.result_pages import write_result
-        from bboxqa.report.pages.page_file import PageTarget
+        from bboxqa.report.pages import PageTarget
 
         target = PageTarget(Path(path), [*map(Path, as_paths(images))], split, top)
         target.check(force=force)
@@ -113,7 +113,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
 
     def methods(self) -> str:
         """Return a paragraph for a paper with every choice, and what it cites as BibTeX."""
-        from bboxqa.report.methods import methods
+        from bboxqa.report.reproduction import methods
         from bboxqa.report.result_files import manifest
 
         return methods(summary(self), manifest(self.settings, self.sources, self.reading))
@@ -128,10 +128,10 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         return super().diagnose()
 
     def _repr_html_(self) -> str:
+        from bboxqa.report.agreement_summary import shown_figures
         from bboxqa.report.agreement_text import MISSING
-        from bboxqa.report.charts.charts import intervals
-        from bboxqa.report.charts.svg import chart_image
-        from bboxqa.report.verdict import shown_figures
+        from bboxqa.report.chart import chart_image
+        from bboxqa.report.charts import intervals
 
         parts = self.thresholds
         gates = {"min_alpha": self.settings.min_alpha, "min_f1": self.settings.min_f1}

@@ -39,9 +39,9 @@ from bboxqa.pipelines.fusion import consensus_of, fused_shapes, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.pipelines.refusals import check_files
 from bboxqa.pipelines.send_back import send
-from bboxqa.report.encodings import csv_line
-from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels
+from bboxqa.report.numbers import csv_line
+from bboxqa.report.pages import PageTarget
+from bboxqa.report.pictures import Pixels
 
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",

@@ -40,7 +40,6 @@ from bboxqa.pipelines.read import (
     read_for,
     settings_of_keywords,
 )
-from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing import (
     By,
     Drawing,
@@ -50,6 +49,7 @@ from bboxqa.report.drawing import (
     draw_scene,
     scene_figure,
 )
+from bboxqa.report.plots import fonts_for, missing_note, page_style
 from bboxqa.rules.authorship import authorship
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import names_hidden, people_of

@@ -232,7 +232,7 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     """
     from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.report.findings.report import concise_line, content, place
+    from bboxqa.report.findings import concise_line, content, place
     from bboxqa.rules.runner import validate_documents
 
     if _are_ids_read(document):

@@ -16,12 +16,12 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.pictures import inline, other_size, pictures, thumbnail
+from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.audit import AuditResult, audit_page, pictured_images
-from bboxqa.report.findings.page import findings_page, images_with_boxes
-from bboxqa.report.pages.agreement_page import agreement_pages
-from bboxqa.report.pages.page_file import PIXELS, PageTarget, encoded, page_folder
-from bboxqa.report.pages.pictures import BLANK_CANVAS, INDEX, Pixels, worst_first
-from bboxqa.report.pages.reproduce import validate_command
+from bboxqa.report.finding_formats import findings_page, images_with_boxes
+from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
+from bboxqa.report.pictures import BLANK_CANVAS, Pixels, worst_first
+from bboxqa.report.reproduction import validate_command
 from bboxqa.report.result_files import manifest
 
 # Longer side of an image in a page, in pixels.

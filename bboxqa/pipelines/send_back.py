@@ -32,7 +32,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import Target, convert_with, gather
-from bboxqa.report.encodings import csv_row, json_text
+from bboxqa.report.numbers import csv_row, json_text
 
 # The settings with which annotators, images and categories are found again.
 _READ = ("annotator_key", "attribution", "join", "category_map")

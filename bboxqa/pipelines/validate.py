@@ -29,7 +29,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
-from bboxqa.report.findings.report import Report
+from bboxqa.report.findings import Report
 from bboxqa.rules.document import Document, kind_of
 from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents

@@ -11,10 +11,15 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
-from bboxqa.report.agreement_summary import figures_at
+from bboxqa.report.agreement_summary import (
+    CHANCE,
+    figures_at,
+    headline,
+    is_by_chance,
+    shown_figures,
+)
 from bboxqa.report.numbers import estimate_text, percent
 from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
-from bboxqa.report.verdict import CHANCE, headline, is_by_chance, shown_figures
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 """What is said of missing annotations, by the setting."""

@@ -14,11 +14,10 @@ from bboxqa.core.version import __version__
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.report.encodings import json_text
-from bboxqa.report.pages.html_document import Data, render
-from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels, line_style, shown_images
-from bboxqa.report.pages.reproduce import inputs_table, settings_table
+from bboxqa.report.numbers import json_text
+from bboxqa.report.pages import Data, PageTarget, render
+from bboxqa.report.pictures import Pixels, line_style, shown_images
+from bboxqa.report.reproduction import inputs_table, settings_table
 from bboxqa.report.result_files import manifest, write_tables
 from bboxqa.report.tables import table_lines
 

@@ -14,8 +14,14 @@ from bboxqa.model.choices import completed
 from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
-from bboxqa.report.encodings import json_text
-from bboxqa.report.numbers import decimal, difference_text, interval_text, json_number, picked
+from bboxqa.report.numbers import (
+    decimal,
+    difference_text,
+    interval_text,
+    json_number,
+    json_text,
+    picked,
+)
 from bboxqa.report.result_files import manifest, write_tables
 from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
 

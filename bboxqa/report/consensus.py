@@ -8,11 +8,10 @@ import numpy as np
 from bboxqa.core.text import count, joined
 from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
 from bboxqa.report.agreement_text import people
-from bboxqa.report.charts.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
+from bboxqa.report.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
-from bboxqa.report.pages.html_document import render
-from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels, shown_images
+from bboxqa.report.pages import PageTarget, render
+from bboxqa.report.pictures import Pixels, shown_images
 
 _MOST_COLUMNS = 12
 # Of boxes that are not drawn before, so many are equal by chance.

@@ -19,8 +19,7 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.axes import page_style
-from bboxqa.report.charts.chart import (
+from bboxqa.report.chart import (
     BACK,
     DASHES,
     DIM,
@@ -31,6 +30,7 @@ from bboxqa.report.charts.chart import (
     series_style,
 )
 from bboxqa.report.numbers import set_apart, short_name
+from bboxqa.report.plots import page_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import diagnosis_summary, table_records
-from bboxqa.report.encodings import csv_cell, in_json, json_text
+from bboxqa.report.numbers import csv_cell, in_json, json_text
 
 MANIFEST = "manifest"
 CSV_FILES = ("images", "annotators", "categories", "pairs", "units", "review")

@@ -15,8 +15,14 @@ from bboxqa.model.ratings import (
     TaskEstimates,
 )
 from bboxqa.model.table import Table
-from bboxqa.report.encodings import csv_line
-from bboxqa.report.numbers import decimal, interval_text, json_interval, json_number, picked
+from bboxqa.report.numbers import (
+    csv_line,
+    decimal,
+    interval_text,
+    json_interval,
+    json_number,
+    picked,
+)
 from bboxqa.report.tables import table_lines
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")

@@ -14,8 +14,8 @@ from matching_parts import (
 from PIL import Image
 from sheet import DASHES, Rectangle, Sheet
 
-from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing import Look, Scale, Shape, draw_shapes
+from bboxqa.report.plots import page_style
 
 __all__ = ["draw_hungarian"]
 

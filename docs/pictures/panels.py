@@ -12,8 +12,8 @@ from scenes import draw_scene
 from sheet import DASHES, GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
-from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing import Look, Scale, Shape, draw_shapes
+from bboxqa.report.plots import page_style
 
 __all__ = ["annotated_scene", "overlay_scene", "scene_axes"]
 

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
-from bboxqa.report.charts.axes import page_style
-from bboxqa.report.charts.chart import readable_on
+from bboxqa.report.chart import readable_on
 from bboxqa.report.drawing import text_width
+from bboxqa.report.plots import page_style
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 

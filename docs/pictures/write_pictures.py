@@ -20,7 +20,7 @@ from scenes import draw_scene
 
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES
-from bboxqa.report.charts.axes import page_style
+from bboxqa.report.plots import page_style
 
 __all__ = ["drawings", "png", "write_pictures"]
 

@@ -13,8 +13,8 @@ from support.rectangles import inside, overlap
 from write_pictures import drawings, png, write_pictures
 
 from bboxqa.examples import SCENES, example_picture
-from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing import Look
+from bboxqa.report.plots import page_style
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),

@@ -12,7 +12,7 @@ from support.datasets import document as coco
 from support.layouts import WRITTEN, document
 
 import bboxqa
-from bboxqa.report.findings.text import concise_lines
+from bboxqa.report.findings import concise_lines
 
 XYXY = WRITTEN["x1, y1, x2, y2"][1]
 # What images alone tell, and what needs areas or outlines.

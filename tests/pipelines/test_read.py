@@ -10,7 +10,7 @@ from support.validation import whole_file
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines.read import read_coco
-from bboxqa.report.findings.text import concise_lines
+from bboxqa.report.findings import concise_lines
 from bboxqa.rules.registry import RULES
 
 

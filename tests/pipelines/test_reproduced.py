@@ -16,7 +16,7 @@ from bboxqa.cli.agree import agree
 from bboxqa.cli.options import agree_settings
 from bboxqa.model.choices import Choices
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.pages.reproduce import command
+from bboxqa.report.reproduction import command
 
 # Boxes that ann and bob drew of the objects of two images.
 DRAWN = {

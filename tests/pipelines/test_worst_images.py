@@ -9,7 +9,7 @@ from support.datasets import dataset
 
 import bboxqa
 from bboxqa.geometry.kernels.rasters import mask_rings
-from bboxqa.report.pages.pictures import shown_images
+from bboxqa.report.pictures import shown_images
 
 
 def found(data, **settings):

@@ -19,12 +19,11 @@ from bboxqa.examples import example_file
 from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
-from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_page import agreement_pages
+from bboxqa.report.agreement_summary import headline, summary
 from bboxqa.report.numbers import measure_of
-from bboxqa.report.pages.agreement_page import agreement_pages
-from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of
-from bboxqa.report.verdict import headline
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; alert(1) //", "{{ 7 * 7 }}",

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 import bboxqa
 from bboxqa.examples import example_file
 from bboxqa.model.results import Figure as Shown
-from bboxqa.report.charts.axes import draw_chart
-from bboxqa.report.charts.chart import CLASSES, Dot, Path, Text, layout, text_width
-from bboxqa.report.charts.charts import (
+from bboxqa.report.chart import CLASSES, Dot, Path, Text, chart_image, chart_svg, layout, text_width
+from bboxqa.report.charts import (
     category_intervals,
     confusion_matrix,
     decomposition,
@@ -26,8 +25,7 @@ from bboxqa.report.charts.charts import (
     pair_matrix,
     sensitivity,
 )
-from bboxqa.report.charts.plots import Plots
-from bboxqa.report.charts.svg import chart_image, chart_svg
+from bboxqa.report.plots import Plots, draw_chart
 
 HOSTILE = ["<script>alert(1)</script>", "$x^2$ & $", "قطة", "😀", "two\nlines", "日本", "a" * 300]
 NAMES = [
@@ -343,7 +341,7 @@ def test_only_charts_on_axes_import_matplotlib():
         "import sys, bboxqa\n"
         "from bboxqa.examples import example_file\n"
         "from bboxqa.report.agreement_summary import summary\n"
-        "from bboxqa.report.pages.agreement_page import agreement_pages\n"
+        "from bboxqa.report.agreement_page import agreement_pages\n"
         "from bboxqa.report.result_files import documents_of\n"
         "found = bboxqa.agree(bboxqa.read_coco(example_file('fruits')))\n"
         "next(agreement_pages(documents_of(found, summary(found), found.diagnose())))\n"

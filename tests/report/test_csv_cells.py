@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.model.ratings import Estimate, TaskEstimates
-from bboxqa.report.encodings import csv_cell, csv_row
+from bboxqa.report.numbers import csv_cell, csv_row
 from bboxqa.report.stats_views import as_csv
 
 

@@ -10,8 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.axes import page_style
-from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
+from bboxqa.report.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing import (
     Drawing,
     Look,
@@ -21,7 +20,8 @@ from bboxqa.report.drawing import (
     scene_figure,
     shapes_by,
 )
-from bboxqa.report.pages.pictures import line_style
+from bboxqa.report.pictures import line_style
+from bboxqa.report.plots import page_style
 
 
 def series_look(place):

@@ -8,9 +8,9 @@ from support.reports import HOSTILE, finding, report
 
 import bboxqa
 from bboxqa.model.findings import FoundBox
-from bboxqa.report.findings.page import findings_page
-from bboxqa.report.pages.pictures import Pixels
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
+from bboxqa.report.finding_formats import findings_page
+from bboxqa.report.pictures import Pixels
 
 VOID = {"meta", "br", "wbr"}
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.reports import HOSTILE, finding, report
 
-from bboxqa.report.findings.report import findings_schema
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
+from bboxqa.report.findings import findings_schema
 
 SCHEMA = Draft202012Validator(findings_schema())
 ANY = st.recursive(

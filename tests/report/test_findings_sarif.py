@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from support.reports import HOSTILE, finding, report
 
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
 
 
 def log_of(found):

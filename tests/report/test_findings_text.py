@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from support.reports import RULES, finding, report
 
-from bboxqa.report.findings.text import statistics_lines, text_lines
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
+from bboxqa.report.findings import statistics_lines, text_lines
 
 
 def lines_of(*args, **more):

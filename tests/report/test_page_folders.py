@@ -13,7 +13,7 @@ import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.pipelines.result_pages import write_result
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of
 
 N_IMAGES = 60

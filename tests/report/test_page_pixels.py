@@ -14,7 +14,7 @@ import bboxqa
 from bboxqa.pipelines.pictures import other_size
 from bboxqa.pipelines.result_pages import write_report, write_result
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of
 
 NAMES = ("whole.png", "other.png", "cut.jpg", "text.png", "empty.png", "../out.png", "none.png")

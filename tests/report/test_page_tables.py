@@ -8,8 +8,8 @@ import pytest
 from support.cli import run
 
 import bboxqa
+from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.result_files import documents_of
 
 # Tables of a page that are those of the diagnosis, and of csv files of the same names.

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import bboxqa
-from bboxqa.report.registry import FINDING_VIEWS, view
+from bboxqa.report import FINDING_VIEWS, view
 
 EMPTY_BOX = {
     "images": [{"id": 1, "file_name": "a.png", "width": 100, "height": 100}],

@@ -7,13 +7,9 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.report.charts.chart import N_TOLD_APART, series_style
-from bboxqa.report.pages.html_document import render
+from bboxqa.report.chart import N_TOLD_APART, series_style
+from bboxqa.report.pages import INDEX, render
 
-TOP = 50
-"""The number of images that a page shows by default."""
-INDEX = "index.html"
-"""The page that those of images belong to."""
 BLANK_CANVAS = "drawn on a blank canvas"
 # Images per page, so that browsers can open a page with many annotations.
 _OF_A_PAGE = 50

@@ -11,7 +11,7 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
 from bboxqa.model.results import Figure
-from bboxqa.report.charts.chart import (
+from bboxqa.report.chart import (
     BACK,
     DASHES,
     DIM,

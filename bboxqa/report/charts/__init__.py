@@ -1,1 +1,0 @@
-"""Charts of values: for a page, a notebook and a paper."""

@@ -1,1 +1,0 @@
-"""Views of findings, one module per format."""

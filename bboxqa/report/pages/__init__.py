@@ -1,1 +1,0 @@
-"""Html pages, each self-contained in one file."""
