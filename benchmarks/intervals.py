@@ -17,7 +17,7 @@ import naming
 import numpy as np
 
 import bboxqa
-from bboxqa.diagnostics import registry
+from bboxqa import diagnostics
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 ERRORS = ("", "shift", "size", "miss", "swap", "miss shift")
@@ -32,7 +32,7 @@ def figures(seed: int, n: int, errors: str, *, n_images: int = 100) -> list[np.n
     data = bboxqa.read_coco(naming.document(seed, n, errors.split()), segmentation=False)
     result = bboxqa.agree(data, bootstrap=1000 if n_images < MANY else 0)
     named, place, existence = result.class_agreement, result.place, result.existence
-    offsets = registry.diagnostic("offsets")(
+    offsets = diagnostics.diagnostic("offsets")(
         matched_units(result.diagnoser.images, result.settings)
     )
     return [

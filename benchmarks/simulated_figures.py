@@ -11,7 +11,7 @@ import numpy as np
 
 import bboxqa
 from bboxqa.core.arrays import rows
-from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.diagnostics import diagnostic
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.joint_sigmas import with_sigmas

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import bboxqa
+from bboxqa.diagnostics.over_time import ImageWork, image_work, sessions_of, work
 from bboxqa.diagnostics.rates import annotators
-from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import Diagnosed
 from bboxqa.pipelines.diagnosis.matched_units import matched_units

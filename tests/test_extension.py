@@ -14,7 +14,7 @@ from support.plugins import install
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.registry import DIAGNOSTICS
+from bboxqa.diagnostics import DIAGNOSTICS
 from bboxqa.examples import example_file
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import MATCHERS, Matcher

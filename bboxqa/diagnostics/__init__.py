@@ -1,1 +1,85 @@
-"""Diagnostics: who, what and where lowers agreement, and which annotators are alike."""
+"""Registry of diagnostics; a new one is a module of this folder and one line here."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from bboxqa.core.plugins import lookup
+from bboxqa.model.diagnosis import OF_KEYPOINTS
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+
+Diagnostic = Callable[[MatchedUnits], Table]
+"""Computes a table from annotations that are matched to units."""
+
+DIAGNOSTICS: dict[str, Diagnostic | str] = {
+    "pair_similarity": "object_cells",
+    "decomposition": "decomposition",
+    "decomposition_by_category": "decomposition",
+    "decomposition_by_annotator": "decomposition",
+    "annotators": "rates",
+    "boxes_per_object": "rates",
+    "offsets": "offsets",
+    "category_use": "categories",
+    "confusion_matrix": "categories",
+    "agreement_matrix": "agreement_groups",
+    "agreement_groups": "agreement_groups",
+    "copies": "agreement_groups",
+    "confusions": "categories",
+    "category_merges": "categories",
+    "supercategories": "categories",
+    "difficulty": "categories",
+    "category_vitality": "rates",
+    "agreement_by_size": "strata",
+    "agreement_by_size_quarter": "strata",
+    "agreement_by_crowding": "strata",
+    "agreement_by_region": "strata",
+    "work": "over_time",
+    "work_sessions": "over_time",
+    "work_hours": "over_time",
+    "joints": "poses",
+    "joint_annotators": "poses",
+    "tracks": "over_time",
+    "track_switches": "over_time",
+    "rotated_offsets": "offsets",
+    "quarter_turns": "offsets",
+}
+"""Each function, or the module of this folder that has it under this name, loaded when used."""
+
+OF_TRACKS = ("tracks", "track_switches")
+OF_EDGES = ("offsets",)
+OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
+"""The diagnostics of tracks, of edges of boxes, and of rotated boxes."""
+
+
+def names(
+    *,
+    with_times: bool = True,
+    with_keypoints: bool = True,
+    with_tracks: bool = True,
+    compared: str = "boxes",
+) -> tuple[str, ...]:
+    """Return the names of the diagnostics for the compared shapes and the read columns.
+
+    Annotators do not draw edges of rotated boxes and key points.
+    """
+    needs = (
+        (with_times, ("work", "work_sessions", "work_hours")),
+        (with_keypoints, OF_KEYPOINTS),
+        (with_tracks, OF_TRACKS),
+        (compared not in ("rotated boxes", "keypoints"), OF_EDGES),
+        (compared == "rotated boxes", OF_ROTATED_BOXES),
+    )
+    left_out = {name for holds, these in needs if not holds for name in these}
+    return tuple(name for name in DIAGNOSTICS if name not in left_out)
+
+
+def diagnostic(name: str) -> Diagnostic:
+    """Return the diagnostic of a name.
+
+    Raises ConfigError if there is no such diagnostic.
+    """
+    found = lookup("diagnostic", DIAGNOSTICS, name)
+    if isinstance(found, str):
+        made: Diagnostic = getattr(import_module(f"bboxqa.diagnostics.{found}"), name)
+        return made
+    return found

@@ -9,8 +9,8 @@ import pytest
 from support.cli import python, run, shell
 from support.datasets import two_annotators, write
 
+from bboxqa import diagnostics
 from bboxqa.cli.agree import TOOLS
-from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.formats.writers import names
 from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 

@@ -5,7 +5,7 @@ import pytest
 from support.datasets import dataset, object_rows
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.registry import diagnostic, names
+from bboxqa.diagnostics import diagnostic, names
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa import diagnostics
 from bboxqa.core.arrays import BoolArray, component_of_each, sum_by
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
@@ -49,11 +49,11 @@ _BY_CHANCE = 0.5
 # those of the compared shapes are computed.
 _OF_STORY = {
     "decomposition", "decomposition_by_annotator", "annotators", "copies", "confusions",
-    "supercategories", *registry.OF_TRACKS,
+    "supercategories", *diagnostics.OF_TRACKS,
 }  # fmt: skip
 _OF_NAMES = {
-    "boxes_per_object", "confusion_matrix", "difficulty", "work", *registry.OF_EDGES,
-    *registry.OF_ROTATED_BOXES, *OF_KEYPOINTS,
+    "boxes_per_object", "confusion_matrix", "difficulty", "work", *diagnostics.OF_EDGES,
+    *diagnostics.OF_ROTATED_BOXES, *OF_KEYPOINTS,
 }  # fmt: skip
 
 
@@ -295,7 +295,7 @@ def diagnosed(
     from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
-    of = _diagnosed(images, result, registry.DIAGNOSTICS, progress)
+    of = _diagnosed(images, result, diagnostics.DIAGNOSTICS, progress)
     queue = review_of(of.matched)
     found = sensitivity(
         images,
@@ -333,7 +333,7 @@ def _diagnosed(
     # Most tables leave copies out.
     copies(matched)
     independent(matched)
-    names = registry.names(
+    names = diagnostics.names(
         with_times=drawn.times is not None,
         with_keypoints=drawn.keypoints is not None and bool(images.data.joint_sigmas),
         with_tracks=drawn.track is not None,
@@ -344,7 +344,7 @@ def _diagnosed(
     for done, name in enumerate(names):
         if progress is not None:
             progress("diagnosing", done, len(names))
-        tables[name] = registry.diagnostic(name)(matched)
+        tables[name] = diagnostics.diagnostic(name)(matched)
     return Diagnosed(part, matched, tables)
 
 

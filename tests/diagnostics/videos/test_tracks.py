@@ -13,7 +13,7 @@ from support.matched import matched
 from support.tool_files import write
 
 import bboxqa
-from bboxqa.diagnostics.tracks import track_switches, tracks
+from bboxqa.diagnostics.over_time import track_switches, tracks
 from bboxqa.model.units import CandidatePairs
 from bboxqa.report.agreement_summary import diagnosis_schema
 

@@ -15,8 +15,8 @@ from support.wrong_shapes import tiring
 
 import bboxqa
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.diagnostics.over_time import FEW_SESSIONS, SHORT_SESSIONS, work, work_sessions
 from bboxqa.diagnostics.rates import image_f1
-from bboxqa.diagnostics.work import FEW_SESSIONS, SHORT_SESSIONS, work, work_sessions
 from bboxqa.model.annotations import times_of
 from bboxqa.report.agreement_summary import diagnosis_schema
 
