@@ -14,9 +14,9 @@ from typing import Any
 
 from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
+from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
-from bboxqa.agreement.uncertainty.linear import totals
-from bboxqa.agreement.uncertainty.resampling import Difference
+from bboxqa.agreement.resampling import Difference
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.python_words import in_python_words
 from bboxqa.diagnostics.answers import (

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.batch import cluster
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import (

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from scipy.optimize import linear_sum_assignment
 
 from bboxqa import read_coco
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.boxes import corners
 from bboxqa.pipelines.fusion import clipped_edges, consensus_of, quorums, votes_of
 
 if TYPE_CHECKING:

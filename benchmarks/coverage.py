@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
-from bboxqa.agreement.uncertainty.resampling import (
+from bboxqa.agreement.resampling import (
     bca_interval,
     covering_intervals,
     expanded_interval,
@@ -31,7 +31,7 @@ from bboxqa.model.ratings import Ratings
 from bboxqa.model.units import ReliabilityData
 
 if TYPE_CHECKING:
-    from bboxqa.agreement.uncertainty.estimator import Estimator
+    from bboxqa.agreement.estimators import Estimator
 
 PER_IMAGE = 3
 N_VALUES = 5

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
-from bboxqa.agreement.kappa.chance import fleiss_per_value
-from bboxqa.agreement.kappa.cohen import cohen_pairs
+from bboxqa.agreement.chance import fleiss_per_value
+from bboxqa.agreement.cohen import cohen_pairs
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.stats import independence
 
 Sample = Callable[[np.random.Generator, int], tuple[float, float]]

@@ -21,8 +21,8 @@ import numpy as np
 from msgspec.structs import replace
 
 import bboxqa
-from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences, from_units
+from bboxqa.agreement.nominal import pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching.matchers import MATCHERS, match
 from bboxqa.model.units import UnitTable

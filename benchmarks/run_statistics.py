@@ -62,9 +62,9 @@ def alpha_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
 
 def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """1,000 replicates of alpha, ten units an image, from ratings sorted by unit."""
-    from bboxqa.agreement.alpha.levels import alpha
-    from bboxqa.agreement.counts.unit_counts import unit_counts
-    from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
+    from bboxqa.agreement.levels import alpha
+    from bboxqa.agreement.resampling import quantiles, replicates_of_all
+    from bboxqa.agreement.unit_counts import unit_counts
     from bboxqa.model.units import ReliabilityData
 
     unit, annotator = np.nonzero(said.T >= 0)
@@ -154,8 +154,8 @@ def pairs_statsmodels(said: Any, n_values: int) -> Callable[[], float]:
 
 def fleiss_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """Fleiss' kappa by bboxqa, from ratings."""
-    from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
-    from bboxqa.agreement.kappa.chance import chance_corrected
+    from bboxqa.agreement.chance import chance_corrected
+    from bboxqa.agreement.unit_counts import from_table, unit_counts
 
     data = from_table(said, np.ones(said.shape, np.bool_), n_values)
     return lambda: chance_corrected(unit_counts(data), "fleiss").value

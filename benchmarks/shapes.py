@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.model.rotated_boxes import bounds, corners
 
 PER_IMAGE = 50
 

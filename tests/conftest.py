@@ -42,6 +42,6 @@ def pytest_xdist_auto_num_workers():
 
     Each more would import all libraries and repeat the set-up of modules.
     """
-    from bboxqa.core.parallel import cores
+    from bboxqa.core.machine import cores
 
     return cores() + 1

@@ -90,7 +90,7 @@ def test_no_modules_import_each_other_not_even_in_functions_or_for_types(graph):
 def test_no_folders_import_each_other(graph):
     found = folder_graphs(graph)
     assert "model" in found["bboxqa"]["formats"]
-    assert "shapes" in found["bboxqa.model"]["annotations"]
+    assert "masks" in found["bboxqa.model"]["annotations"]
     for folder in found.values():
         order_of(folder)
 

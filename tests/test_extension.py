@@ -16,7 +16,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import DIAGNOSTICS
 from bboxqa.examples import example_file
-from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.geometry import registry as similarities
 from bboxqa.matching.matchers import MATCHERS, Matcher
 from bboxqa.model.table import Table
 from bboxqa.report import AGREEMENT_VIEWS, FINDING_VIEWS, view
@@ -26,7 +26,7 @@ DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])
 
 SIMILARITY = """
 import numpy as np
-from bboxqa.geometry.similarities.base import Comparison, Similarity
+from bboxqa.geometry.similarity import Comparison, Similarity
 
 
 def width_iou(dataset, options):

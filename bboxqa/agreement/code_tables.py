@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.alpha.nominal import Alpha, alpha_of_sums
-from bboxqa.agreement.kappa.pair_kappas import kappa_of
+from bboxqa.agreement.nominal import Alpha, alpha_of_sums
+from bboxqa.agreement.pair_kappas import kappa_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.ratings import PairTable

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable, clusters_of, undefined
-from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
+from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, undefined
+from bboxqa.agreement.intervals import pseudo_value_estimator
 from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count

@@ -8,7 +8,8 @@ from math import isnan, nan
 import msgspec
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
+from bboxqa.agreement.nominal import (
     Alpha,
     alpha_of_sums,
     alpha_per_category,
@@ -20,16 +21,14 @@ from bboxqa.agreement.alpha.nominal import (
     pooled_estimators,
     value_sums,
 )
-from bboxqa.agreement.counts.object_counts import (
+from bboxqa.agreement.object_counts import (
     ObjectSums,
     PairCounts,
     drawn_in_cells,
     image_chunks,
     ratio,
 )
-from bboxqa.agreement.uncertainty.distributions import t_quantile
-from bboxqa.agreement.uncertainty.estimator import FEWEST, NO_ERROR, OK, Estimator, SumTable
-from bboxqa.agreement.uncertainty.resampling import (
+from bboxqa.agreement.resampling import (
     LEVEL,
     covering_intervals,
     expanded_interval,
@@ -40,13 +39,13 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
+    Steps,
     compact,
     pairs_within,
     run_starts,
     sum_by,
 )
-from bboxqa.core.parallel import one_blas_thread
-from bboxqa.core.types import Steps
+from bboxqa.core.machine import one_blas_thread
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
@@ -384,7 +383,7 @@ def category_f1_intervals(
 ) -> FloatArray:
     """Return the 95 % interval of the F1 of each category with its class, (K, 2).
 
-    `alone` is that of `bboxqa.agreement.counts.object_counts.count_objects`.
+    `alone` is that of `bboxqa.agreement.object_counts.count_objects`.
     """
     category, image = (each.astype(np.int64) for each in (annotations.category, annotations.image))
     ends = alone[:, category[alone[0]] == category[alone[1]]]

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable, clusters_of, undefined
+from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, undefined
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean

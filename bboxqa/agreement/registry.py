@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.levels import Distance, SetDistance, alpha
+from bboxqa.agreement.chance import Expectation, chance_corrected, conger_kappa
+from bboxqa.agreement.cohen import agreement_weights, cohen_pairs
 from bboxqa.agreement.consistency import cronbach
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.kappa.chance import Expectation, chance_corrected, conger_kappa
-from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs
-from bboxqa.agreement.kappa.pair_kappas import NO_CHANCE, PairKappas, choice_pairs, mean_of_pairs
-from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator, undefined
+from bboxqa.agreement.estimators import ROUNDING, Estimator, undefined
+from bboxqa.agreement.levels import Distance, SetDistance, alpha
+from bboxqa.agreement.pair_kappas import NO_CHANCE, PairKappas, choice_pairs, mean_of_pairs
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.plugins import lookup

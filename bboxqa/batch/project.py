@@ -45,8 +45,7 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in, without_files
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices, Dataset
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with

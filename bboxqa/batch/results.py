@@ -35,7 +35,7 @@ from bboxqa.core.files import filled_folder, unfinished, write_atomically
 from bboxqa.core.pseudonyms import identity_of_key
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.version import __version__
-from bboxqa.model.choices import completed
+from bboxqa.model.annotations import completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.numbers import csv_line, interval, json_text, number
 from bboxqa.report.pages import Data, render

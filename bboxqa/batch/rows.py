@@ -20,10 +20,14 @@ from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
-from bboxqa.model.choices import Choices, completed
+from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.results import ThresholdResult
-from bboxqa.model.settings import AgreeSettings, ValidateSettings, validate_settings_from
-from bboxqa.model.settings_files import read_settings_file
+from bboxqa.model.settings import (
+    AgreeSettings,
+    ValidateSettings,
+    read_settings_file,
+    validate_settings_from,
+)
 from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.read import agree_settings_from
 from bboxqa.rules.registry import selected_codes

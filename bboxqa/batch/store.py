@@ -25,7 +25,7 @@ from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.text import clean
 from bboxqa.formats.heads import LOOKED_AT
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.model.settings_files import read_settings_file
+from bboxqa.model.settings import read_settings_file
 
 # Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")

@@ -25,9 +25,9 @@ from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed
 from bboxqa.batch.rows import Row, Settings
 from bboxqa.core.errors import BboxqaError, ConfigError, OutputError
 from bboxqa.core.interrupts import blocked_signals
-from bboxqa.core.parallel import cores, limit_threads
+from bboxqa.core.machine import cores, limit_threads
 from bboxqa.core.version import __version__
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.registry import needs_outlines
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import (
     AgreementCounts,

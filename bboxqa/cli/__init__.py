@@ -8,7 +8,7 @@ import click
 from bboxqa.cli.console import robust
 from bboxqa.cli.failures import exit_code_of
 from bboxqa.core.interrupts import PLACED, raising_signals
-from bboxqa.core.memory import keep_freed_memory
+from bboxqa.core.machine import keep_freed_memory
 from bboxqa.core.version import __version__
 
 _FIRST = (

@@ -19,13 +19,12 @@ from bboxqa.cli.options import (
     reading_of,
     source_of,
 )
+from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import BboxqaError
-from bboxqa.core.types import AnyPath
 from bboxqa.report import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
-    from bboxqa.model.annotations import Dataset
-    from bboxqa.model.choices import Choices
+    from bboxqa.model.annotations import Choices, Dataset
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.settings import AgreeSettings
     from bboxqa.pipelines.agreement_result import AgreementResult
@@ -264,7 +263,7 @@ def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -
     """Return the options with which files were read."""
     from msgspec.structs import asdict
 
-    from bboxqa.model.choices import as_options
+    from bboxqa.model.annotations import as_options
     from bboxqa.model.settings import AgreeSettings
     from bboxqa.report.reproduction import option_words
 

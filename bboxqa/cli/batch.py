@@ -100,7 +100,7 @@ def batch(
     """  # noqa: D301 - click reads the sign
     from bboxqa.batch.run import Run, run_batch
     from bboxqa.batch.store import find_projects
-    from bboxqa.core.parallel import cores
+    from bboxqa.core.machine import cores
     from bboxqa.core.text import count
 
     out = out or Path("bboxqa-batch")
@@ -166,8 +166,7 @@ def _settings(given: dict[str, Any]) -> "Settings":
     """Return the settings of all projects; those of the command line come first."""
     from bboxqa.batch.rows import Settings
     from bboxqa.formats.choices import choices_from
-    from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import SettingsFile, read_settings_file
+    from bboxqa.model.settings import SettingsFile, read_settings_file, validate_settings_from
 
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}

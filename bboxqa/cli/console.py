@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from bboxqa.core.types import Progress
+from bboxqa.core.arrays import Progress
 
 # Lines that are printed together, as printing single lines takes longer than making them.
 _AT_ONCE = 1000

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from bboxqa.cli.options import file_of_sizes
+from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.core.types import AnyPath
 
 _FAILED, _INTERRUPTED = 2, 128
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from bboxqa.model.choices import Choices
+    from bboxqa.model.annotations import Choices
     from bboxqa.model.settings import AgreeSettings
 
 READ, COMPARE, OUT = "What is read", "How it is compared", "What comes out"
@@ -411,8 +411,8 @@ def reading_of(
     The options are taken out of `given`; they come before those of a result and of a file.
     """
     from bboxqa.formats.choices import choices_from, choices_of
-    from bboxqa.model.choices import completed
-    from bboxqa.model.settings_files import read_settings_file
+    from bboxqa.model.annotations import completed
+    from bboxqa.model.settings import read_settings_file
 
     context = click.get_current_context()
     values = {name: given.pop(name, None) for name in SOURCE_OPTIONS}

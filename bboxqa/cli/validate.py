@@ -251,8 +251,7 @@ def _check_examined(report: "FoundReport") -> None:
 
 def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
     """Return the settings of a file, overridden by those of the command line."""
-    from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import project_settings, read_settings_file
+    from bboxqa.model.settings import project_settings, read_settings_file, validate_settings_from
     from bboxqa.rules.registry import selected_codes
 
     values = dict(read_settings_file(config).validate if config else project_settings(Path.cwd()))

@@ -1,7 +1,10 @@
-"""Array types, and array operations that many modules need."""
+"""Types of arrays and arguments, operations on arrays, and cached results of values."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from os import PathLike
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
@@ -384,3 +387,62 @@ def _share_an_area(
         result &= edges[one, side] < other_edges[other, side + 2]
         result &= other_edges[other, side] < edges[one, side + 2]
     return result
+
+
+AnyPath = str | PathLike[str]
+"""A path as a string or a path object."""
+
+Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath | Sequence[AnyPath]]
+"""A file or folder, several of them, or a mapping from annotators to one or several."""
+
+
+class Frame(Protocol):
+    """A pandas or polars data frame, a pyarrow table, or a Hugging Face data set."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows and of columns."""
+
+
+Rows = Sequence[Mapping[str, Any]] | Frame
+"""A table in memory."""
+
+Progress = Callable[[str, int, int], None]
+"""Called as ``progress(stage, done, total)``."""
+
+Steps = Callable[[int, int], None]
+"""Called as ``steps(done, total)``."""
+
+
+_Source = TypeVar("_Source")
+_Result = TypeVar("_Result")
+
+
+def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
+    """Cache the result of a function for each object it is called with.
+
+    The object must not change, and its class must allow weak references and compare by identity.
+    The result must not refer to the object, or neither would be freed.
+
+    Examples
+    --------
+    >>> class Boxes:
+    ...     sides = 3, 4
+    >>> @remembered
+    ... def area(boxes):
+    ...     print("computing")
+    ...     return boxes.sides[0] * boxes.sides[1]
+    >>> boxes = Boxes()
+    >>> area(boxes), area(boxes)
+    computing
+    (12, 12)
+    """
+    known: WeakKeyDictionary[_Source, _Result] = WeakKeyDictionary()
+
+    @wraps(function)
+    def result_of(source: _Source) -> _Result:
+        if source not in known:
+            known[source] = function(source)
+        return known[source]
+
+    return result_of

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import ratio_intervals
 from bboxqa.core.arrays import IndexArray, find
 from bboxqa.diagnostics.object_cells import RatioSums, holm
 from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.shapes.rotated_boxes import beyond_rounding
+from bboxqa.model.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import ReferenceMatches
 

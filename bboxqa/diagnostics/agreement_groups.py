@@ -5,12 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import from_units
-from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, component_of_each, sum_by
-from bboxqa.core.remembered import remembered
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import ratio_intervals
+from bboxqa.agreement.object_counts import ratio
+from bboxqa.agreement.unit_counts import from_units
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    component_of_each,
+    remembered,
+    sum_by,
+)
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
     by_annotators,
@@ -19,9 +25,9 @@ from bboxqa.diagnostics.object_cells import (
     unit_members,
 )
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.outlines import SegmentationKind
-from bboxqa.model.shapes.keypoints import largest_moves
-from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, equal_edges
+from bboxqa.model.keypoints import largest_moves
+from bboxqa.model.masks import SegmentationKind
+from bboxqa.model.rotated_boxes import ROUNDED_PX, equal_edges
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 

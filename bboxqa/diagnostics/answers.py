@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING
-from bboxqa.agreement.uncertainty.linear import fisher_interval
-from bboxqa.agreement.uncertainty.resampling import LEVEL
+from bboxqa.agreement.estimators import OK, ROUNDING
+from bboxqa.agreement.intervals import fisher_interval
+from bboxqa.agreement.object_counts import ratio
+from bboxqa.agreement.resampling import LEVEL
 from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
@@ -237,7 +237,7 @@ def annotator_similarity(
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> from bboxqa.agreement.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
     >>> annotator_similarity(table, 2)
     array([[1. , 0.5],

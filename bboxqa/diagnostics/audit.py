@@ -15,8 +15,8 @@ from bboxqa.core.arrays import (
     rows,
     sum_by,
 )
+from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.model.annotations import Annotations, Dataset
 
 KINDS = ("missing", "spurious", "class", "place", "twice")

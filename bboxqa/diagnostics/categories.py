@@ -4,20 +4,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.agreement.alpha.levels import ValuePairs, value_pairs
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import drawn_intervals, n_nonzero
+from bboxqa.agreement.levels import ValuePairs, value_pairs
+from bboxqa.agreement.nominal import (
     binary_alpha,
     coincidence_tables,
     nominal_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of, unit_counts
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
-from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, compact, find, rows, sum_by
-from bboxqa.core.remembered import remembered
+from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts
+from bboxqa.core.arrays import (
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    compact,
+    find,
+    remembered,
+    rows,
+    sum_by,
+)
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (

@@ -4,20 +4,20 @@ from enum import IntEnum
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_alpha
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.nominal import nominal_alpha
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     FrozenArrays,
     IndexArray,
     compact,
+    remembered,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
     alpha_has_meaning,

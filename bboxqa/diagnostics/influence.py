@@ -5,7 +5,8 @@ from math import nan
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.levels import (
+from bboxqa.agreement.estimators import ROUNDING
+from bboxqa.agreement.levels import (
     Distance,
     alpha,
     centred,
@@ -14,8 +15,7 @@ from bboxqa.agreement.alpha.levels import (
     pairwise_distances,
     value_pairs,
 )
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.uncertainty.estimator import ROUNDING
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.units import Cell, ReliabilityData

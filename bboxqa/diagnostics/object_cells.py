@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import from_units
+from bboxqa.agreement.estimators import t_tail, table_of
+from bboxqa.agreement.intervals import drawn_intervals, n_nonzero, ratio_intervals
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.agreement.uncertainty.distributions import t_tail
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.unit_counts import from_units
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -21,11 +20,11 @@ from bboxqa.core.arrays import (
     IntArray,
     compact,
     pairs_within,
+    remembered,
     run_starts,
 )
-from bboxqa.core.remembered import remembered
-from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
+from bboxqa.geometry.boxes import corners
+from bboxqa.model.rotated_boxes import bounds, smallest_angle
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import (
     CandidatePairs,

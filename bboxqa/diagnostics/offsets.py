@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.distributions import t_quantile, t_tail
-from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.estimators import t_quantile, t_tail, table_of
+from bboxqa.agreement.intervals import centred_intervals
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -17,9 +16,9 @@ from bboxqa.core.arrays import (
     IndexArray,
     compact,
     pairs_within,
+    remembered,
     run_starts,
 )
-from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.object_cells import (
     drawn_figures,
@@ -28,9 +27,9 @@ from bboxqa.diagnostics.object_cells import (
     object_cells,
 )
 from bboxqa.diagnostics.parts import parts
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import EDGES, Dataset
-from bboxqa.model.shapes.rotated_boxes import beyond_rounding
+from bboxqa.model.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -6,9 +6,9 @@ from itertools import chain, combinations, compress
 
 import numpy as np
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import ratio_intervals
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -16,10 +16,10 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     find,
+    remembered,
     run_starts,
     sum_by,
 )
-from bboxqa.core.remembered import remembered
 from bboxqa.core.text import in_natural_order
 from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, medians
 from bboxqa.diagnostics.rates import image_f1

@@ -10,13 +10,13 @@ from bboxqa.core.arrays import (
     IndexArray,
     find,
     overlapping_boxes,
+    remembered,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import object_cells
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
+from bboxqa.geometry.boxes import bbox_iou, corners, overlap
 from bboxqa.model.units import MatchedUnits
 
 

@@ -4,10 +4,10 @@ from math import log
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_alpha
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import centred_intervals
+from bboxqa.agreement.nominal import nominal_alpha
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import (
     BoolArray,
     ByteArray,
@@ -16,16 +16,16 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     pairs_within,
+    remembered,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, holm, object_cells
 from bboxqa.diagnostics.offsets import ALARM, confirmed, p_values, with_bounds
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.shapes.keypoints import sides_of
-from bboxqa.model.shapes.rotated_boxes import beyond_rounding
+from bboxqa.model.keypoints import sides_of
+from bboxqa.model.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -6,16 +6,16 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import drawn_intervals
+from bboxqa.agreement.nominal import (
     binary_alpha,
     coincidence_tables,
     nominal_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.unit_counts import coincidences, from_units
 from bboxqa.agreement.objects import values_without_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -23,10 +23,10 @@ from bboxqa.core.arrays import (
     IndexArray,
     compact,
     component_of_each,
+    remembered,
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements
 from bboxqa.diagnostics.object_cells import (

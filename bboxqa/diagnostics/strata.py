@@ -6,13 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_alpha
-from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.intervals import drawn_intervals
+from bboxqa.agreement.nominal import nominal_alpha
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, compact, run_starts, sum_by
-from bboxqa.core.remembered import remembered
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    compact,
+    remembered,
+    run_starts,
+    sum_by,
+)
 from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
@@ -22,7 +29,7 @@ from bboxqa.diagnostics.object_cells import (
     unit_members,
 )
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.boxes import corners
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 

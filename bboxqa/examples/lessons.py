@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import from_table, from_units
+from bboxqa.agreement.unit_counts import from_table, from_units
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
@@ -30,8 +30,8 @@ from bboxqa.examples.walks import (
     unit_rows,
     walk_image,
 )  # fmt: skip
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
-from bboxqa.geometry.kernels.rasters import draw_inclusive, raster_areas
+from bboxqa.geometry.boxes import bbox_iou, corners, overlap
+from bboxqa.geometry.rasters import draw_inclusive, raster_areas
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.units import ReliabilityData
 

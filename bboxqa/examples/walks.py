@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.nominal import Alpha, pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences, from_units
-from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.agreement.estimators import OK
+from bboxqa.agreement.nominal import Alpha, pooled_alpha
+from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_units
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.examples import example_file, read_expected
+from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import ReliabilityData, UnitTable

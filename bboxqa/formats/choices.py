@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
+from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import AnyPath
-from bboxqa.model.choices import (
+from bboxqa.model.annotations import (
     COLUMNS,
     NO_CHOICES,
     BoxFormat,
@@ -19,7 +19,7 @@ from bboxqa.model.choices import (
     MissingTxt,
     completed,
 )
-from bboxqa.model.shapes.rotated_boxes import FiveNumbers
+from bboxqa.model.rotated_boxes import FiveNumbers
 
 SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 """The pattern of one size of all images."""

@@ -30,7 +30,7 @@ from bboxqa.formats.translation.shapes import (
     plain_text,
     points_of,
 )
-from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, joined
+from bboxqa.model.masks import MAX_MASK_PIXELS, joined
 
 _LAYER = "raster_layer"
 _NOTES = (

@@ -26,7 +26,7 @@ from bboxqa.formats.translation.shapes import (
     plain_text,
     turned_box,
 )
-from bboxqa.model.shapes.masks import decode_counts, run_bounds
+from bboxqa.model.masks import decode_counts, run_bounds
 
 # Names of shapes that are kept but not compared.
 _APART = {

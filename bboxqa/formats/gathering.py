@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.dataset.categories import map_options, renamed_categories
@@ -32,7 +32,7 @@ from bboxqa.formats.records import (
 from bboxqa.formats.writing.content import Content, completed, image_name, joints_named
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.model.rotated_boxes import bounds, corners
 
 # Keys of annotations without a box that are replaced, or follow from others.
 _REPLACED = ("category_id", "annotator", "keypoints", "num_keypoints", "joints")

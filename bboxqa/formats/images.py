@@ -28,7 +28,7 @@ from bboxqa.formats.source import (
 )
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.files import add_others, json_or_xml_of_tools
-from bboxqa.model.choices import Choices, GivenSize
+from bboxqa.model.annotations import Choices, GivenSize
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:

@@ -13,9 +13,9 @@ from bboxqa.core.text import count
 from bboxqa.formats.columns import Columns, Form, Kind
 from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.formats.records import Authors, BoxForm, FileColumns, ReadSettings, RotatedColumns
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.keypoints import Keypoints
-from bboxqa.model.shapes.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright
+from bboxqa.model.keypoints import Keypoints
+from bboxqa.model.masks import SegmentationKind, Segmentations
+from bboxqa.model.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright
 
 _FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
 _FIVE, _EIGHT = 5, 8

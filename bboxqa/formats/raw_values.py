@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Form, Kind
-from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, compress_counts, decode_counts, run_bounds
+from bboxqa.model.masks import MAX_MASK_PIXELS, compress_counts, decode_counts, run_bounds
 
 Bounds = tuple[float, float, float, float]
 _NO_BOUNDS = (np.nan,) * 4

@@ -11,15 +11,21 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import (
+    BoolArray,
+    ByteArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    Steps,
+    TextArray,
+)
 from bboxqa.core.text import clean
-from bboxqa.core.types import Steps
 from bboxqa.formats.columns import Columns
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import NO_CHOICES, Choices
-from bboxqa.model.file_places import ShownIds
-from bboxqa.model.outlines import Segmentations
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.annotations import NO_CHOICES, Choices, Source
+from bboxqa.model.keypoints import Keypoints
+from bboxqa.model.masks import Segmentations
+from bboxqa.model.table import ShownIds
 
 WRITTEN_ANGLE = "written_angle"
 """The key of a translated annotation that holds the angle as its tool wrote it."""

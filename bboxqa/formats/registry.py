@@ -43,7 +43,7 @@ from bboxqa.formats.source import (
     text_head,
 )
 from bboxqa.formats.unreadable import results_among
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.json_values import TOO_DEEP, nests_deep
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.opening import MARKS, named_errors, read_whole

@@ -19,7 +19,7 @@ from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables import TableFile
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
-from bboxqa.model.choices import NO_CHOICES
+from bboxqa.model.annotations import NO_CHOICES
 from bboxqa.model.labels import LabelColumn
 
 _EXPECTED = (

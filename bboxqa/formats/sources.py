@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import msgspec
 
+from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
 from bboxqa.formats.label_folders import files_by_folder, has_empty_labels_only
@@ -42,7 +42,7 @@ from bboxqa.formats.unreadable import (
     refuse_foreign,
     refuse_unread,
 )
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3
 # A pattern of all files of a kind.

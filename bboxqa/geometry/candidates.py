@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
+    Steps,
     blocks,
     pairs_within,
     radix_order,
@@ -18,11 +19,9 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import trim_memory
-from bboxqa.core.parallel import in_threads
-from bboxqa.core.types import Steps
-from bboxqa.geometry.similarities import registry
-from bboxqa.geometry.similarities.base import Options, Similarity, check_shapes
+from bboxqa.core.machine import in_threads, trim_memory
+from bboxqa.geometry import registry
+from bboxqa.geometry.similarity import Options, Similarity, check_shapes
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 
@@ -183,7 +182,7 @@ def candidate_pairs(
     dataset : Dataset
         N annotations.
     similarity : str
-        One of `bboxqa.geometry.similarities.registry.names()`.
+        One of `bboxqa.geometry.registry.names()`.
     iou_threshold : float
         The lowest similarity to return, with a tolerance of 1e-9.
     all_touched : bool
@@ -362,7 +361,7 @@ def unit_pairs(
     known : CandidatePairs
         The pairs that reach the threshold.
     similarity : str
-        One of `bboxqa.geometry.similarities.registry.names()`.
+        One of `bboxqa.geometry.registry.names()`.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
     """

@@ -18,8 +18,8 @@ from bboxqa.core.arrays import (
     connected_components,
 )
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.outlines import Segmentations
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.keypoints import Keypoints
+from bboxqa.model.masks import Segmentations
 from bboxqa.model.units import CandidatePairs
 
 __all__ = ["drawn_ranks"]

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from bboxqa.core.text import count
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices, Source
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table

@@ -7,8 +7,7 @@ import msgspec
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices, Source
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, stacked_tables

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import clean, count, first_few, one_line
-from bboxqa.core.types import AnyPath
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
@@ -24,9 +24,9 @@ from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import files_read, list_files
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.outlines import Record, area_of
-from bboxqa.model.choices import Choices, completed
+from bboxqa.model.annotations import Choices, completed
+from bboxqa.model.diagnosis import ReviewObject
 from bboxqa.model.findings import Edit
-from bboxqa.model.review import ReviewObject
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.send_back import (
     GEOMETRY,

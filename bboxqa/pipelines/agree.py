@@ -9,26 +9,25 @@ from typing import Any, Unpack
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.nominal import value_sums
-from bboxqa.agreement.counts.object_counts import ObjectSums
+from bboxqa.agreement.nominal import value_sums
+from bboxqa.agreement.object_counts import ObjectSums
 from bboxqa.agreement.objects import (
     Intervals,
     ThresholdSums,
     reason_without_meaning,
     threshold_intervals,
 )
-from bboxqa.agreement.uncertainty.resampling import few_images_note
-from bboxqa.core.arrays import IndexArray, sum_by
+from bboxqa.agreement.resampling import few_images_note
+from bboxqa.core.arrays import IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
-from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.unreadable import refuse_results
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.registry import needs_outlines
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.diagnosis import EVERYONE

@@ -8,25 +8,24 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import OK, Estimator, SumTable
+from bboxqa.agreement.nominal import (
     alpha_per_group,
     image_estimators,
     images_per_value,
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import reason_without_meaning, values_without_meaning
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
-from bboxqa.agreement.uncertainty.resampling import (
+from bboxqa.agreement.resampling import (
     covering_intervals,
     expanded_interval,
     replicates_of_all,
 )
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
-from bboxqa.core.parallel import one_blas_thread
-from bboxqa.core.types import Progress
+from bboxqa.agreement.unit_counts import coincidences
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, Progress
+from bboxqa.core.machine import one_blas_thread
 from bboxqa.model.comparison import AgreementChange, Change
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings

@@ -10,12 +10,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import overlapping_boxes
+from bboxqa.core.arrays import AnyPath, Progress, overlapping_boxes, remembered
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.python_words import in_python, in_python_words
-from bboxqa.core.remembered import remembered
-from bboxqa.core.types import AnyPath, Progress
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.boxes import corners
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table

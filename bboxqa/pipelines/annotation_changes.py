@@ -14,22 +14,21 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
+    Progress,
     TextArray,
     compact,
 )
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import Progress
+from bboxqa.geometry.boxes import corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.kernels.boxes import corners, overlap
-from bboxqa.geometry.similarities.registry import needs_keypoints, needs_rotated_boxes
+from bboxqa.geometry.registry import needs_keypoints, needs_rotated_boxes
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
-from bboxqa.model.file_places import FilePlaces
+from bboxqa.model.keypoints import largest_moves
+from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.keypoints import largest_moves
-from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, corner_moves
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, FilePlaces, Table
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.threshold_results import id_column
 

@@ -39,11 +39,10 @@ from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import head_of
 from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
-from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.choices import Choices, completed
+from bboxqa.geometry.boxes import corners
+from bboxqa.model.annotations import Annotations, Choices, Dataset, completed
 from bboxqa.model.consensus import LINK
-from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
+from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.counting import of_images

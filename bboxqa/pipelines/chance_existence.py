@@ -8,6 +8,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
+    Progress,
     blocks,
     rows,
     run_starts,
@@ -15,14 +16,13 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
-from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
+from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match_pairwise, matcher, pair_weights
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.masks import SegmentationKind
+from bboxqa.model.rotated_boxes import scaled
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.rotated_boxes import scaled
 from bboxqa.pipelines.counting import ImagePart
 
 # Images are exchanged if their ratios of width to height differ by less than this factor.
@@ -234,7 +234,7 @@ def _laid_over(
 def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     """Return the pairs that match, and those that could, by threshold and image, (T, I, 2).
 
-    These are `alone` and `possible` of `bboxqa.agreement.counts.object_counts.ObjectSums`.
+    These are `alone` and `possible` of `bboxqa.agreement.object_counts.ObjectSums`.
     """
     n_images = len(data.image_names)
     pairs, _ = candidate_pairs(

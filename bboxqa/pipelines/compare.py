@@ -8,11 +8,11 @@ from typing import Any, Unpack
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.agreement.uncertainty.resampling import few_images_note, shift_note
+from bboxqa.agreement.resampling import few_images_note, shift_note
+from bboxqa.core.arrays import AnyPath, Files, Progress
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import join_advice
@@ -20,8 +20,7 @@ from bboxqa.formats.dataset.pseudonyms import without_people
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
-from bboxqa.model.annotations import Dataset, Source
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings

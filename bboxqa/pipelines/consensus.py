@@ -11,12 +11,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import Files, IndexArray, Progress
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
-from bboxqa.core.types import Files, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.reading import Reading
@@ -26,11 +25,9 @@ from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.matching.linkage import drawn_ranks
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import NO_CHOICES
+from bboxqa.model.annotations import NO_CHOICES, Dataset
 from bboxqa.model.consensus import CONSENSUS, LINK, ConsensusResult
-from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
+from bboxqa.model.diagnosis import ALL_AGREE, MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import AnyPath, Files, Progress
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
-from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
@@ -35,7 +35,7 @@ from bboxqa.formats.writing.content import (
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.preparation import Parts, held_as_one, in_parts
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.refusals import doubts_of

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.nominal import pooled_alpha, value_sums
-from bboxqa.agreement.counts.object_counts import (
+from bboxqa.agreement.nominal import pooled_alpha, value_sums
+from bboxqa.agreement.object_counts import (
     ObjectCounts,
     PairCounts,
     count_objects,
@@ -21,17 +21,16 @@ from bboxqa.agreement.counts.object_counts import (
     join_pairs,
     paired_annotators,
 )
-from bboxqa.agreement.counts.unit_counts import (
+from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.unit_counts import (
     coincidences,
     coincidences_both_ways,
     from_units,
     join_coincidences,
 )
-from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, blocks, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, Progress, blocks, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match, match_pairwise, pair_weights

@@ -9,11 +9,11 @@ from unicodedata import normalize
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import clean, count, nearest, quoted, unknown_name
-from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.document import RawDocument
@@ -21,14 +21,13 @@ from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, files_read, list_files
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.kernels.rasters import outline_rings
-from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
+from bboxqa.geometry.rasters import outline_rings
+from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import NO_CHOICES, Choices
-from bboxqa.model.file_places import id_as_name
+from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings, ValidateSettings
+from bboxqa.model.table import id_as_name
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures

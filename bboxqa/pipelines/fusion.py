@@ -20,18 +20,18 @@ from bboxqa.core.arrays import (
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.writing.outlines import Record, area_of, bounds_of
+from bboxqa.geometry.boxes import bbox_iou, corners, from_corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
-from bboxqa.geometry.kernels.polygons import is_box, is_intricate, n_crossings, polygon_outlines
-from bboxqa.geometry.kernels.rasters import masks
+from bboxqa.geometry.polygons import is_box, is_intricate, n_crossings, polygon_outlines
+from bboxqa.geometry.rasters import masks
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match
+from bboxqa.model import masks as runs_of
+from bboxqa.model import rotated_boxes as rotated
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import CROWD, EMPTY, SAME, ConsensusObjects
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes import masks as runs_of
-from bboxqa.model.shapes import rotated_boxes as rotated
-from bboxqa.model.shapes.keypoints import Keypoints, sides_of
+from bboxqa.model.keypoints import Keypoints, sides_of
+from bboxqa.model.masks import SegmentationKind, Segmentations
 
 # Pairs of boxes of one annotator, which take 100 bytes each.
 _MOST_OWN = 1 << 22

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import FloatArray, IndexArray, rows
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few
+from bboxqa.geometry.box_similarities import given_sigmas
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.similarities.box import given_sigmas
-from bboxqa.geometry.similarities.registry import needs_keypoints
+from bboxqa.geometry.registry import needs_keypoints
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings

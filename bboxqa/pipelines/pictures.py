@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import ByteArray, FrozenArrays
+from bboxqa.core.arrays import ByteArray, FrozenArrays, Progress
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
@@ -27,9 +27,8 @@ from bboxqa.core.image_opening import (
     turn_of,
 )
 from bboxqa.core.text import as_written, quoted
-from bboxqa.core.types import Progress
 from bboxqa.formats.member import is_picture
-from bboxqa.model.file_places import is_id_as_name
+from bboxqa.model.table import is_id_as_name
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
 # Percentiles of images of more than 8 bits that are shown as black and white.

@@ -7,13 +7,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.estimators import OK
+from bboxqa.agreement.levels import alpha
 from bboxqa.agreement.objects import f1_estimator
-from bboxqa.agreement.uncertainty.estimator import OK
-from bboxqa.agreement.uncertainty.resampling import TOO_FEW, Plan, plan_clusters
+from bboxqa.agreement.resampling import TOO_FEW, Plan, plan_clusters
+from bboxqa.agreement.unit_counts import unit_counts
+from bboxqa.core.arrays import Progress
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import agree_with, checked_data

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.alpha.levels import SET_LEVELS, Distance, SetDistance, set_distance
+from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.consistency import CRONBACH_WARNING
-from bboxqa.agreement.kappa.chance import fleiss_per_value
+from bboxqa.agreement.estimators import ROUNDING, Estimator
+from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
 from bboxqa.agreement.registry import (
     CoefficientInputs,
     coefficient,
@@ -18,8 +19,7 @@ from bboxqa.agreement.registry import (
     named_coefficients,
 )
 from bboxqa.agreement.registry import coefficient as coefficient_of
-from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
-from bboxqa.agreement.uncertainty.resampling import (
+from bboxqa.agreement.resampling import (
     FEW_CLUSTERS,
     Difference,
     bca_interval,
@@ -32,10 +32,9 @@ from bboxqa.agreement.uncertainty.resampling import (
     replicates_of_all,
     shift_note,
 )
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, Progress
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, names_in_words, unknown_name
-from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence import (
     alpha_without_annotators,
     alpha_without_units,

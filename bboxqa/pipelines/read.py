@@ -11,18 +11,18 @@ from typing import Any, TypeGuard, cast
 
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import AnyPath, Files, Progress, Rows
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import unknown_name
-from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.formats.sources import paths_in
-from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.geometry.similarities.registry import (
+from bboxqa.geometry import registry as similarities
+from bboxqa.geometry.registry import (
     needs_keypoints,
     needs_outlines,
     needs_rotated_boxes,
@@ -34,10 +34,10 @@ from bboxqa.model.settings import (
     AgreeSettings,
     Asked,
     JoinBy,
+    read_settings_file,
     setting_names,
     settings_from,
 )
-from bboxqa.model.settings_files import read_settings_file
 from bboxqa.pipelines.refusals import check_files, of_predictions, with_findings
 from bboxqa.rules.people import names_hidden
 

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, pairs_within, rows, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, Progress, pairs_within, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, one_line
-from bboxqa.core.types import Progress
 from bboxqa.diagnostics.against_reference import (
     against_reference,
     reference_confusion_matrix,
@@ -22,7 +21,7 @@ from bboxqa.formats.dataset.categories import left_out_by, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects
 from bboxqa.model.annotations import Dataset, Repeats, Source, join_annotations, joints_of

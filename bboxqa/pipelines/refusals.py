@@ -10,11 +10,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IntArray, find
+from bboxqa.core.arrays import Files, IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
-from bboxqa.core.types import Files
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
@@ -25,9 +24,8 @@ from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, id_number, ids_of, is_id
 from bboxqa.formats.registry import document_of, format_of
 from bboxqa.formats.sources import paths_in
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import NO_CHOICES, Choices, as_options
-from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
+from bboxqa.model.masks import SegmentationKind
 from bboxqa.rules.document import RESULTS, Document, FileKind, kind_of
 from bboxqa.rules.layout import (
     Boxes,

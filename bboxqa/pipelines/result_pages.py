@@ -6,13 +6,12 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.core.arrays import Progress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.text import count, quoted
-from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.pictures import inline, other_size, pictures, thumbnail

@@ -9,11 +9,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
+from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.over_time import Overlaps, label_agreement, overlapping_segments, sweep
-from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.core.arrays import Progress
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
-from bboxqa.core.types import Progress
 from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
 from bboxqa.pipelines.ratings import estimates_of, measure, missing_intervals
 

@@ -10,13 +10,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
 from bboxqa.core.files import filled_folder
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, first_few, in_natural_order
-from bboxqa.core.types import AnyPath
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
 from bboxqa.formats.registry import format_of
@@ -25,11 +24,10 @@ from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.names import people_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, said_angle
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
-from bboxqa.model.choices import Choices, completed
-from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.model.annotations import Choices, completed
+from bboxqa.model.diagnosis import Diagnosis, ReviewItem, ReviewObject
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import Target, convert_with, gather
 from bboxqa.report.numbers import csv_row, json_text

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import ALL_AGREE, NO_VARIATION
+from bboxqa.agreement.nominal import (
     alpha_per_category,
     alpha_per_group,
     alpha_per_pair,
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
+from bboxqa.agreement.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.objects import (
     Intervals,
     ThresholdSums,
@@ -29,12 +30,9 @@ from bboxqa.agreement.objects import (
     threshold_intervals,
     values_without_meaning,
 )
-from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.types import Progress
-from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, Progress
+from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.results import (
     ClassAgreement,
     Existence,
@@ -44,7 +42,7 @@ from bboxqa.model.results import (
     ThresholdResult,
 )
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, FilePlaces, Table
 from bboxqa.model.units import Cell, ReliabilityData, UnitTable
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of

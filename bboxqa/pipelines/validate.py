@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.memory import check_free_memory
-from bboxqa.core.types import AnyPath, Progress
+from bboxqa.core.machine import check_free_memory
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document import RawDocument
@@ -25,8 +25,7 @@ from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around, is_packed
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings import Report

@@ -8,8 +8,7 @@ import msgspec
 
 from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import CHANGE_UNITS, Line
-from bboxqa.model.review import MOST_REVIEWED
+from bboxqa.model.diagnosis import CHANGE_UNITS, MOST_REVIEWED, Line
 from bboxqa.report import charts
 from bboxqa.report.agreement_summary import (
     headline,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.core.remembered import remembered
+from bboxqa.core.arrays import remembered
 from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
 from bboxqa.model.diagnosis import ALL_AGREE, Diagnosis, Line
 from bboxqa.model.results import Figure, MeasuredAgreement, ReferenceAgreement, ThresholdResult

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.model.choices import completed
+from bboxqa.model.annotations import completed
 from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema

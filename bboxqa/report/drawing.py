@@ -13,11 +13,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import ByteArray, FloatArray
+from bboxqa.core.arrays import AnyPath, ByteArray, FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import AnyPath
 from bboxqa.model.findings import Severity
 from bboxqa.report.chart import (
     BACK,

@@ -14,8 +14,7 @@ import msgspec
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import digest_of, filled_folder, refuse_replacing
 from bboxqa.core.text import one_line
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import Choices, as_options
+from bboxqa.model.annotations import Choices, Source, as_options
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings

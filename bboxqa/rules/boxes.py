@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.columns import Form
-from bboxqa.geometry.kernels.boxes import corners, from_corners
+from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, deviations, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.authorship import authorship

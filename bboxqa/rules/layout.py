@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray, IntArray, rows_where
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Form
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_iou, corners
 
 if TYPE_CHECKING:
     from bboxqa.rules.document import Document

@@ -11,12 +11,12 @@ from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.formats.columns import Form
-from bboxqa.geometry.kernels.boxes import corners, from_corners
-from bboxqa.geometry.kernels.polygons import n_crossings
+from bboxqa.geometry.boxes import corners, from_corners
+from bboxqa.geometry.polygons import n_crossings
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.shapes.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.rules.base import (
     Checked,
     Rows,

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, find
 from bboxqa.core.json_values import shortened
-from bboxqa.core.parallel import threads
+from bboxqa.core.machine import threads
 from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
 from bboxqa.model.settings import ValidateSettings

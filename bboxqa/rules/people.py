@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import Files
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
-from bboxqa.core.types import Files
 from bboxqa.formats.dataset.pseudonyms import people_in_paths
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import list_files, paths_in
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.rules.authorship import authorship
 from bboxqa.rules.document import Document

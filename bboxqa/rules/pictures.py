@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import ByteArray, IndexArray
+from bboxqa.core.arrays import ByteArray, IndexArray, Steps
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import (
     IMAGE_SUFFIXES,
@@ -38,9 +38,8 @@ from bboxqa.core.image_opening import (
     reason_of,
     turn_of,
 )
-from bboxqa.core.parallel import threads
+from bboxqa.core.machine import threads
 from bboxqa.core.text import quoted
-from bboxqa.core.types import Steps
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.source import escaped
 

@@ -9,7 +9,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
-from bboxqa.geometry.kernels.boxes import corners, from_corners
+from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import (

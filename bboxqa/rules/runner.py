@@ -10,17 +10,16 @@ from pathlib import Path, PurePath
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, Progress
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, first_few
-from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document import Origin, apart_note
 from bboxqa.formats.positions import spots
-from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.model.table import place_in_words
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, kind_of, n_records
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes

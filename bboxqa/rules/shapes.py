@@ -9,14 +9,13 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
-from bboxqa.core.parallel import threads
+from bboxqa.core.machine import threads
 from bboxqa.formats.columns import Kind, Rings
 from bboxqa.formats.measured import outlines_of
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, rotated_iou
-from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes import rotated_boxes
-from bboxqa.model.shapes.masks import decode_counts, run_bounds
+from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, rotated_iou
+from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
+from bboxqa.model import rotated_boxes
+from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
 from bboxqa.rules.document import Document
 from bboxqa.rules.layout import first_equal, in_other_layout, swapped_images
 
@@ -462,7 +461,7 @@ def outline_numbers(document: Document) -> IndexArray:
     """Return a number for each distinct outline among equal boxes, (N,) int64; 0 elsewhere."""
     numbers, rows = np.zeros(len(document.annotations), np.int64), document.once(in_equal_boxes)
     if np.isfinite(document.outline_bounds[rows]).any():
-        from bboxqa.geometry.similarities.outlines import distinct_outlines
+        from bboxqa.geometry.outline_similarities import distinct_outlines
 
         found = document.once(_outlines).take(rows)
         numbers[rows] = 1 + distinct_outlines(found, np.zeros(len(rows), np.int32))[1]
@@ -476,7 +475,7 @@ def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> Floa
     pairs = np.flatnonzero(known[left] & known[right])
     if not len(pairs):
         return result
-    from bboxqa.geometry.kernels import polygons, rasters
+    from bboxqa.geometry import polygons, rasters
 
     rows, place = np.unique(np.stack([left[pairs], right[pairs]]), return_inverse=True)
     first, second = place.reshape(2, -1)

@@ -16,7 +16,7 @@ from sheet import (
     Sheet,
 )  # fmt: skip
 
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_iou, corners
 
 __all__ = [
     "COLOURS", "STROKES", "THRESHOLD", "Kind", "draw_columns", "draw_edge", "draw_key",

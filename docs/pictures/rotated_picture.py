@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 from sheet import GREY, INK, PALE, PALETTE, Point, Sheet
 
-from bboxqa.model.shapes.rotated_boxes import corners
+from bboxqa.model.rotated_boxes import corners
 
 __all__ = ["rotated_schematic"]
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import LEVELS, NUMBERS, at_total, reliability, replicates_of, tables, units_of
 
-from bboxqa.agreement.alpha.levels import alpha, midranks
-from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.kappa.chance import chance_corrected
-from bboxqa.agreement.uncertainty.resampling import jackknife, quantiles
+from bboxqa.agreement.chance import chance_corrected
+from bboxqa.agreement.levels import alpha, midranks
+from bboxqa.agreement.resampling import jackknife, quantiles
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
 K = 4

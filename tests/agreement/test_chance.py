@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import at_total, reliability, tables, units_of
 
-from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.kappa.chance import (
+from bboxqa.agreement.chance import (
     Expectation,
     chance_corrected,
     conger_kappa,
     fleiss_per_value,
 )
-from bboxqa.agreement.kappa.cohen import agreement_weights
-from bboxqa.agreement.uncertainty.resampling import jackknife
+from bboxqa.agreement.cohen import agreement_weights
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
 K = 4

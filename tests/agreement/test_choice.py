@@ -16,7 +16,7 @@ from support.ratings import (
 from support.study import AGREEMENT, TOTAL, write_comparison, write_selection
 
 from bboxqa import stats
-from bboxqa.agreement.kappa.pair_kappas import NO_CHANCE, choice_pairs, mean_of_pairs
+from bboxqa.agreement.pair_kappas import NO_CHANCE, choice_pairs, mean_of_pairs
 
 K = 4
 # Value 0 is to pick nothing.

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.ratings import reliability, tables
 
-from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
-from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.kappa.cohen import cohen_pairs
+from bboxqa.agreement.cohen import cohen_pairs
+from bboxqa.agreement.levels import alpha
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
 K = 4

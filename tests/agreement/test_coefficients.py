@@ -8,15 +8,15 @@ import pytest
 from msgspec.structs import replace
 from support.ratings import at_total, jackknife_of, only_units, replicates_of
 
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
+from bboxqa.agreement.levels import alpha
 from bboxqa.agreement.registry import (
     COEFFICIENTS,
     Coefficient,
     CoefficientInputs,
     coefficient,
 )
-from bboxqa.agreement.uncertainty.resampling import jackknife, jackknife_error, quantiles
+from bboxqa.agreement.resampling import jackknife, jackknife_error, quantiles
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.ratings.columns import from_array

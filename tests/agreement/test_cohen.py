@@ -17,9 +17,9 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement.kappa import cohen
-from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs, prefers_cells
-from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
+from bboxqa.agreement import cohen
+from bboxqa.agreement.cohen import agreement_weights, cohen_pairs, prefers_cells
+from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.columns import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
 

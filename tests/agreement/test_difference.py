@@ -7,9 +7,9 @@ from support.ratings import jackknife_of, reliability, tables
 from support.resampled import expanded
 
 from bboxqa import stats
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.uncertainty.resampling import drawn_weights, paired_difference
+from bboxqa.agreement.levels import alpha
+from bboxqa.agreement.resampling import drawn_weights, paired_difference
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bboxqa.agreement.uncertainty.distributions import (
+from bboxqa.agreement.estimators import (
     normal_quantile,
     normal_share,
     t_quantile,

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bboxqa.agreement.consistency import FORMS, NO_SPREAD, TOO_FEW, intraclass_correlations
-from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.agreement.estimators import OK
 from bboxqa.core.errors import DatasetError
 
 # Shrout and Fleiss (1979), table 2.

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from support import brute
 from support.reference import WORKED
 
-from bboxqa.agreement.alpha.nominal import (
+from bboxqa.agreement.estimators import NO_PAIR, OK, ONE_IMAGE
+from bboxqa.agreement.nominal import (
     alpha_per_category,
     alpha_per_group,
     alpha_per_pair,
     pooled_alpha,
 )
-from bboxqa.agreement.counts.object_counts import count_pairs
-from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences, from_table
-from bboxqa.agreement.uncertainty.estimator import NO_PAIR, OK, ONE_IMAGE
+from bboxqa.agreement.object_counts import count_pairs
+from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_table
 from bboxqa.model.units import Coincidences
 
 K = 4

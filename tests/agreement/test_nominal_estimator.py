@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from support import brute
 from support.ratings import reliability
 
-from bboxqa.agreement.alpha import nominal as module
-from bboxqa.agreement.alpha.nominal import alpha_per_group, image_estimators, nominal_estimator
-from bboxqa.agreement.counts.unit_counts import (
+from bboxqa.agreement import nominal as module
+from bboxqa.agreement import resampling
+from bboxqa.agreement.nominal import alpha_per_group, image_estimators, nominal_estimator
+from bboxqa.agreement.resampling import quantiles, replicates_of_all
+from bboxqa.agreement.unit_counts import (
     coincidences,
     coincidences_of,
     from_table,
     unit_counts,
 )
-from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
 
 K = 3
 N_IMAGES = 30

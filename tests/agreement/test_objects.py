@@ -11,7 +11,7 @@ from support import brute
 from support.datasets import dataset, object_rows, with_assigned
 
 from bboxqa import agree
-from bboxqa.agreement.counts.object_counts import join_objects
+from bboxqa.agreement.object_counts import join_objects
 from bboxqa.agreement.objects import f1_costs
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.settings import AgreeSettings

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array
 from support.resampled import expanded
 
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
+from bboxqa.agreement.intervals import drawn_intervals, ratio_intervals
 
 RNG = np.random.default_rng(4)
 BELOW = RNG.integers(1, 9, (3, 20))

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from support.ratings import reliability, replicates_of, tables
 
+from bboxqa.agreement import resampling
+from bboxqa.agreement.estimators import Estimator, SumTable
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
-from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.estimator import Estimator, SumTable
-from bboxqa.agreement.uncertainty.resampling import (
+from bboxqa.agreement.resampling import (
     bca_interval,
     covering_intervals,
     drawn_weights,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.ratings import replicates_of
 from support.resampled import expanded
 
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
-from bboxqa.agreement.uncertainty.estimator import undefined
-from bboxqa.agreement.uncertainty.resampling import plan_clusters
+from bboxqa.agreement.estimators import undefined
+from bboxqa.agreement.levels import alpha
+from bboxqa.agreement.resampling import plan_clusters
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.core.errors import ConfigError
 
 

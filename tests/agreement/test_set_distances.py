@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.alpha.levels import set_distance
+from bboxqa.agreement.levels import set_distance
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.labels import set_of
 from bboxqa.stats import contributions, measure, ratings_from_columns, read_ratings

@@ -16,7 +16,7 @@ from bboxqa.batch.discovery import discover
 from bboxqa.batch.project import run_project
 from bboxqa.batch.results import folder_of, recorded
 from bboxqa.batch.rows import Settings, local_key, settings_of
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 
 PLAIN = Settings({}, {})
 OUT = Path("out")

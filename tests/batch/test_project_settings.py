@@ -12,8 +12,7 @@ from support.datasets import annotation, document, write
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.formats.choices import choices_of
-from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.model.settings_files import READING_KEYS
+from bboxqa.model.settings import READING_KEYS, AgreeSettings, ValidateSettings
 
 PLAIN = Settings({"bootstrap": 0, "checks": False}, {})
 DOCS = Path(__file__).parents[2] / "docs/batch.md"

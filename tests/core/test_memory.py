@@ -3,18 +3,18 @@
 import pytest
 from support.cli import run
 
-from bboxqa.core import memory
+from bboxqa.core import machine
 from bboxqa.core.errors import OutputError
 
 
 def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeypatch):
     file = tmp_path / "a.json"
     file.write_bytes(b" " * 4000)
-    monkeypatch.setattr(memory, "free_memory", lambda: 10_000)
-    memory.check_free_memory([file])
-    monkeypatch.setattr(memory, "free_memory", lambda: 9_999)
+    monkeypatch.setattr(machine, "free_memory", lambda: 10_000)
+    machine.check_free_memory([file])
+    monkeypatch.setattr(machine, "free_memory", lambda: 9_999)
     with pytest.raises(OutputError, match=r"a\.json: reading needs about 0\.0 GB of memory, and "):
-        memory.check_free_memory([file])
+        machine.check_free_memory([file])
 
 
 @pytest.mark.parametrize("command", ["agree", "validate", "batch"])

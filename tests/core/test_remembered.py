@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from bboxqa.core.remembered import remembered
+from bboxqa.core.arrays import remembered
 
 
 class Source:

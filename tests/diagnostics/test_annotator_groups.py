@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.agreement.estimators import OK
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.answers import NO_CONTRAST, cluster_annotators
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.unit_counts import from_table
+from bboxqa.agreement.unit_counts import from_table
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.answers import annotator_similarity
 from bboxqa.model.units import Cell, ReliabilityData

@@ -8,7 +8,7 @@ from support import brute
 from support import brute_statistics as definition
 from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import influence
 from bboxqa.diagnostics.influence import (

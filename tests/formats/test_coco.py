@@ -26,7 +26,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats import opening, scanner
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.masks import SegmentationKind
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 

@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.sources import listed, sources_of
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 
 FIRST, SECOND = [0, 1, 2, 3], [4, 5, 6, 7]
 

@@ -10,8 +10,8 @@ from support.cli import run
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.choices import reading
-from bboxqa.model.choices import Choices
-from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.model.annotations import Choices
+from bboxqa.model.rotated_boxes import bounds, corners
 from bboxqa.pipelines.read import AS_COMPARED, agree_settings_from, read_for
 
 # Middle, width, height, degrees clockwise.

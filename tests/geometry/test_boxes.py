@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.brute import box_iou
 from support.reference import WORKED
 
-from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_centroid, bbox_giou, bbox_iou, corners
 
 SIMILARITIES = [bbox_iou, bbox_giou, bbox_centroid]
 

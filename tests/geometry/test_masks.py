@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.masks import encode
 
-from bboxqa.geometry.kernels.rasters import mask_bounds, mask_iou
-from bboxqa.model.shapes.masks import compress_counts, decode_counts
+from bboxqa.geometry.rasters import mask_bounds, mask_iou
+from bboxqa.model.masks import compress_counts, decode_counts
 
 runs = st.lists(st.integers(0, 200_000), min_size=1, max_size=40)
 pictures = st.integers(0, 2**32).map(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.datasets import segmentations
 from support.rings import slanted_comb
 
-from bboxqa.geometry.kernels.polygons import polygon_iou, polygon_outlines, tangled_iou
+from bboxqa.geometry.polygons import polygon_iou, polygon_outlines, tangled_iou
 
 SQUARE = [0, 0, 10, 0, 10, 10, 0, 10]
 BOW_TIE = [0, 0, 10, 10, 10, 0, 0, 10]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.reference import WORKED
 
-from bboxqa.geometry.kernels.rasters import burn, draw_inclusive, raster_areas
+from bboxqa.geometry.rasters import burn, draw_inclusive, raster_areas
 
 
 def ring(flat):

@@ -9,9 +9,9 @@ from support.datasets import dataset
 from support.masks import decode
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.geometry import outline_similarities as shapes
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.kernels.rasters import burn, draw_inclusive, pixel_runs, runs_of, shared_pixels
-from bboxqa.geometry.similarities import outlines as shapes
+from bboxqa.geometry.rasters import burn, draw_inclusive, pixel_runs, runs_of, shared_pixels
 
 DRAWN = ("mask", "pixel", "raster")
 SIZE = (40, 30)

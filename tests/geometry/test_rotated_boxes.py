@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.brute import convex_iou
 
-from bboxqa.geometry.kernels.boxes import rotated_iou
-from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
+from bboxqa.geometry.boxes import rotated_iou
+from bboxqa.model.rotated_boxes import bounds, corners, from_corners, smallest_angle
 
 FUZZ = int(os.environ.get("BBOXQA_FUZZ", "0"))
 

@@ -9,9 +9,9 @@ from support.masks import decode, encode
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry import candidates
+from bboxqa.geometry.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
-from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
+from bboxqa.geometry.rasters import burn, draw_inclusive
 from bboxqa.model.units import PairBytes
 
 SIZE = (48, 50)

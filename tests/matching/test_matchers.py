@@ -12,12 +12,12 @@ from support import brute
 from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED
 
-from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.nominal import pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core import arrays as blocks
 from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.box_similarities import given_sigmas
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.similarities.box import given_sigmas
 from bboxqa.matching import assignment, linkage
 from bboxqa.matching.matchers import MATCHERS, match, pair_weights
 from bboxqa.pipelines.agree import agree

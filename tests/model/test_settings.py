@@ -9,8 +9,7 @@ from support.datasets import document, image, object_rows, write
 from bboxqa import agree, read_coco
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.dataset.people import WAYS
-from bboxqa.model.settings import AgreeSettings, settings_from
-from bboxqa.model.settings_files import bundled_configs, read_settings_file
+from bboxqa.model.settings import AgreeSettings, bundled_configs, read_settings_file, settings_from
 
 NAMES = ("coco-bbox", "coco-segm", "default", "fruits", "kalos", "kalphacv", "landscape")
 

@@ -21,8 +21,8 @@ from support.datasets import (
 from support.reference import data_file
 
 from bboxqa import ConfigError, agree, read_coco
-from bboxqa.agreement.uncertainty.estimator import NO_VARIATION
-from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.agreement.estimators import NO_VARIATION
+from bboxqa.geometry import registry as similarities
 from bboxqa.matching import matchers
 
 BOX = (10.0, 10.0, 20.0, 20.0)

@@ -14,8 +14,8 @@ from support.datasets import annotation, document
 from support.reference import data_file
 
 import bboxqa
-from bboxqa.model.shapes.masks import decode_counts, spans_of_runs
-from bboxqa.model.shapes.rotated_boxes import corner_moves, turned_to
+from bboxqa.model.masks import decode_counts, spans_of_runs
+from bboxqa.model.rotated_boxes import corner_moves, turned_to
 from bboxqa.pipelines.consensus import coco_document
 from bboxqa.pipelines.fusion import (
     covered_region,
@@ -181,7 +181,7 @@ def test_the_median_box_does_not_depend_on_how_sides_and_angles_are_named(rows, 
 def test_rotated_boxes_have_the_median_centre_sides_and_angle():
     def turned(who, angle, width=12.0):
         box = np.array([[20.0, 20.0, width, 6.0, angle]])
-        from bboxqa.model.shapes.rotated_boxes import bounds, corners
+        from bboxqa.model.rotated_boxes import bounds, corners
 
         left, top, right, bottom = bounds(box)[0]
         ring = corners(box)[0].ravel().tolist()

@@ -9,7 +9,7 @@ from support.poses import SWAPPED, people_document
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
-from bboxqa.geometry.similarities.box import COCO_SIGMAS
+from bboxqa.geometry.box_similarities import COCO_SIGMAS
 from bboxqa.pipelines.joint_sigmas import estimated_sigmas
 
 

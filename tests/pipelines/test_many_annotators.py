@@ -8,7 +8,7 @@ import pytest
 from support.datasets import annotation, document, image
 
 import bboxqa
-from bboxqa.agreement.counts import object_counts as paired
+from bboxqa.agreement import object_counts as paired
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import offsets, rates
 from bboxqa.pipelines import counting

@@ -14,7 +14,7 @@ from support.datasets import annotation, document, write
 
 from bboxqa.cli.agree import agree
 from bboxqa.cli.options import agree_settings
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.reproduction import command
 

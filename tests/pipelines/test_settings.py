@@ -9,10 +9,10 @@ from msgspec.structs import replace
 import bboxqa
 from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
-from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.geometry import registry as similarities
 from bboxqa.matching import matchers
-from bboxqa.model.choices import Choices
-from bboxqa.model.settings_files import bundled_configs
+from bboxqa.model.annotations import Choices
+from bboxqa.model.settings import bundled_configs
 from bboxqa.pipelines.read import AS_COMPARED, agree_settings_from, read_agree_settings, read_for
 
 SIMILARITIES = ", ".join(similarities.names())

@@ -8,7 +8,7 @@ import pytest
 from support.datasets import dataset
 
 import bboxqa
-from bboxqa.geometry.kernels.rasters import mask_rings
+from bboxqa.geometry.rasters import mask_rings
 from bboxqa.report.pictures import shown_images
 
 

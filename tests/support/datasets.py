@@ -6,8 +6,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.rotated_boxes import upright
+from bboxqa.model.masks import SegmentationKind, Segmentations
+from bboxqa.model.rotated_boxes import upright
 
 
 def segmentations(outlines):

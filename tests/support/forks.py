@@ -25,7 +25,7 @@ CLOSED = "a pipe without a reader"
 _SERVER = f"""
 import gc, json, os, resource, sys
 
-import bboxqa.batch.run, bboxqa.geometry.kernels.polygons, bboxqa.report.result_files
+import bboxqa.batch.run, bboxqa.geometry.polygons, bboxqa.report.result_files
 import bboxqa.pipelines.agree, bboxqa.pipelines.compare, bboxqa.pipelines.diagnosis.story
 import bboxqa.pipelines.plan, bboxqa.pipelines.validate, scipy.optimize, scipy.sparse.csgraph
 from bboxqa.cli import main

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.keypoints import COCO_JOINTS
+from bboxqa.geometry.box_similarities import COCO_SIGMAS
+from bboxqa.model.keypoints import COCO_JOINTS
 
 SWAPPED = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]
 """COCO's joints with left and right exchanged."""

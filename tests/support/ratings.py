@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.unit_counts import from_table
-from bboxqa.agreement.uncertainty.resampling import jackknife, replicates_of_all
+from bboxqa.agreement.resampling import jackknife, replicates_of_all
+from bboxqa.agreement.unit_counts import from_table
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
 LEVELS = {

@@ -10,7 +10,7 @@ from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Files
 from bboxqa.rules.document import Document

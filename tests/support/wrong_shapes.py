@@ -3,8 +3,8 @@
 import math
 from random import Random
 
-from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.keypoints import COCO_JOINTS, sides_of
+from bboxqa.geometry.box_similarities import COCO_SIGMAS
+from bboxqa.model.keypoints import COCO_JOINTS, sides_of
 
 
 def turned_boxes(document, errors, seed=0):

@@ -24,7 +24,7 @@ from bboxqa.formats.translation.shapes import (
     number_of,
     rotated,
 )
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 
 # The possible contents of columns, and their usual names in lower case without punctuation, the
 # best first.
@@ -512,7 +512,7 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
 
     Examples
     --------
-    >>> from bboxqa.model.choices import NO_CHOICES
+    >>> from bboxqa.model.annotations import NO_CHOICES
     >>> rows_in([{"image": "a.jpg", "x": 1}], NO_CHOICES), rows_in(["a.json"], NO_CHOICES)
     ([{'image': 'a.jpg', 'x': 1}], None)
     """

@@ -59,7 +59,7 @@ from bboxqa.formats.source import (
     text_head,
 )
 from bboxqa.model.annotations import Source
-from bboxqa.model.file_places import FilePlaces
+from bboxqa.model.table import FilePlaces
 
 # Bytes in which a file of Hasty, which has a list of images as well, says its version.
 _FIRST_KEYS = 4096

@@ -20,7 +20,7 @@ from bboxqa.formats.translation.shapes import (
     number_in,
 )
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
-from bboxqa.model.shapes.masks import spans_of_runs
+from bboxqa.model.masks import spans_of_runs
 
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 1 << 31

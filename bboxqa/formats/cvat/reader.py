@@ -30,7 +30,7 @@ from bboxqa.formats.xml_elements import (
     XmlElements,
     XmlError,
 )
-from bboxqa.model.file_places import id_as_name
+from bboxqa.model.table import id_as_name
 
 _OPENED = ("annotations", "image", "track")
 _ADVICE: dict[type[XmlError], str] = {

@@ -22,7 +22,7 @@ from bboxqa.formats.writing.content import (
 from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
-from bboxqa.model.shapes.masks import runs_of_spans
+from bboxqa.model.masks import runs_of_spans
 
 _TITLE = "CVAT"
 _LINES = ("polyline", "line", "cuboid")

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.records import AnnotationFile, Image
-from bboxqa.model.file_places import id_as_name
 from bboxqa.model.settings import JoinBy
+from bboxqa.model.table import id_as_name
 
 _SHOWN = 3
 # Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.

@@ -10,7 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.shapes.keypoints import Keypoints, limbs_of
+from bboxqa.model.keypoints import Keypoints, limbs_of
 
 _SHOWN = 3
 _Names = tuple[str, ...]

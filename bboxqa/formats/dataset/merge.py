@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
 from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
-from bboxqa.model.file_places import joined_ids
-from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.model.keypoints import join_keypoints
+from bboxqa.model.table import joined_ids
 
 _BITS, _SIGN = np.uint64(64), np.uint64(63)
 

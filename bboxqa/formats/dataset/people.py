@@ -29,7 +29,7 @@ from bboxqa.formats.records import (
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import is_like_folder
 from bboxqa.formats.sources import Sources
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""

@@ -19,8 +19,7 @@ from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_num
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import Sources
-from bboxqa.model.annotations import Source
-from bboxqa.model.choices import Choices
+from bboxqa.model.annotations import Choices, Source
 
 _NAMED = 3
 

@@ -12,7 +12,7 @@ from bboxqa.core.file_names import is_split, person_in
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.formats.label_folders import INSIDE
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.file_places import FilePlaces
+from bboxqa.model.table import FilePlaces
 
 
 def people_in_paths(files: Sequence[Path]) -> set[str]:

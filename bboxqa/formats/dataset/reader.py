@@ -5,11 +5,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import Files
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
-from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
+from bboxqa.core.machine import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.types import Files
 from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
 from bboxqa.formats.dataset.join import join

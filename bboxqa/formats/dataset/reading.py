@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from bboxqa.core.arrays import Progress
 from bboxqa.core.file_names import own_name
-from bboxqa.core.types import Progress
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.model.settings import Asked, JoinBy
 
 ByFiles = Literal["all", "any", "typed", "none"]

@@ -7,8 +7,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.records import Authors, Image
-from bboxqa.model.file_places import FilePlaces, ShownIds
-from bboxqa.model.outlines import Segmentations
+from bboxqa.model.masks import Segmentations
+from bboxqa.model.table import FilePlaces, ShownIds
 
 MAX_COORDINATE = 1e9
 """In pixels. Beyond this, areas are not exact to a pixel; no image is that large."""

@@ -23,7 +23,7 @@ from bboxqa.formats.translation.shapes import (
     plain_text,
     points_of,
 )
-from bboxqa.model.shapes.masks import joined
+from bboxqa.model.masks import joined
 
 Value = dict[str, Any]
 _BOX = ("x", "y", "width", "height")

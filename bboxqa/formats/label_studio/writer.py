@@ -31,7 +31,7 @@ from bboxqa.formats.writing.losses import (
     name_losses,
 )
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
-from bboxqa.model.shapes.rotated_boxes import corners
+from bboxqa.model.rotated_boxes import corners
 
 _TITLE = "Label Studio"
 # Keys of the work of an annotator on a task.

@@ -25,7 +25,7 @@ from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, Masks, RowMask
 from bboxqa.formats.translation.shapes import MaskProblemError
-from bboxqa.model.shapes.masks import joined
+from bboxqa.model.masks import joined
 
 Values = NDArray[Any]
 """(H, W) whole numbers, or bool of a file with one bit per pixel."""

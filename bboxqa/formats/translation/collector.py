@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
+from bboxqa.core.arrays import FloatArray, IndexArray, Steps, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import Steps
 from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import UNNAMED, extent_of, most_joints
 from bboxqa.formats.translation.shapes import (
@@ -19,7 +18,7 @@ from bboxqa.formats.translation.shapes import (
     ValueProblemError,
     side_of,
 )
-from bboxqa.model.choices import NO_CHOICES, Choices
+from bboxqa.model.annotations import NO_CHOICES, Choices
 
 OWN_ID = "own_id"
 """The key of an annotation that holds the id shown by its tool."""

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, Steps
 from bboxqa.core.text import count, one_line, such_as
-from bboxqa.core.types import Steps
 from bboxqa.formats.damage import damage_in
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import HEAD, WHAT, absence_of, json_kind_of, kind_of

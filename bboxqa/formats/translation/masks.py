@@ -16,7 +16,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import Record
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
-from bboxqa.model.shapes.masks import (
+from bboxqa.model.masks import (
     MAX_MASK_PIXELS,
     compress_counts,
     decode_counts,

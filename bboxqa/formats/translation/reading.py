@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import (
@@ -52,8 +52,8 @@ from bboxqa.formats.translation.collector import (
 )
 from bboxqa.formats.translation.files import json_stop
 from bboxqa.model.annotations import Source
-from bboxqa.model.file_places import FilePlaces, ShownIds, joined_ids, place_in_words
 from bboxqa.model.findings import Spot
+from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
 
 # Most characters of an id that are kept, since a column is as wide as its longest.
 _LONGEST = 40

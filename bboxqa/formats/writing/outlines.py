@@ -10,8 +10,8 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.raw_values import degrees
 from bboxqa.formats.translation.masks import runs_of
 from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, rotated
-from bboxqa.model.shapes.masks import run_bounds
-from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
+from bboxqa.model.masks import run_bounds
+from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]

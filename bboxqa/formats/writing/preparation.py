@@ -14,7 +14,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import has_other_bounds
 from bboxqa.formats.writing.outlines import Record, bounds_of, flat_rings, rings_of
-from bboxqa.model.shapes.masks import MAX_MASK_PIXELS
+from bboxqa.model.masks import MAX_MASK_PIXELS
 
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.
 _MOST_RINGS, _MOST_POINTS = 200, 1000

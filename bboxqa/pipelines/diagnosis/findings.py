@@ -11,9 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.distributions import t_quantile
-from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero
+from bboxqa.agreement.estimators import t_quantile
+from bboxqa.agreement.intervals import n_nonzero
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.text import joined
 from bboxqa.diagnostics.agreement_groups import independent

@@ -3,19 +3,18 @@
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, Progress, run_starts
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import Progress
 from bboxqa.diagnostics.offsets import confirmed_medians, edge_differences
 from bboxqa.diagnostics.parts import drawn_objects, parts, with_second_boxes_apart
 from bboxqa.diagnostics.rates import check_rematching
+from bboxqa.geometry.boxes import rotated_iou
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.kernels.boxes import rotated_iou
-from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects, without_repetitions
+from bboxqa.model.rotated_boxes import smallest_angle
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 from bboxqa.pipelines.counting import ImagePart, reliability_of
 

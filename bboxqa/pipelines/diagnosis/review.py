@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
-from bboxqa.core.memory import gc_paused
+from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import joined, names_in_words
 from bboxqa.diagnostics.decomposition import (
     KINDS,
@@ -28,12 +28,10 @@ from bboxqa.formats.positions import Locator
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import size_and_digest
-from bboxqa.geometry.kernels.rasters import outline_rings
-from bboxqa.model.annotations import Dataset, Source
-from bboxqa.model.choices import Choices
-from bboxqa.model.diagnosis import ALL_AGREE
+from bboxqa.geometry.rasters import outline_rings
+from bboxqa.model.annotations import Choices, Dataset, Source
+from bboxqa.model.diagnosis import ALL_AGREE, MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.results import ThresholdResult
-from bboxqa.model.review import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.findings import shape_word

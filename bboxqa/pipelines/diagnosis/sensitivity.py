@@ -8,11 +8,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.core.arrays import FloatArray
+from bboxqa.agreement.intervals import drawn_intervals
+from bboxqa.agreement.object_counts import ratio
+from bboxqa.core.arrays import FloatArray, Progress
 from bboxqa.core.text import count
-from bboxqa.core.types import Progress
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence

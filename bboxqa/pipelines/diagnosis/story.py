@@ -9,18 +9,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import BoolArray, component_of_each, sum_by
+from bboxqa.core.arrays import BoolArray, Progress, component_of_each, sum_by
 from bboxqa.core.text import count, names_in_words
-from bboxqa.core.types import Progress
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, pairs_of_units
-from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
-from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX
+from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart

@@ -18,9 +18,9 @@ from bboxqa.core.arrays import (
     rows,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.kernels.boxes import bbox_iou
+from bboxqa.geometry.boxes import bbox_iou
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.masks import SegmentationKind, Segmentations
 
 WIDTH, HEIGHT = 640, 480
 _SIDES = 12.0, 120.0

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FrozenArrays
+from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import nearest, unknown_name
-from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
-from bboxqa.model.settings_files import read_toml
+from bboxqa.model.settings import read_toml
 from bboxqa.pipelines.read import read
 from bboxqa.pipelines.simulation.scene import (
     AnnotatorErrors,

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from support.matched import matched, random_data
 from support.resampled import expanded
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.diagnostics.rates import annotators, category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import ImagePart

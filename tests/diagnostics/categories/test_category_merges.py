@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from support.datasets import dataset, object_rows
 from support.matched import matched
 
-from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.nominal import pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.diagnostics.categories import category_merges
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.matched import matched, objects_of, random_data
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.diagnostics.categories import difficulty
 
 

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from support.matched import matched, random_data
 from support.resampled import expanded
 
-from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.nominal import pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.diagnostics.categories import supercategories
 
 ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")

@@ -9,8 +9,8 @@ from support.wrong_shapes import mirrored, people
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.keypoints import COCO_JOINTS
+from bboxqa.geometry.box_similarities import COCO_SIGMAS
+from bboxqa.model.keypoints import COCO_JOINTS
 
 EAR, WRIST = COCO_JOINTS.index("right_ear"), COCO_JOINTS.index("left_wrist")
 

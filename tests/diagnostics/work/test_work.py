@@ -14,7 +14,7 @@ from support.resampled import expanded
 from support.wrong_shapes import tiring
 
 import bboxqa
-from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.agreement.resampling import drawn_weights
 from bboxqa.diagnostics.over_time import FEW_SESSIONS, SHORT_SESSIONS, work, work_sessions
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.model.annotations import times_of

@@ -7,7 +7,7 @@ from support.tool_files import asked, translation_of
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.model.shapes.masks import compress_counts
+from bboxqa.model.masks import compress_counts
 
 
 def read(path, **more):

@@ -11,7 +11,7 @@ from support.studio import result, task, work, written
 from bboxqa import read_coco, validate
 from bboxqa.formats.label_studio.regions import brush_mask
 from bboxqa.formats.translation.shapes import MaskProblemError
-from bboxqa.model.shapes.masks import decode_counts
+from bboxqa.model.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 

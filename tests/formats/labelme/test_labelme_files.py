@@ -12,7 +12,7 @@ from support.tool_files import translation_of
 
 from bboxqa import validate
 from bboxqa.formats.labelme.reader import translate
-from bboxqa.model.shapes.masks import decode_counts
+from bboxqa.model.masks import decode_counts
 
 
 def shape(points, kind="rectangle", **more):

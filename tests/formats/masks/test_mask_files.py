@@ -26,8 +26,8 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.masks.reader import runs_in, values_in
 from bboxqa.formats.translation.masks import Allowance
 from bboxqa.formats.translation.shapes import MaskProblemError
-from bboxqa.geometry.similarities.base import Options
-from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.geometry.registry import similarity
+from bboxqa.geometry.similarity import Options
 
 
 def square(top=1, left=1, side=6, value=255, shape=(12, 16)):

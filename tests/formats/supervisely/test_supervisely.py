@@ -12,7 +12,7 @@ from support.tool_files import alone, drawn, found, translation_of, write
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.supervisely import translate
-from bboxqa.model.shapes.masks import decode_counts
+from bboxqa.model.masks import decode_counts
 
 META = {"classes": [{"title": "cat", "shape": "rectangle"}, {"title": "dog", "shape": "any"}]}
 # The example of Supervisely's documentation: the three pixels of the first row, the first of the

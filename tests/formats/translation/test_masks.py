@@ -12,7 +12,7 @@ from support.masks import decode
 
 from bboxqa.formats.translation.masks import MOST_PIXELS, MOST_RUNS, Masks, RowMask, picture_mask
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
-from bboxqa.model.shapes.masks import spans_of_pixels, turned
+from bboxqa.model.masks import spans_of_pixels, turned
 
 SHARES = (0, 0.1, 0.5, 0.9, 1)
 

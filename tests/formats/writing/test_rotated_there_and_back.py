@@ -10,7 +10,7 @@ import pytest
 from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
-from bboxqa.model.shapes.rotated_boxes import bounds, corners, smallest_angle
+from bboxqa.model.rotated_boxes import bounds, corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats in which rotated boxes are written and read.

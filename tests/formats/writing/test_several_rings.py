@@ -13,7 +13,7 @@ from support.datasets import annotation, document, image
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.writing.outlines import bounds_of
-from bboxqa.model.shapes.masks import compress_counts, runs_of_spans, spans_of_pixels
+from bboxqa.model.masks import compress_counts, runs_of_spans, spans_of_pixels
 
 HEIGHT, WIDTH = 60, 80
 LEFT, RIGHT = [10, 10, 30, 10, 30, 40, 10, 40], [50.5, 10, 70.5, 12, 60, 40.25]

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.geometry.box_similarities import COCO_SIGMAS
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.similarities.box import COCO_SIGMAS
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
 

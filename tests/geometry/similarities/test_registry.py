@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.geometry.similarities.registry import needs_outlines, similarity
+from bboxqa.geometry.registry import needs_outlines, similarity
 
 
 @pytest.mark.parametrize("ask", [similarity, needs_outlines])
@@ -17,7 +17,7 @@ def test_an_unknown_name(ask):
 
 def test_the_registry_loads_no_library_of_geometry():
     script = (
-        "import sys, bboxqa.geometry.similarities.registry\n"
+        "import sys, bboxqa.geometry.registry\n"
         "print(sorted({'shapely', 'rasterio', 'pycocotools', 'PIL', 'scipy'} & set(sys.modules)))"
     )
     done = subprocess.run(

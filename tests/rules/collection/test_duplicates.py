@@ -7,9 +7,9 @@ import pytest
 from pycocotools import mask as coco_masks
 from support.validation import document_of, findings
 
+from bboxqa.model.masks import decode_counts
+from bboxqa.model.rotated_boxes import corners
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.shapes.masks import decode_counts
-from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.rules.fixes import fix
 
 NEAR = [10, 10, 20, 31]

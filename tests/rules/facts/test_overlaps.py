@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.rules.collection import overlapping
 
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.validation import codes, findings
 
-from bboxqa.model.shapes.masks import compress_counts, decode_counts, run_bounds
+from bboxqa.model.masks import compress_counts, decode_counts, run_bounds
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.kappa.pair_kappas import (
+from bboxqa.agreement.estimators import SumTable, table_of
+from bboxqa.agreement.pair_kappas import (
     AnswerPairs,
     PairBlock,
     PairKappas,
@@ -15,7 +16,6 @@ from bboxqa.agreement.kappa.pair_kappas import (
     pair_kappas,
     with_single,
 )
-from bboxqa.agreement.uncertainty.estimator import SumTable, table_of
 from bboxqa.core.arrays import MOST_VALUES, FloatArray, FrozenArrays, IndexArray, compact, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.uncertainty.estimator import (
+from bboxqa.agreement.estimators import (
     NO_ERROR,
     NO_PAIR,
     NO_VARIATION,
@@ -18,7 +18,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
-from bboxqa.agreement.uncertainty.linear import fisher_interval, pseudo_value_estimator
+from bboxqa.agreement.intervals import fisher_interval, pseudo_value_estimator
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.keypoints import Keypoints
 
 
 def corners(bbox: FloatArray) -> FloatArray:
@@ -94,7 +94,7 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the intersection over union of each pair of rotated boxes, in [0, 1].
 
     Boxes are (P, 5) float64: centre x and y, width, height and angle in degrees from 0 up to 90, as
-    returned by `bboxqa.model.shapes.rotated_boxes.smallest_angle`. A box without area has an IoU of
+    returned by `bboxqa.model.rotated_boxes.smallest_angle`. A box without area has an IoU of
     0, even with itself; other identical boxes have exactly 1. The result is exactly symmetric.
     """
     frame, other = _ordered(left, right)

@@ -7,9 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_estimator
-from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of
-from bboxqa.agreement.uncertainty.estimator import (
+from bboxqa.agreement.estimators import (
     NO_PAIR,
     NO_VARIATION,
     OK,
@@ -21,6 +19,8 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
+from bboxqa.agreement.nominal import nominal_estimator
+from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of
 from bboxqa.core.arrays import (
     MOST_VALUES,
     FloatArray,

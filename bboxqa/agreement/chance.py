@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.uncertainty.estimator import (
+from bboxqa.agreement.estimators import (
     NO_ERROR,
     NO_PAIR,
     NO_VARIATION,
@@ -19,7 +18,8 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
-from bboxqa.agreement.uncertainty.linear import fisher_interval
+from bboxqa.agreement.intervals import fisher_interval
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, compact, sum_by
 from bboxqa.model.units import Cell, ReliabilityData
 

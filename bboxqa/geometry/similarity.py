@@ -10,8 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.masks import MAX_MASK_PIXELS
+from bboxqa.model.masks import MAX_MASK_PIXELS, SegmentationKind, Segmentations
 
 Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
 """The compared shapes: boxes; rotated boxes; polygons only; outlines, with polygons rasterised in
@@ -196,7 +195,7 @@ class Similarity(msgspec.Struct, frozen=True):
     prepare: Callable[[Dataset, Options], Comparison]
     """(dataset, options) → `Comparison`, for a data set of whole images."""
     needs: Needs
-    """The shape that every annotation must have; see `bboxqa.geometry.similarities.base.Needs`."""
+    """The shape that every annotation must have; see `bboxqa.geometry.similarity.Needs`."""
     threads: bool = True
     """Whether several threads may prepare and compare parts of a data set at once."""
     lowest: float = 0.0

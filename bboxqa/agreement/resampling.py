@@ -11,12 +11,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.uncertainty.distributions import normal_quantile, normal_share, t_quantile
-from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator, SumTable
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
+from bboxqa.agreement.estimators import (
+    OK,
+    ROUNDING,
+    Estimator,
+    SumTable,
+    normal_quantile,
+    normal_share,
+    t_quantile,
+)
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, Steps
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
-from bboxqa.core.types import Steps
 
 Name = TypeVar("Name", bound=Hashable)
 

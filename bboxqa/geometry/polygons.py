@@ -18,8 +18,8 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
-from bboxqa.geometry.kernels.boxes import bbox_iou, overlap
-from bboxqa.model.outlines import Segmentations
+from bboxqa.geometry.boxes import bbox_iou, overlap
+from bboxqa.model.masks import Segmentations
 
 # Pairs of edges that are compared, and the fewest edges that are compared with all others.
 _COMPARED = 1 << 22

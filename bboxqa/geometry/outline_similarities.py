@@ -8,16 +8,16 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, blocks, sum_by
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.kernels import polygons, rasters
-from bboxqa.geometry.kernels.boxes import overlap
-from bboxqa.geometry.kernels.polygons import (
+from bboxqa.geometry import polygons, rasters
+from bboxqa.geometry.boxes import overlap
+from bboxqa.geometry.polygons import (
     PreparedPolygons,
     polygon_bounds,
     polygon_outlines,
     tangled_iou,
 )
-from bboxqa.geometry.kernels.rasters import pixel_runs, shared_pixels
-from bboxqa.geometry.similarities.base import (
+from bboxqa.geometry.rasters import pixel_runs, shared_pixels
+from bboxqa.geometry.similarity import (
     ONE_PIXEL,
     Compare,
     Comparison,
@@ -27,7 +27,7 @@ from bboxqa.geometry.similarities.base import (
     packed_outlines,
 )
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.masks import SegmentationKind, Segmentations
 
 MANY_PAIRS = 1 << 14
 """With fewer pairs, comparing them all is faster than finding the same ones."""

@@ -10,13 +10,13 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.geometry.kernels import boxes
-from bboxqa.geometry.kernels.boxes import key_point_similarity, rotated_iou
-from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
+from bboxqa.geometry import boxes
+from bboxqa.geometry.boxes import key_point_similarity, rotated_iou
+from bboxqa.geometry.similarity import Comparison, Options, Similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.keypoints import Keypoints, coco_places
-from bboxqa.model.shapes.rotated_boxes import bounds, from_corners, smallest_angle
+from bboxqa.model.keypoints import Keypoints, coco_places
+from bboxqa.model.masks import SegmentationKind, Segmentations
+from bboxqa.model.rotated_boxes import bounds, from_corners, smallest_angle
 
 
 def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, rows, run_starts
-from bboxqa.geometry.kernels.boxes import overlap
+from bboxqa.geometry.boxes import overlap
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.masks import decode_counts
-from bboxqa.model.shapes.rotated_boxes import corners, width_marks
+from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts
+from bboxqa.model.rotated_boxes import corners, width_marks
 
 _MOST_TRACED = 10**8
 

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.agreement.counts.object_counts import PairCounts
-from bboxqa.agreement.uncertainty.estimator import (
+from bboxqa.agreement.estimators import (
     NO_PAIR,
     NO_VARIATION,
     OK,
@@ -20,6 +19,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
+from bboxqa.agreement.object_counts import PairCounts
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.units import Coincidences
 

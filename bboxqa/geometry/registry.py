@@ -3,22 +3,23 @@
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.geometry.similarities import box, outlines
-from bboxqa.geometry.similarities.base import Similarity
+from bboxqa.geometry import box_similarities as boxes
+from bboxqa.geometry import outline_similarities as outlines
+from bboxqa.geometry.similarity import Similarity
 
 GROUP = "bboxqa.similarities"
 """The group of entry points by which other packages add similarities."""
 
 SIMILARITIES: dict[str, Similarity] = {
-    "bbox": box.BBOX,
-    "giou": box.GIOU,
-    "centroid": box.CENTROID,
-    "obb": box.OBB,
+    "bbox": boxes.BBOX,
+    "giou": boxes.GIOU,
+    "centroid": boxes.CENTROID,
+    "obb": boxes.OBB,
     "polygon": outlines.POLYGON,
     "mask": outlines.MASK,
     "pixel": outlines.PIXEL,
     "raster": outlines.RASTER,
-    "keypoints": box.KEYPOINTS,
+    "keypoints": boxes.KEYPOINTS,
 }
 
 

@@ -1,1 +1,0 @@
-"""Krippendorff's alpha."""

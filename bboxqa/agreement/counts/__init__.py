@@ -1,1 +1,0 @@
-"""Counts from which coefficients are computed; counts of parts add up."""

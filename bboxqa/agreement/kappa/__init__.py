@@ -1,1 +1,0 @@
-"""Kappas and other chance-corrected coefficients."""

@@ -1,1 +1,0 @@
-"""Array functions that compute similarities of shapes."""

@@ -1,1 +1,0 @@
-"""The similarities of annotations, with one module per kind of shape."""

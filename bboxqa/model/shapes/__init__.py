@@ -1,1 +1,0 @@
-"""Key points, rotated boxes and masks as columns."""
