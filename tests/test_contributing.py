@@ -99,7 +99,7 @@ def install_package(folder):
         for group, entries in tomllib.loads(project)["project"]["entry-points"].items()
     }
     links = (folder / "bboxqa/rules/links.py").read_text("utf-8")
-    overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
+    overlap = (folder / "bboxqa/geometry/overlap.py").read_text("utf-8")
     circles = (folder / "bboxqa/formats/circles.py").read_text("utf-8")
     modules = {
         "bboxqa_yard/circles": circles.replace(',radius"', ',radius,hour"'),
