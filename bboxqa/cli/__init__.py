@@ -5,8 +5,7 @@ from importlib import import_module
 
 import click
 
-from bboxqa.cli.console import robust
-from bboxqa.cli.failures import exit_code_of
+from bboxqa.cli.console import exit_code_of, robust
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.machine import keep_freed_memory
 from bboxqa.core.version import __version__
@@ -19,7 +18,10 @@ _ALSO = (
     "accept", "cite", "stats", "segments", "simulate", "example", "explain",
 )  # fmt: skip
 # The modules of commands that share one.
-_HOME = {"audit": "review", "consensus": "review", "accept": "review", "segments": "stats"}
+_HOME = {
+    "audit": "review", "consensus": "review", "accept": "review", "cite": "report",
+    "segments": "stats", "example": "simulate", "explain": "validate",
+}  # fmt: skip
 
 
 class _Commands(click.Group):

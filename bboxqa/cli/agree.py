@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bboxqa.cli.failures import refuse_inputs
+from bboxqa.cli.console import refuse_inputs
 from bboxqa.cli.options import (
     COMPARING,
     READING,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import refuse_options
+from bboxqa.cli.console import refuse_options
 from bboxqa.cli.options import (
     A_PATH,
     A_SEVERITY,

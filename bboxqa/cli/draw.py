@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.failures import refuse_inputs
+from bboxqa.cli.console import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
     OUT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_result, refuse_inputs
+from bboxqa.cli.console import print_result, refuse_inputs
 from bboxqa.cli.options import (
     OUT,
     READING,

@@ -1,11 +1,11 @@
-"""`bboxqa report`: a saved result as a page."""
+"""`bboxqa report` and `cite`: a saved result as a page, and as a paragraph for a paper."""
 
 from pathlib import Path
 
 import click
 
-from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options import A_PATH, OUT, option, options
+from bboxqa.cli.console import refuse_inputs
+from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 
 
 @click.command()
@@ -58,4 +58,25 @@ def report(
         notes = write_saved(run, target, progress, pseudonyms)
     show_notes(notes)
     click.echo(f"Written: {target.page}")
+    return 0
+
+
+@click.command(cls=Command)
+@click.argument("result", metavar="RESULT", type=A_PATH)
+def cite(result: Path) -> int:
+    """Write a paragraph on a result for a paper, with BibTeX.
+
+    \b
+      bboxqa agree export.json --out result/
+      bboxqa cite result/
+
+    RESULT is a folder that `bboxqa agree --out` wrote. The paragraph has the figures at the first
+    threshold, and every choice on which they depend: similarity, threshold, matcher, missing
+    annotations, intervals and versions. Below it are the works that it cites.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.formats.saved_results import read_saved
+    from bboxqa.report.reproduction import methods
+
+    found = read_saved(result)
+    click.echo(methods(found["summary"], found["manifest"]))
     return 0

@@ -1,4 +1,4 @@
-"""`bboxqa validate`: defects of annotation files."""
+"""`bboxqa validate` and `explain`: defects of annotation files, and the rules that find them."""
 
 import shlex
 import sys
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import refuse_inputs, refuse_options, write_output
+from bboxqa.cli.console import refuse_inputs, refuse_options, write_output
 from bboxqa.cli.options import (
     A_PATH,
     A_SEVERITY,
@@ -394,3 +394,34 @@ def _write_fixed_files(
         changes = f"{count(len(fixed.changes), 'change')} ({named})"
         click.echo(f"{file}: {changes} → {target}", err=True)
     return tuple(result)
+
+
+@click.command(cls=Command)
+@click.argument(
+    "codes",
+    nargs=-1,
+    metavar="[CODE…]",
+)
+def explain(codes: tuple[str, ...]) -> int:
+    """Explain the rules of validate.
+
+    Print what a rule checks, what breaks because of it, and how to fix it. CODE may be the
+    beginning of several codes, such as B; without CODE all rules are listed.
+    """
+    from bboxqa.core.errors import DatasetError
+    from bboxqa.rules.pages import list_lines, page_lines
+    from bboxqa.rules.registry import select
+
+    for code in codes:
+        if Path(code).is_file():
+            raise DatasetError(
+                [f"{code}: is a file; expected the code of a rule, such as B005"],
+                f"To check the file: bboxqa validate {shlex.quote(code)}",
+            )
+    pages = [page_lines(rule) for code in codes for rule in select([code], [])] or [list_lines()]
+    for number, lines in enumerate(pages):
+        if number:
+            click.echo()
+        for line in lines:
+            click.echo(line)
+    return 0

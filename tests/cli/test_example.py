@@ -5,7 +5,7 @@ import re
 import pytest
 from support.cli import run
 
-from bboxqa.cli.example import example
+from bboxqa.cli.simulate import example
 from bboxqa.examples.lessons import EXAMPLES
 
 

@@ -11,7 +11,7 @@ from support.datasets import write
 from support.forks import CLOSED, forked
 from support.mutants import clean, text
 
-from bboxqa.cli.failures import exit_code_of
+from bboxqa.cli.console import exit_code_of
 from bboxqa.core.text import count
 
 SIMULATED = Path(__file__).parents[1] / "data/simulated.json"
