@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read, read_coco
-    from bboxqa.pipelines.simulation.simulate import Simulation, simulate
+    from bboxqa.pipelines.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.audit import AuditResult
     from bboxqa.report.drawing import Drawing
@@ -93,7 +93,7 @@ _HOME = {
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
     "Report": "bboxqa.report.findings",
-    "Simulation": "bboxqa.pipelines.simulation.simulate",
+    "Simulation": "bboxqa.pipelines.simulate",
     "Story": "bboxqa.model.diagnosis",
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
@@ -108,7 +108,7 @@ _HOME = {
     "read": "bboxqa.pipelines.read",
     "read_coco": "bboxqa.pipelines.read",
     "reading": "bboxqa.formats.choices",
-    "simulate": "bboxqa.pipelines.simulation.simulate",
+    "simulate": "bboxqa.pipelines.simulate",
     "validate": "bboxqa.pipelines.validate",
 }
 _MODULES = ("stats",)

@@ -19,8 +19,9 @@ from bboxqa.pipelines.joint_sigmas import with_sigmas
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bboxqa.core.arrays import FloatArray
     from bboxqa.pipelines.simulation.scene import Boxes, Scene
+
+    from bboxqa.core.arrays import FloatArray
 
 Figures = dict[str, tuple[float, float, float]]
 """The value and the 95 % interval of each figure by name."""

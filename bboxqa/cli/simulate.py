@@ -67,8 +67,8 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.text import count
-    from bboxqa.pipelines.simulation.simulate import simulate as simulated
-    from bboxqa.pipelines.simulation.simulate import truth_path
+    from bboxqa.pipelines.simulate import simulate as simulated
+    from bboxqa.pipelines.simulate import truth_path
 
     given = {key: value for key, value in given.items() if value is not None}
     wrong = [name for name in _NOT_WITH_TRUTH if "truth" in given and name in given]

@@ -22,7 +22,7 @@ from bboxqa.matching import assignment, linkage
 from bboxqa.matching.matchers import MATCHERS, match, pair_weights
 from bboxqa.pipelines.agree import agree
 from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.simulation.simulate import simulate
+from bboxqa.pipelines.simulate import simulate
 
 seeds = st.integers(0, 2**32)
 SIMILARITY_OF = {"bbox": 0.3, "giou": -0.2, "centroid": 0.5}

@@ -1,34 +1,57 @@
-"""The true objects that simulated annotators see, and the annotations that they draw."""
+"""The true objects that simulated annotators see, and the boxes that they draw of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    FrozenArrays,
-    IndexArray,
-    IntArray,
-    blocks,
-    rows,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.boxes import bbox_iou
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.masks import SegmentationKind, Segmentations
+from bboxqa.model.masks import Segmentations
 
-WIDTH, HEIGHT = 640, 480
+_WIDTH, _HEIGHT = 640, 480
 _SIDES = 12.0, 120.0
 _ASPECT = 0.25
 # Attempts to place a box, and the margin of an image as a share of its side.
 _TRIES, _MARGIN = 100, 0.05
+# Coordinates are rounded to hundredths of a pixel.
 DECIMALS = 2
-"""Coordinates are rounded to hundredths of a pixel."""
+_CUT = 0.35, 0.65
+_NARROWEST = 1.0
+_FIRST_DAY = np.datetime64("2026-01-05T08:00:00", "s").astype(np.int64)
+# 8 s per box on average, with an hour's rest every two hours.
+_SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
+# Purposes of random numbers; each has a stream of its own, so that an error of one kind changes no
+# other.
+_STREAMS = {
+    "miss": 0, "confuse": 1, "swap": 2, "jitter": 3, "split": 4, "cut": 5, "merge": 6, "claim": 7,
+    "duplicate": 8, "again": 9, "extra": 10, "copy": 11, "time": 12,
+}  # fmt: skip
+
+Boxes = NDArray[Any]
+"""Annotations ordered by image, as a table with the fields of `_BOX`."""
+_BOX = np.dtype(
+    [
+        ("image", np.int32),
+        ("annotator", np.int32),
+        ("category", np.int32),
+        ("edges", np.float64, 4),
+        # The object of the scene whose outline the box has; the object that was drawn, -1 for
+        # extras; the second one in the same box, or -1.
+        ("shape", np.int64),
+        ("truth", np.int64),
+        ("merged", np.int64),
+        # Seconds since 1970; -1 for the truth.
+        ("seconds", np.int64),
+    ]
+)
+Length = tuple[float, float]
+"""A length in pixels, and one as a share of the side along which it is measured; they add up."""
 
 
 class Scene(FrozenArrays, frozen=True, eq=False):
@@ -51,6 +74,27 @@ class Scene(FrozenArrays, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.id)
 
+    @property
+    def sides(self) -> FloatArray:
+        """Width and height of the objects, (N, 2)."""
+        return self.edges[:, 2:] - self.edges[:, :2]
+
+
+class AnnotatorErrors(msgspec.Struct, frozen=True):
+    """Rates and sizes of the errors of an annotator, see `_FORMS`; by default there are none."""
+
+    miss: float = 0.0
+    extra: float = 0.0
+    confuse: float = 0.0
+    swaps: tuple[tuple[str, str, float], ...] = ()
+    jitter: Length = (0.0, 0.0)
+    scale: float = 1.0
+    offset: tuple[Length, Length] = ((0.0, 0.0), (0.0, 0.0))
+    split: float = 0.0
+    merge: float = 0.0
+    duplicate: float = 0.0
+    copy: tuple[str, float] | None = None
+
 
 def drawn_scene(
     n_images: int, mean_objects: float, shares: dict[str, float], overlap: float, rng: Generator
@@ -61,9 +105,9 @@ def drawn_scene(
     low, high = np.log(_SIDES)
     side, aspect = rng.uniform(low, high, n), rng.normal(0, _ASPECT, n)
     sides = np.exp(np.stack([side + aspect, side - aspect], axis=1))
-    size = np.full((n_images, 2), (WIDTH, HEIGHT), np.int32)
+    size = np.full((n_images, 2), (_WIDTH, _HEIGHT), np.int32)
     none = np.zeros(0, np.int64), np.zeros((0, 4))
-    edges = free_boxes(image, sides, size, none, overlap, rng)
+    edges = _free_boxes(image, sides, size, none, overlap, rng)
     weight = np.array(list(shares.values()))
     digits = max(4, len(str(n_images)))
     return Scene(
@@ -73,7 +117,7 @@ def drawn_scene(
         id=np.arange(1, n + 1),
         image=image,
         category=rng.choice(len(weight), n, p=weight / weight.sum()).astype(np.int32),
-        edges=edges.round(DECIMALS),
+        edges=edges,
         density=mean_objects if n else 0.0,
     )
 
@@ -82,7 +126,6 @@ def scene_of(data: Dataset) -> Scene:
     """Return the objects of a data set by one annotator, without crowds, by image and id.
 
     Masks are replaced by their boxes. Ids that are not above 0, or not distinct, are replaced.
-    Raises DatasetError if there are several annotators, or the size of an image is not known.
     """
     where = ", ".join(source.name for source in data.sources)
     if len(data.annotator_names) > 1:
@@ -100,7 +143,6 @@ def scene_of(data: Dataset) -> Scene:
         raise DatasetError([f"{where}: annotation {kept.shown_ids(flat[:1])[0]}: box has no area"])
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)
-    has_outlines = outlines is not None and (outlines.kind == SegmentationKind.POLYGON).any()
     return Scene(
         image_names=data.image_names,
         image_size=data.image_size,
@@ -110,11 +152,11 @@ def scene_of(data: Dataset) -> Scene:
         category=kept.category,
         edges=np.concatenate([corner, corner + sides], axis=1),
         density=len(ids) / max(1, len(data.image_names)),
-        outlines=outlines if has_outlines else None,
+        outlines=outlines,
     )
 
 
-def free_boxes(
+def _free_boxes(
     image: IntArray,
     sides: FloatArray,
     image_size: IntArray,
@@ -122,11 +164,10 @@ def free_boxes(
     overlap: float,
     rng: Generator,
 ) -> FloatArray:
-    """Return boxes at random places inside their images, (N, 4): left, top, right, bottom.
+    """Return boxes at random places inside their images, which ascend: left, top, right, bottom.
 
-    A box with a higher IoU than `overlap` with another is moved, up to 100 times; in a full image
-    it stays.
-    `image` ascends; `others` are images and edges of boxes that are there already.
+    A box with a higher IoU than `overlap` with another, or with one of the `others` (images and
+    edges), is moved, up to 100 times; in a full image it stays.
     """
     room = image_size[image] * (1 - 2 * _MARGIN)
     sides = np.minimum(sides, room)
@@ -140,111 +181,16 @@ def free_boxes(
         corner = origin[moved] + rng.random((len(moved), 2)) * (room - sides)[moved]
         edges[place[moved]] = np.concatenate([corner, corner + sides[moved]], axis=1)
         # In the first round all boxes are new: of two that overlap, only one is moved.
-        moved = moved[_overlaps(place[moved], edges, all_images, overlap, before=not attempt)]
+        start = np.searchsorted(all_images, image[moved])
+        stop = np.searchsorted(all_images, image[moved], side="right") if attempt else place[moved]
+        right, offsets = rows(start, stop)
+        left = np.repeat(np.arange(len(moved)), np.diff(offsets))
+        own = place[moved][left]
+        hit = (bbox_iou(edges[own], edges[right]) > overlap) & (own != right)
+        moved = moved[np.bincount(left[hit], minlength=len(moved)) > 0]
         if not len(moved):
             break
-    return edges[place]
-
-
-def _overlaps(
-    chosen: IndexArray, edges: FloatArray, image: IndexArray, overlap: float, *, before: bool
-) -> BoolArray:
-    """Return which of the chosen boxes overlap another of their image, (N,)."""
-    start = np.searchsorted(image, image[chosen])
-    stop = chosen if before else np.searchsorted(image, image[chosen], side="right")
-    right, offsets = rows(start, stop)
-    left = np.repeat(np.arange(len(chosen)), np.diff(offsets))
-    own = chosen[left]
-    hit = (bbox_iou(edges[own], edges[right]) > overlap) & (own != right)
-    return np.bincount(left[hit], minlength=len(chosen)) > 0
-
-
-Length = tuple[float, float]
-"""A length in pixels, and one as a share of the side along which it is measured; they add up."""
-
-
-class AnnotatorErrors(msgspec.Struct, frozen=True):
-    """Rates and sizes of the errors of an annotator; by default there are none.
-
-    `bboxqa.pipelines.simulation.simulate.FORMS` says what each means.
-    """
-
-    miss: float = 0.0
-    extra: float = 0.0
-    confuse: float = 0.0
-    swaps: tuple[tuple[str, str, float], ...] = ()
-    jitter: Length = (0.0, 0.0)
-    scale: float = 1.0
-    offset: tuple[Length, Length] = ((0.0, 0.0), (0.0, 0.0))
-    split: float = 0.0
-    merge: float = 0.0
-    duplicate: float = 0.0
-    copy: tuple[str, float] | None = None
-
-
-_CUT = 0.35, 0.65
-_NARROWEST = 1.0
-_FIRST_DAY = np.datetime64("2026-01-05T08:00:00", "s").astype(np.int64)
-_SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
-
-_KINDS = {
-    "miss": 0, "confuse": 1, "swap": 2, "jitter": 3, "split": 4, "cut": 5, "merge": 6, "claim": 7,
-    "duplicate": 8, "again": 9, "extra": 10, "copy": 11, "time": 12,
-}  # fmt: skip
-"""Purposes of random numbers; each has a stream of its own.
-
-Therefore an error of one kind, set or left out, changes no other error.
-"""
-
-
-class Boxes(FrozenArrays, frozen=True, eq=False):
-    """M annotations, ordered by image."""
-
-    image: IntArray
-    category: IntArray
-    edges: FloatArray
-    shape: IndexArray
-    """(M,) int64. The object of the scene whose outline each has."""
-    truth: IndexArray
-    merged: IndexArray
-    """(M,) int64. The object that was drawn, -1 for extras; the second one in the same box, or -1.
-    """
-    annotator: IntArray
-    seconds: IndexArray
-    """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
-
-    def __len__(self) -> int:
-        return len(self.image)
-
-    def take(self, index: IndexArray | slice) -> "Boxes":
-        """Return the boxes at `index`, in that order."""
-        return Boxes(**{each: getattr(self, each)[index] for each in self.__struct_fields__})
-
-
-def _joined(parts: Sequence[Boxes]) -> Boxes:
-    columns = {
-        field: np.concatenate([getattr(each, field) for each in parts])
-        for field in Boxes.__struct_fields__
-    }
-    return Boxes(**columns).take(np.argsort(columns["image"], kind="stable"))
-
-
-def true_boxes(scene: Scene) -> Boxes:
-    """Return the objects of a scene as annotations."""
-    found = _boxes(scene, np.arange(len(scene)), scene.category, scene.edges)
-    return replace(found, truth=found.merged)
-
-
-def _boxes(
-    scene: Scene,
-    truth: IndexArray,
-    category: IntArray,
-    edges: FloatArray,
-    merged: IndexArray | None = None,
-) -> Boxes:
-    none, nobody = np.full(len(truth), -1), np.zeros(len(truth), np.int32)
-    second = none if merged is None else merged
-    return Boxes(scene.image[truth], category[truth], edges, truth, truth, second, nobody, none)
+    return edges[place].round(DECIMALS)
 
 
 class _View(msgspec.Struct, frozen=True, eq=False):
@@ -255,11 +201,12 @@ class _View(msgspec.Struct, frozen=True, eq=False):
     seed: int
     number: int
 
-    def stream(self, kind: str) -> Generator:
-        return np.random.default_rng([self.seed, self.number + 1, _KINDS[kind]])
+    def stream(self, purpose: str) -> Generator:
+        return np.random.default_rng([self.seed, self.number + 1, _STREAMS[purpose]])
 
-    def happens(self, kind: str, rate: float) -> BoolArray:
+    def happens(self, kind: str) -> BoolArray:
         """Return for which objects an error of this kind occurs, (N,)."""
+        rate: float = getattr(self.errors, kind)
         return self.stream(kind).random(len(self.scene)) < rate
 
 
@@ -278,38 +225,55 @@ def all_boxes(
             both = asked[:, place] & asked[:, source]
             copies = both & (view.stream("copy").random(len(asked)) < view.errors.copy[1])
             boxes = _joined([_within(boxes, ~copies), _within(own[source], copies)])
-        # 8 s per box on average, with an hour's rest every two hours.
-        each = view.stream("time").exponential(_SECONDS - 1, len(boxes)) + 1
-        worked = np.cumsum(each).astype(np.int64)
-        seconds = _FIRST_DAY + worked + worked // _SESSION * _PAUSE
-        who = np.full(len(boxes), place, np.int32)
-        found.append(replace(boxes, annotator=who, seconds=seconds))
+        worked = view.stream("time").exponential(_SECONDS - 1, len(boxes)) + 1
+        passed = np.cumsum(worked).astype(np.int64)
+        boxes["annotator"] = place
+        boxes["seconds"] = _FIRST_DAY + passed + passed // _SESSION * _PAUSE
+        found.append(boxes)
     return _joined(found)
 
 
 def _within(boxes: Boxes, images: BoolArray) -> Boxes:
-    return boxes.take(np.flatnonzero(images[boxes.image]))
+    kept: Boxes = boxes[images[boxes["image"]]]
+    return kept
+
+
+def _joined(parts: Sequence[Boxes]) -> Boxes:
+    joined: Boxes = np.concatenate(parts)
+    ordered: Boxes = joined[np.argsort(joined["image"], kind="stable")]
+    return ordered
+
+
+def boxes_of(scene: Scene, truth: IndexArray, category: IntArray, edges: FloatArray) -> Boxes:
+    """Return boxes of some objects, with the categories of all objects."""
+    found = np.zeros(len(truth), _BOX)
+    found["image"], found["category"] = scene.image[truth], category[truth]
+    found["edges"], found["shape"], found["truth"] = edges, truth, truth
+    found["merged"] = found["seconds"] = -1
+    return found
 
 
 def _drawn(view: _View) -> Boxes:
     """Return the boxes of objects: whole ones, merged ones, halves, duplicates; and extras."""
-    scene, errors = view.scene, view.errors
-    edges, category = _placed(view, view.stream("jitter")), _named(view)
-    seen = np.flatnonzero(~view.happens("miss", errors.miss))
+    scene = view.scene
+    edges, category = _placed(view, view.stream("jitter")), _named_objects(view)
+    seen = np.flatnonzero(~view.happens("miss"))
     first, second = _merged_pairs(view, seen)
     alone = seen[~np.isin(seen, np.concatenate([first, second]))]
-    is_split = view.happens("split", errors.split)[alone]
+    is_split = view.happens("split")[alone]
     whole, parted = alone[~is_split], alone[is_split]
-    twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
+    twice = whole[view.happens("duplicate")[whole]]
     again = _placed(view, view.stream("again"))[twice]
     one, other = edges[first], edges[second]
     around = np.hstack([np.minimum(one, other)[:, :2], np.maximum(one, other)[:, 2:]])
+    merged = boxes_of(scene, first, category, around)
+    merged["merged"] = second
     return _joined(
         [
-            _boxes(scene, whole, category, edges[whole]),
-            _boxes(scene, first, category, around, second),
-            *(_boxes(scene, parted, category, half) for half in _halves(view, edges[parted])),
-            _boxes(scene, twice, category, again),
+            boxes_of(scene, whole, category, edges[whole]),
+            merged,
+            *(boxes_of(scene, parted, category, half) for half in _halves(view, edges[parted])),
+            boxes_of(scene, twice, category, again),
             _extras(view),
         ]
     )
@@ -320,8 +284,7 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
 
     They are clipped to the images, or to true boxes that extend beyond them.
     """
-    scene, errors, true = view.scene, view.errors, view.scene.edges
-    sides = true[:, 2:] - true[:, :2]
+    scene, errors, true, sides = view.scene, view.errors, view.scene.edges, view.scene.sides
     # Rounding would change boxes even without errors, so that only those with errors are computed.
     grown = (errors.scale - 1) * sides / 2 if errors.scale != 1 else np.zeros_like(sides)
     pixels, share = np.array(errors.offset).T
@@ -337,7 +300,7 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
     return np.concatenate([low, high], axis=1).round(DECIMALS)
 
 
-def _named(view: _View) -> IntArray:
+def _named_objects(view: _View) -> IntArray:
     """Return the category of all objects as the annotator names them, (N,) int32."""
     scene, names = view.scene, view.scene.category_names
     named = scene.category.copy()
@@ -355,7 +318,7 @@ def _named(view: _View) -> IntArray:
 def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Return the pairs of objects that are drawn in one box, each with its nearest neighbour."""
     scene = view.scene
-    wanting = np.flatnonzero(view.happens("merge", view.errors.merge)[seen])
+    wanting = np.flatnonzero(view.happens("merge")[seen])
     if not len(wanting) or len(seen) < 2:
         return seen[:0], seen[:0]
     from scipy.spatial import KDTree
@@ -379,11 +342,11 @@ def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray
 def _halves(view: _View, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the two parts of boxes that are cut near the middle of their longer side."""
     sides = edges[:, 2:] - edges[:, :2]
-    rows, axis = np.arange(len(edges)), sides.argmax(axis=1)
+    place, axis = np.arange(len(edges)), sides.argmax(axis=1)
     share = view.stream("cut").uniform(*_CUT, len(edges))
-    cut = (edges[rows, axis] + share * sides[rows, axis]).round(DECIMALS)
+    cut = (edges[place, axis] + share * sides[place, axis]).round(DECIMALS)
     first, second = edges.copy(), edges.copy()
-    first[rows, axis + 2] = second[rows, axis] = cut
+    first[place, axis + 2] = second[place, axis] = cut
     return first, second
 
 
@@ -394,85 +357,8 @@ def _extras(view: _View) -> Boxes:
     counts = rng.poisson(view.errors.extra * scene.density, len(scene.image_names))
     image = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     shape = rng.integers(0, max(1, len(scene)), len(image))
-    sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
-    edges = free_boxes(image, sides, scene.image_size, (scene.image, scene.edges), 0.0, rng)
-    found = _boxes(scene, shape, scene.category, edges.round(DECIMALS))
-    return replace(found, image=image, truth=found.merged)
-
-
-def document_text(
-    scene: Scene,
-    ids: IndexArray,
-    boxes: Boxes,
-    asked: BoolArray,
-    annotators: Sequence[str],
-    info: Mapping[str, Any],
-) -> bytes:
-    """Return a COCO document, with one line for each record."""
-    sizes = zip(scene.image_names, scene.image_size.tolist(), asked, strict=True)
-    images = [
-        {
-            "id": number,
-            "file_name": name,
-            "width": width,
-            "height": height,
-            "annotators": [annotators[each] for each in np.flatnonzero(who).tolist()],
-        }
-        for number, (name, (width, height), who) in enumerate(sizes, 1)
-    ]
-    names = enumerate(scene.category_names, 1)
-    text = b'{"info": ' + msgspec.json.encode(info) + b',\n"licenses": []'
-    for key, records in (
-        (b"images", images),
-        (b"categories", [{"id": number, "name": name} for number, name in names]),
-        (b"annotations", _records(scene, ids, boxes, annotators)),
-    ):
-        text += b',\n"%s": [\n%s\n]' % (key, b",\n".join(map(msgspec.json.encode, records)))
-    return text + b"}\n"
-
-
-def _records(
-    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    for part in blocks(len(ids)):
-        some, edges = boxes.take(part), boxes.edges[part]
-        sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
-        bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
-        times = np.datetime_as_string(some.seconds.astype("datetime64[s]")).tolist()
-        for place, number in enumerate(ids[part].tolist()):
-            record = {
-                "id": number,
-                "image_id": int(some.image[place]) + 1,
-                "category_id": int(some.category[place]) + 1,
-                "bbox": bbox[place],
-                "area": 0.0,
-                "annotator": annotators[some.annotator[place]],
-                "iscrowd": 0,
-            }
-            rings, area = _outline(scene, int(some.shape[place]), edges[place])
-            record["area"] = float(np.round(area if rings else sides[place].prod(), DECIMALS))
-            if rings:
-                record["segmentation"] = rings
-            for key, objects in (("true_id", some.truth), ("merged_id", some.merged)):
-                if objects[place] >= 0:
-                    record[key] = int(scene.id[objects[place]])
-            if some.seconds[place] >= 0:
-                record["created_at"] = times[place].replace("T", " ")
-            yield record
-
-
-def _outline(scene: Scene, shape: int, edges: FloatArray) -> tuple[list[list[float]], float]:
-    """Return the rings of an object, stretched to a box, and their area; no rings of a box."""
-    outlines, true = scene.outlines, scene.edges[shape]
-    if outlines is None or outlines.kind[shape] != SegmentationKind.POLYGON:
-        return [], 0.0
-    rings, area = [], 0.0
-    for ring in outlines.rings(shape):
-        # Without errors, vertices stay as they are.
-        if (edges != true).any():
-            factor = (edges[2:] - edges[:2]) / (true[2:] - true[:2])
-            ring = (edges[:2] + (ring - true[:2]) * factor).round(DECIMALS)  # noqa: PLW2901
-        following = np.roll(ring, -1, axis=0)
-        area += abs((ring[:, 0] * following[:, 1] - following[:, 0] * ring[:, 1]).sum()) / 2
-        rings.append(ring.ravel().tolist())
-    return rings, area
+    others = scene.image, scene.edges
+    edges = _free_boxes(image, scene.sides[shape], scene.image_size, others, 0.0, rng)
+    found = boxes_of(scene, shape, scene.category, edges)
+    found["image"], found["truth"] = image, -1
+    return found

@@ -1,0 +1,431 @@
+"""Simulated annotators: a true scene, what annotators with known errors draw of it, and files."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import AnyPath, BoolArray, Files, FloatArray, FrozenArrays, IndexArray
+from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.files import filled_folder
+from bboxqa.core.text import nearest, unknown_name
+from bboxqa.core.version import __version__
+from bboxqa.model.masks import SegmentationKind
+from bboxqa.model.settings import read_toml
+from bboxqa.pipelines.read import read
+from bboxqa.pipelines.simulated_boxes import (
+    DECIMALS,
+    AnnotatorErrors,
+    Boxes,
+    Length,
+    Scene,
+    all_boxes,
+    boxes_of,
+    drawn_scene,
+    scene_of,
+)
+
+_NAMES = (
+    "cow", "sheep", "horse", "dog", "cat", "bird", "bear", "zebra", "giraffe", "elephant",
+)  # fmt: skip
+_MOST = 10_000
+_RATE = "a rate from 0 to 1, such as 0.1"
+# The errors that an annotator can have, and how each is written.
+_FORMS = {
+    "miss": _RATE,
+    "extra": _RATE,
+    "confuse": "a rate from 0 to 1, such as 0.1, or two categories and a rate: cow/sheep:0.2",
+    "jitter": "pixels or percent of a side, such as 2 or 3%",
+    "scale": "a factor from 0.1 to 10, such as 1.1",
+    "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
+    "split": _RATE,
+    "merge": _RATE,
+    "duplicate": _RATE,
+    "copy": "another annotator and a share of the images, such as p01:0.3",
+}
+
+Settings = Mapping[str, "str | Mapping[str, Any]"] | Sequence[str]
+"""Errors by name or pattern of annotators, or texts such as ``"p03: miss=0.1 offset=5,0"``."""
+
+
+class Simulation(FrozenArrays, frozen=True, eq=False):
+    """The annotations of simulated annotators, and the truth."""
+
+    scene: Scene
+    """The true objects."""
+    boxes: Boxes
+    """The annotations."""
+    annotators: tuple[str, ...]
+    """Names of the annotators."""
+    asked: BoolArray
+    """(I, A) bool. Who annotated which image."""
+    info: dict[str, Any]
+    """The seed, and the errors of each annotator as they were given."""
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def __repr__(self) -> str:
+        return f"<Simulation: {len(self.annotators)} annotators, {len(self):,} annotations>"
+
+    def document(self) -> dict[str, Any]:
+        """Return the annotations as a COCO document."""
+        asked = [[self.annotators[each] for each in np.flatnonzero(who)] for who in self.asked]
+        info = {"description": "simulated annotators", "version": __version__}
+        records = _records(self.scene, np.arange(1, len(self) + 1), self.boxes, self.annotators)
+        return _document(self.scene, asked, info, records)
+
+    def truth(self) -> dict[str, Any]:
+        """Return the true objects as a COCO document."""
+        scene, everything = self.scene, np.arange(len(self.scene))
+        boxes = boxes_of(scene, everything, scene.category, scene.edges)
+        boxes["truth"] = -1
+        # As they are read from the file.
+        given = msgspec.json.decode(msgspec.json.encode(self.info))
+        info = {"description": "truth of simulated annotators", "version": __version__, **given}
+        asked = [["truth"]] * len(scene.image_names)
+        return _document(scene, asked, info, _records(scene, scene.id, boxes, ["truth"]))
+
+    def write(self, path: AnyPath, *, force: bool = False) -> tuple[Path, Path]:
+        """Write ``NAME.json`` and ``NAME_truth.json``, and return their paths.
+
+        Both appear when they are complete. Raises OutputError if one exists, unless `force`.
+        """
+        path = Path(path)
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
+        target = truth_path(path)
+        for each in (path, target):
+            if each.exists() and not force:
+                raise OutputError(f"{each}: already exists; name another file, or give --force")
+        try:
+            with filled_folder(path.parent) as folder:
+                (folder / path.name).write_bytes(_text(self.document()))
+                (folder / target.name).write_bytes(_text(self.truth()))
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        return path, target
+
+
+def truth_path(path: Path) -> Path:
+    """Return the path of the truth of simulated annotations."""
+    return path.parent / f"{path.stem}_truth{path.suffix}"
+
+
+def simulate(
+    truth: Files | Mapping[str, Any] | None = None,
+    *,
+    images: int = 100,
+    objects: float = 5.0,
+    categories: int | str | Sequence[str] = 5,
+    annotators: int | str | Sequence[str] = 3,
+    errors: Settings = (),
+    profiles: AnyPath | None = None,
+    per_image: int | None = None,
+    overlap: float = 0.0,
+    seed: int = 0,
+) -> Simulation:
+    """Simulate annotators with known errors.
+
+    An error that is set for one annotator changes no other error and no other annotator.
+
+    Parameters
+    ----------
+    truth : path, sequence of paths or COCO document, optional
+        True objects, by one annotator; by default random boxes are drawn.
+    images : int
+        Number of images, where no truth is given.
+    objects : float
+        Objects per image: the mean of a Poisson distribution.
+    categories : int, str or sequence of str
+        A number, or names such as ``"cow,sheep"``; ``"cow:99,sheep:1"`` makes one of them rare.
+    annotators : int, str or sequence of str
+        Names, or a number; names are then p01, p02 and so on.
+    errors : mapping of str to str or mapping, or sequence of str
+        Errors by annotator: ``{"p03": "miss=0.1 offset=5,0"}``, ``{"p03": {"miss": 0.1}}`` or
+        ``["p03: miss=0.1 offset=5,0"]``. The names may be patterns, such as ``p*``; later
+        settings replace earlier ones. By default there are no errors.
+    profiles : path, optional
+        A TOML file with a table of errors for each annotator; `errors` replace them.
+    per_image : int, optional
+        How many annotators, drawn at random, annotate each image; by default all.
+    overlap : float
+        Highest IoU of two objects in one image.
+    seed : int
+        The same seed gives the same annotations.
+
+    Returns
+    -------
+    Simulation
+        `Simulation.document` is the COCO document, `Simulation.write` writes it beside its truth.
+
+    Raises
+    ------
+    ConfigError
+        If an error or a number is not understood.
+    DatasetError
+        If the truth cannot be read, or is by several annotators.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> found = bboxqa.simulate(images=50, objects=4, errors={"p03": "miss=0.5"})
+    >>> document, truth = found.document(), found.truth()
+    >>> share = [
+    ...     sum(each["annotator"] == name for each in document["annotations"])
+    ...     / len(truth["annotations"])
+    ...     for name in found.annotators
+    ... ]
+    >>> share[0], share[1], 0.4 < share[2] < 0.6
+    (1.0, 1.0, True)
+    """
+    for name, number, *bounds in (
+        ("images", images, 1), ("objects", objects, 0, _MOST), ("overlap", overlap, 0, 1),
+        ("seed", seed, 0),
+    ):  # fmt: skip
+        _check(name, number, *bounds)
+    rng = np.random.default_rng([seed])
+    if truth is None:
+        scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
+    else:
+        scene = scene_of(read(truth, min_annotators=1))
+    names = _annotator_names(annotators)
+    if per_image is not None:
+        _check("per_image", per_image, 1, len(names))
+    tables = {} if profiles is None else read_toml(Path(profiles))
+    by_name = _errors_by_annotator((tables, errors), names, scene.category_names)
+    rank = rng.random((len(scene.image_names), len(names))).argsort(axis=1).argsort(axis=1)
+    asked = np.asarray(rank < (per_image or len(names)))
+    boxes = all_boxes(scene, by_name, asked, seed)
+    info = {"seed": seed, "profiles": tables, "errors": errors}
+    return Simulation(scene, boxes, names, asked, info)
+
+
+def _check(setting: str, number: float, lowest: int, highest: int | None = None) -> None:
+    """Refuse a number that is out of range."""
+    if not lowest <= number <= (np.inf if highest is None else highest):
+        most = "or more" if highest is None else f"to {highest:,}"
+        raise ConfigError(f"is {number:.15g}; expected {lowest} {most}", setting)
+
+
+def _numbered(given: int | str | Sequence[str], setting: str) -> tuple[int, list[str]]:
+    """Return how many are given, or 0 and their names."""
+    if isinstance(given, int) or (isinstance(given, str) and given.isdecimal()):
+        _check(setting, int(given), 1, _MOST)
+        return int(given), []
+    listed = given.split(",") if isinstance(given, str) else given
+    return 0, [each.strip() for each in listed]
+
+
+def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
+    """Return the categories, and how frequent each is."""
+    number, listed = _numbered(categories, "categories")
+    more = [f"category_{place:04}" for place in range(len(_NAMES) + 1, number + 1)]
+    shares = dict.fromkeys([*_NAMES[:number], *more], 1.0)
+    for text in listed:
+        name, colon, share = text.partition(":")
+        try:
+            shares[name] = float(share) if colon else 1.0
+        except ValueError:
+            shares[name] = 0.0
+        if not name or not 0 < shares[name] < np.inf:
+            raise ConfigError(f"category {text!r}: expected a name, or a name and a share: cow:99")
+    return shares
+
+
+def _annotator_names(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
+    number, names = _numbered(annotators, "annotators")
+    names += [f"p{place:0{max(2, len(str(number)))}}" for place in range(1, number + 1)]
+    if not all(names) or len(set(names)) < len(names):
+        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
+    return tuple(names)
+
+
+def _errors_by_annotator(
+    settings: Iterable[Settings], annotators: Sequence[str], categories: Sequence[str]
+) -> dict[str, AnnotatorErrors]:
+    """Return the errors of each annotator; a later setting replaces an earlier one."""
+    merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
+    for each in settings:
+        for name, table in each.items() if isinstance(each, Mapping) else map(_named, each):
+            matching = [other for other in annotators if other == name or fnmatchcase(other, name)]
+            if not matching:
+                raise ConfigError(f"annotator {unknown_name(name, annotators)}")
+            texts = _texts(name, table)
+            for other in matching:
+                merged[other] |= texts
+    return {name: _errors(name, texts, annotators, categories) for name, texts in merged.items()}
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, colon, words = text.partition(":")
+    if not colon:
+        raise ConfigError(
+            f"annotator {text!r}: expected a name and errors, such as 'p03: miss=0.1'"
+        )
+    return name.strip(), words
+
+
+def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the texts of each error; `confuse` may have several."""
+    texts: dict[str, list[str]] = {}
+    if isinstance(table, Mapping):
+        for key, value in table.items():
+            listed = list(map(str, value if isinstance(value, list | tuple) else [value]))
+            texts[key] = listed if key == "confuse" else [",".join(listed)]
+        return texts
+    if not isinstance(table, str):
+        raise ConfigError(f"{who} is {table!r}; expected a table of errors")
+    try:
+        words = shlex.split(table)
+    except ValueError as error:
+        raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise ConfigError(f"{who}: {word!r} has no value; expected, for example, miss=0.1")
+        texts.setdefault(key, []).append(value)
+    return texts
+
+
+def _errors(
+    who: str, texts: Mapping[str, list[str]], annotators: Sequence[str], categories: Sequence[str]
+) -> AnnotatorErrors:
+    """Return the errors of an annotator, whose other annotators may be copied."""
+    values: dict[str, Any] = {}
+    for key, of_key in texts.items():
+        if key not in _FORMS:
+            expected = nearest(key, _FORMS) or f"; expected one of {', '.join(_FORMS)}"
+            raise ConfigError(f"{who}: no error is called {key!r}{expected}")
+        if len(of_key) > 1 and key != "confuse":
+            raise ConfigError(f"{who}: {key} is given twice")
+        for text in of_key:
+            try:
+                if key == "confuse" and "/" in text:
+                    values["swaps"] = (*values.get("swaps", ()), _swap(who, text, categories))
+                else:
+                    values[key] = _parsed(key, text)
+            except ValueError:
+                raise ConfigError(f"{who}: {key} is {text!r}; expected {_FORMS[key]}") from None
+    others = [other for other in annotators if other != who]
+    if "copy" in values and values["copy"][0] not in others:
+        raise ConfigError(f"{who}: copy {unknown_name(values['copy'][0], others)}")
+    if "confuse" in values and len(categories) < 2:
+        raise ConfigError(f"{who}: confuse needs two categories; there is one")
+    return AnnotatorErrors(**values)
+
+
+def _parsed(key: str, text: str) -> Any:
+    """Return the value of an error; raises ValueError."""
+    if key == "offset":
+        right, down = text.split(",")
+        return _length(right), _length(down)
+    if key == "jitter":
+        return _length(text, 0.0)
+    if key == "copy":
+        name, _, share = text.rpartition(":")
+        return name, _number(share)
+    return _number(text, 0.1, 10.0) if key == "scale" else _number(text)
+
+
+def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
+    value = float(text)
+    if not lowest <= value <= highest:
+        raise ValueError(text)
+    return value
+
+
+def _length(text: str, lowest: float = -1e6) -> Length:
+    text = text.strip()
+    value = _number(text.removesuffix("%"), lowest, 1e6)
+    return (0.0, value / 100) if text.endswith("%") else (value, 0.0)
+
+
+def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, float]:
+    names, _, rate = text.rpartition(":")
+    first, second = names.split("/")
+    for name in (first, second):
+        if name not in categories:
+            hint = nearest(name, categories) or f"; expected one of {', '.join(categories[:10])}"
+            raise ConfigError(f"{who}: no category is called {name!r}{hint}")
+    if first == second:
+        raise ValueError(text)
+    return first, second, _number(rate)
+
+
+def _document(
+    scene: Scene,
+    asked: Sequence[Sequence[str]],
+    info: Mapping[str, Any],
+    annotations: Iterable[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return a COCO document of images, each with the annotators who were asked about it."""
+    sizes = zip(scene.image_names, scene.image_size.tolist(), asked, strict=True)
+    return {
+        "info": info,
+        "licenses": [],
+        "images": [
+            {"id": n, "file_name": name, "width": width, "height": height, "annotators": who}
+            for n, (name, (width, height), who) in enumerate(sizes, 1)
+        ],
+        "categories": [{"id": n, "name": name} for n, name in enumerate(scene.category_names, 1)],
+        "annotations": [*annotations],
+    }
+
+
+def _records(
+    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    edges = boxes["edges"]
+    sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
+    bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
+    times = np.datetime_as_string(boxes["seconds"].astype("datetime64[s]")).tolist()
+    for place, (number, box) in enumerate(zip(ids.tolist(), boxes, strict=True)):
+        rings, area = _outline(scene, int(box["shape"]), box["edges"])
+        record = {
+            "id": number,
+            "image_id": int(box["image"]) + 1,
+            "category_id": int(box["category"]) + 1,
+            "bbox": bbox[place],
+            "area": float(np.round(area if rings else sides[place].prod(), DECIMALS)),
+            "annotator": annotators[box["annotator"]],
+            "iscrowd": 0,
+        }
+        if rings:
+            record["segmentation"] = rings
+        for key, name in (("true_id", "truth"), ("merged_id", "merged")):
+            if box[name] >= 0:
+                record[key] = int(scene.id[box[name]])
+        if box["seconds"] >= 0:
+            record["created_at"] = times[place].replace("T", " ")
+        yield record
+
+
+def _outline(scene: Scene, shape: int, edges: FloatArray) -> tuple[list[list[float]], float]:
+    """Return the rings of an object, stretched to a box, and their area; no rings of a box."""
+    outlines, true = scene.outlines, scene.edges[shape]
+    if outlines is None or outlines.kind[shape] != SegmentationKind.POLYGON:
+        return [], 0.0
+    rings, area = [], 0.0
+    for ring in outlines.rings(shape):
+        # Without errors, vertices stay as they are.
+        if (edges != true).any():
+            factor = (edges[2:] - edges[:2]) / (true[2:] - true[:2])
+            ring = (edges[:2] + (ring - true[:2]) * factor).round(DECIMALS)  # noqa: PLW2901
+        following = np.roll(ring, -1, axis=0)
+        area += abs((ring[:, 0] * following[:, 1] - following[:, 0] * ring[:, 1]).sum()) / 2
+        rings.append(ring.ravel().tolist())
+    return rings, area
+
+
+def _text(document: Mapping[str, Any]) -> bytes:
+    """Return a COCO document as JSON, with one line for each record."""
+    text = b'{"info": ' + msgspec.json.encode(document["info"]) + b',\n"licenses": []'
+    for key in ("images", "categories", "annotations"):
+        records = b",\n".join(map(msgspec.json.encode, document[key]))
+        text += b',\n"%s": [\n%s\n]' % (key.encode(), records)
+    return text + b"}\n"

@@ -1,1 +1,0 @@
-"""Simulated annotators: a true scene, and what annotators with known errors draw of it."""
