@@ -68,7 +68,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
-    from bboxqa.formats.writers import names
+    from bboxqa.formats.registry import writer_names
     from bboxqa.formats.writing.preparation import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
@@ -77,7 +77,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
         raise click.UsageError(f"expected FILE and OUT; try: {example}")
     if to is None:
         typed = shlex.join(["bboxqa", *sys.argv[1:], "--to", "coco"])
-        raise click.UsageError(f"--to is missing, one of {', '.join(names())}; try: {typed}")
+        raise click.UsageError(f"--to is missing, one of {', '.join(writer_names())}; try: {typed}")
     *files, out = paths
     shares, seed, key_of_groups = (more.pop(name) for name in ("parts", "seed", "group_by"))
     if shares is None and (seed is not None or key_of_groups is not None):

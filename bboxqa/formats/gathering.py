@@ -12,11 +12,10 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean, count, first_few
-from bboxqa.formats.dataset.categories import map_options, renamed_categories
-from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.join import file_notes
 from bboxqa.formats.dataset.merge import Rows
+from bboxqa.formats.dataset.names import image_label, map_options, renamed_categories
 from bboxqa.formats.dataset.people import Attribution
-from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,

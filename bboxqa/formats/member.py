@@ -1,17 +1,30 @@
-"""A file of a source, which is read within limits."""
+"""A file of a source, and the files of zip and tar archives, within limits."""
 
+import gzip
+import io
+import mmap
 import os
+import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
-from typing import IO, NamedTuple
+from stat import S_ISLNK
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.json_values import TOO_DEEP, nests_deep
-from bboxqa.core.text import one_line
-from bboxqa.formats.heads import HEAD, as_utf8
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.heads import HEAD, TABLES, as_utf8
+
+if TYPE_CHECKING:
+    from tarfile import TarInfo
 
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
 """The first bytes of archives, also of a zip archive without files."""
@@ -190,3 +203,225 @@ def opened_file(path: str | Path) -> IO[bytes]:
 def most_of(packed: int) -> int:
     """Return the largest accepted content in bytes of an archive of `packed` bytes."""
     return min(max(MAX_RATIO * packed, SMALL), MAX_SIZE)
+
+
+# Words and what separates them share no character: else, names such as a_1_1_1… take hours.
+_OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
+"""What is behind the name of a copy, a download, or a folder packed on some day."""
+_READ = (".json", ".xml", ".txt", *TABLES)
+_LINKS = "Unpack it, and name the folder, or pack the files themselves."
+
+
+_Entry = tuple[str, int, Callable[[], IO[bytes]], bool]
+"""A file of an archive: its name and size, what opens it, and whether it is a link."""
+
+
+def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
+    """Return the files of an archive, sorted, without hidden ones.
+
+    Raises DatasetError if there are too many or too large ones, if names lead out of the archive
+    or are missing, if two have one name, as only one is meant, or if a file of annotations is a
+    link, as its annotator would be missing.
+    """
+    found, total = [], 0
+    for name, size, opened, is_link in entries:
+        plain = name.replace("\\", "/")
+        parts = [each for each in plain.split("/") if each not in ("", ".")]
+        if not parts:
+            raise DatasetError([f"{path}: has an entry without a name"], UNPACK)
+        if plain.startswith("/") or ".." in parts or ":" in parts[0]:
+            problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
+            raise DatasetError([problem], "Export it again, or unpack it with care.")
+        inside = "/".join(parts)
+        total += 0 if is_picture(inside) else size
+        if any(each.startswith((".", "__MACOSX")) for each in parts):
+            continue
+        if not is_link:
+            found.append(Member(inside, f"{path}/{inside}", min(size, MAX_SIZE), opened))
+        elif inside.lower().endswith(_READ):
+            problem = f"{path}/{inside}: is a link, and links in an archive are not followed"
+            raise DatasetError([problem], _LINKS)
+    if total > MAX_SIZE:
+        raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], UNPACK)
+    found.sort(key=attrgetter("name"))
+    for one, other in pairwise(found):
+        if one.name == other.name and not is_picture(one.name):
+            problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
+            raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
+    top = _top(own_name(path), found)
+    return [each._replace(top=top) for each in found] if top else found
+
+
+def _top(archive: str, members: list[Member]) -> str:
+    """Return the only folder at the top of an archive if the archive has its name, else "".
+
+    File managers name an archive after the folder they pack, which is that of an annotator. Copies
+    and downloads have numbers behind the name, such as "ann (1).zip". Other words are of people:
+    "ann_day1.zip" may hold day1/, which the archive of another annotator holds as well.
+    """
+    folder, slash, _ = members[0].name.partition("/") if members else ("", "", "")
+    behind = archive.removeprefix(folder)
+    if not slash or behind == archive or not _OF_COPIES.fullmatch(behind):
+        return ""
+    top = folder + slash
+    return top if all(each.name.startswith(top) for each in members) else ""
+
+
+def _too_many(path: Path) -> DatasetError:
+    return DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
+
+
+TAR_HEAD = 262
+"""The number of bytes up to the end of the magic number of a tar archive."""
+
+
+def tar_members(path: Path) -> list[Member]:
+    """Return the files of a tar archive, maybe inside of gzip, sorted; see `members_of`."""
+    import tarfile
+
+    with path.open("rb") as file:
+        is_plain = is_tar(file.read(TAR_HEAD))
+    try:
+        if is_plain:
+            with tarfile.open(path, "r:") as archive:
+                return _listing(path, _tar_entries(path, archive, partial(_part, path)))
+        content = _unpacked(path, most_of(path.stat().st_size))
+        with tarfile.open(fileobj=content, mode="r:") as archive:
+            return _listing(path, _tar_entries(path, archive, partial(_part_of, content)))
+    # Sizes in a header may be larger than any offset.
+    except (tarfile.TarError, ValueError, OverflowError, *ZIP_ERRORS) as error:
+        is_number = isinstance(error, (ValueError, OverflowError))
+        reason = "a header has a size that no file can have" if is_number else str(error)
+        problem = f"{path}: is a tar archive that cannot be read: {one_line(reason)}"
+        raise DatasetError([problem], AGAIN) from None
+
+
+def is_packed_tar(path: Path) -> bool:
+    """Return whether the content of a gzip file is a tar archive."""
+    with suppress(*ZIP_ERRORS), unzipped(path) as stream:
+        # A longer head would fail where a short archive is cut off.
+        return is_tar(stream.read(TAR_HEAD))
+    return False
+
+
+def _tar_entries(
+    path: Path, infos: "Iterable[TarInfo]", part: Callable[[int, int], IO[bytes]]
+) -> Iterator[_Entry]:
+    """Yield the files and links of a tar archive, without devices.
+
+    `part` opens a part of its content, of which it gets the first byte and the length.
+    """
+    for number, info in enumerate(infos):
+        # Folders and links take memory as well.
+        if number > MAX_MEMBERS:
+            raise _too_many(path)
+        is_link = info.issym() or info.islnk()
+        if is_link or (info.isreg() and not info.issparse()):
+            opened = partial(part, info.offset_data, info.size)
+            yield info.name, info.size, opened, is_link
+
+
+def _part(path: Path, start: int, size: int) -> IO[bytes]:
+    """Open a part of a file for reading."""
+    with path.open("rb") as file:
+        file.seek(start)
+        return io.BytesIO(file.read(size))
+
+
+def _part_of(content: mmap.mmap, start: int, size: int) -> IO[bytes]:
+    return io.BytesIO(content[start : start + size])
+
+
+def unzipped(path: Path) -> IO[bytes]:
+    """Open the content of a gzip file."""
+    return cast("IO[bytes]", gzip.GzipFile(path))
+
+
+_UNPACKED = 1 << 20
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
+            "disk, or unpack the archive, and name its folder"
+        ) from None
+
+
+def _unpacked(path: Path, most: int) -> mmap.mmap:
+    """Return the content of a gzip file; raises DatasetError if it has more than `most` bytes.
+
+    It is in a temporary file that is removed once the content is no longer used. Raises
+    OutputError if there is no room for the temporary file.
+    """
+    import tempfile
+
+    with _room():
+        file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115 - closed below
+    with gzip.open(path) as packed, file:
+        left = most + 1
+        while left > 0 and (chunk := packed.read(min(left, _UNPACKED))):
+            left -= len(chunk)
+            with _room():
+                file.write(chunk)
+                file.flush()
+        if left <= 0:
+            raise too_large(str(path), most)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+_UNIX = 3
+_ZIP_END = struct.Struct("<4s4H2LH")
+
+
+def zip_members(path: Path) -> list[Member]:
+    """Return the files of a zip archive, sorted; see `members_of`."""
+    if _n_entries(path) > MAX_MEMBERS:
+        raise _too_many(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except ZIP_ERRORS as error:
+        is_whole = zipfile.is_zipfile(path)
+        reason = str(error) if is_whole else "its list of files, at the end, is missing"
+        problem = f"{path}: is a zip archive that cannot be read: {one_line(reason)}"
+        raise DatasetError([problem], AGAIN) from None
+    return _listing(path, _zip_entries(path, archive))
+
+
+def _n_entries(path: Path) -> int:
+    """Return the number of entries a zip archive declares, before reading them into memory."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
+        tail = file.read()
+    place = tail.rfind(b"PK\x05\x06")
+    if place < 0 or len(tail) - place < _ZIP_END.size:
+        return 0
+    n_entries: int = _ZIP_END.unpack_from(tail, place)[4]
+    wide = tail.rfind(b"PK\x06\x06")
+    if n_entries == 0xFFFF and wide >= 0 and len(tail) - wide >= 40:
+        n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
+    return n_entries
+
+
+def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
+    """Yield the files and links of a zip archive.
+
+    Raises DatasetError for an encrypted file, and for one with more content than annotations can
+    have, such as a zip bomb.
+    """
+    for each in archive.infolist():
+        if each.filename and each.is_dir():
+            continue
+        shown = f"{path}/{one_line(each.filename)}"
+        is_large = each.file_size > max(SMALL, MAX_RATIO * max(each.compress_size, 1))
+        if is_large and not is_picture(each.filename):
+            problem = f"{shown}: {each.compress_size:,} bytes would become {each.file_size:,}"
+            problem += f", which is taken for a zip bomb: {LIMIT}"
+            raise DatasetError([problem], UNPACK)
+        if each.flag_bits & 1 and not is_picture(each.filename):
+            raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
+        is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)
+        yield each.filename, each.file_size, partial(archive.open, each), is_link

@@ -1,14 +1,16 @@
-"""Opening files: turning operating system errors into messages, and decoding text."""
+"""Opening files: errors of the operating system as messages, decoding, and damaged content."""
 
 import codecs
+import json
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.heads import absence_of, as_utf8, is_without_coco
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
 MARKS = (
@@ -141,3 +143,40 @@ def typed_paths(paths: Sequence[object], most: int = _MOST) -> str:
     ("ann 'in 2'", 'ann bob …')
     """
     return shlex.join(clean(str(each)) for each in paths[:most]) + " …" * (len(paths) > most)
+
+
+def damage_in(name: str, content: bytes) -> str:
+    """Return what is wrong with the content of a file, by its suffix; "" if nothing is.
+
+    Examples
+    --------
+    >>> damage_in("a.xml", b"<a></a>"), damage_in("a.xml", b"<a>").partition(":")[0]
+    ('', 'line 1')
+    """
+    if absence := absence_of(content):
+        return absence
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix == ".json" and not is_without_coco(content):
+        with suppress(RecursionError):
+            try:
+                found = json.loads(as_utf8(content))
+            except ValueError as error:
+                return f"is not JSON: {error}"
+            return "" if isinstance(found, dict | list) else "is JSON without an object"
+    if suffix == ".xml":
+        return _xml_damage(content)
+    if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
+        return "ends within its first line"
+    return ""
+
+
+def _xml_damage(content: bytes) -> str:
+    from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
+
+    try:
+        XmlElements().parsed(content, last=True)
+    except RefusedXmlError:
+        return ""
+    except XmlError as error:
+        return f"line {error.line}: {error}"
+    return ""

@@ -21,6 +21,8 @@ _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.ASCII | re.
 
 FARTHEST = 1e6
 """The largest accepted angle in degrees; no tool writes a larger one."""
+MAX_COORDINATE = 1e9
+"""In pixels. Beyond this, areas are not exact to a pixel; no image is that large."""
 
 NUMBERS = {int, float}
 """The types of numbers, without bool."""

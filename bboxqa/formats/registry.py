@@ -1,18 +1,21 @@
-"""The registry of formats, and what they recognise: to add one, write a module and a line here."""
+"""The registry of formats and their writers, and what formats recognise."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from os.path import realpath
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem, is_split
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
+from bboxqa.core.text import unknown_name
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, translated_format
@@ -44,6 +47,9 @@ from bboxqa.formats.source import (
 )
 from bboxqa.formats.unreadable import results_among
 from bboxqa.model.annotations import NO_CHOICES, Choices
+
+if TYPE_CHECKING:
+    from bboxqa.formats.writing.content import Writer
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
@@ -389,3 +395,40 @@ def _added() -> Iterator[Format]:
         if name in FORMATS:
             plugin.refuse_built_in()
         yield plugin.load(Format)
+
+
+_WRITERS = {
+    "coco": "coco.writer:COCO_JSON",
+    "label-studio": "label_studio.writer:STUDIO_JSON",
+    "csv": "box_tables.writer:CSV",
+    "parquet": "box_tables.writer:PARQUET",
+    "cvat": "cvat.writer:CVAT_XML",
+    "yolo": "yolo.writer:YOLO",
+    "yolo-segment": "yolo.writer:YOLO_SEGMENT",
+    "yolo-obb": "yolo.writer:YOLO_OBB",
+    "yolo-pose": "yolo.writer:YOLO_POSE",
+    "dota": "dota.writer:DOTA",
+    "voc": "voc.writer:VOC",
+    "labelme": "labelme.writer:LABELME",
+    "masks": "masks.writer:MASKS",
+}
+"""The writer of each format that can be written, which is imported when it is used."""
+
+
+def writer_names() -> tuple[str, ...]:
+    """Return the names of all formats that can be written.
+
+    Examples
+    --------
+    >>> writer_names()[:5]
+    ('coco', 'label-studio', 'csv', 'parquet', 'cvat')
+    """
+    return tuple(_WRITERS)
+
+
+def writer(name: str) -> "Writer":
+    """Return the writer of this name; raises ConfigError if there is none."""
+    if name not in _WRITERS:
+        raise ConfigError(unknown_name(name, writer_names()), "to")
+    found: Writer = resolve_name(f"bboxqa.formats.{_WRITERS[name]}")
+    return found

@@ -15,10 +15,10 @@ from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables import TableFile
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
+from bboxqa.formats.unreadable import open_table
 from bboxqa.model.annotations import NO_CHOICES
 from bboxqa.model.labels import LabelColumn
 

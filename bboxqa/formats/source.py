@@ -221,7 +221,7 @@ def _of_file(path: Path) -> list[Member]:
         head = file.read(HEAD)
     if not is_archive(head):
         return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
-    from bboxqa.formats.archives import is_packed_tar, tar_members, unzipped, zip_members
+    from bboxqa.formats.member import is_packed_tar, tar_members, unzipped, zip_members
 
     if head.startswith(ZIP):
         return zip_members(path)

@@ -1,16 +1,17 @@
 """Files that are not read: results, empty or cut off files, and files of other programs."""
 
+import io
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.damage import damage_in
 from bboxqa.formats.heads import (
     IS_COCO,
     LOOKED_AT,
@@ -27,7 +28,7 @@ from bboxqa.formats.heads import (
     text_kind_of,
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
-from bboxqa.formats.opening import SAVE_AS_CSV
+from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded, named_errors, read_whole
 from bboxqa.formats.source import (
     archive_around,
     folders_and_files,
@@ -36,6 +37,9 @@ from bboxqa.formats.source import (
     members_with,
 )
 from bboxqa.model.labels import number_of
+
+if TYPE_CHECKING:
+    from bboxqa.formats.tables import TableFile
 
 REVIEW_QUEUE = "review.json"
 """The name of the annotations to review first, which `agree --out` writes."""
@@ -306,3 +310,35 @@ def _damage_of(file: Path) -> str:
         if member.is_file and len(content) > 2 * LOOKED_AT:
             break
     return damage_in(file.name, content) if len(content) <= 2 * LOOKED_AT else ""
+
+
+def open_table(path: str | Path) -> "TableFile":
+    """Read a table of texts and numbers.
+
+    The table is CSV or TSV, JSON lines (``.jsonl``, ``.ndjson``, or beginning with a brace), a
+    JSON array of objects, or Parquet. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+    The delimiter is the most frequent of tab, comma and semicolon in the first line. Raises
+    DatasetError if the file does not exist, is empty, or has another format.
+    """
+    from bboxqa.formats.tables import Delimited, JsonArray, JsonLines, Parquet
+
+    path = Path(path)
+    name = str(path)
+    refuse_foreign(path, table=True)
+    with named_errors(path, "one table", NOT_A_FOLDER):
+        data = read_whole(path)
+    if data[:4] == PARQUET:
+        table = Parquet(name, io.BytesIO(data))
+        if table.file.metadata.num_rows == 0:
+            raise DatasetError([f"{name}: has no rows; expected ratings"])
+        return table
+    text = decoded(name, data)
+    if not text.strip():
+        raise DatasetError([f"{name}: is empty; expected a table with a header"])
+    first = text.lstrip()[0]
+    if path.suffix.lower() in {".jsonl", ".ndjson", ".json"} or first == "{":
+        lines = (JsonArray if first == "[" else JsonLines)(name, text)
+        if not lines.header:
+            raise DatasetError([f"{name}: has rows without keys; expected the names of columns"])
+        return lines
+    return Delimited(name, text, tab=path.suffix.lower() in {".tsv", ".tab"})

@@ -16,7 +16,7 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.choices import choices_of, given
-from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of

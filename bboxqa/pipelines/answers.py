@@ -18,7 +18,7 @@ from bboxqa.diagnostics.answers import (
     shared_units,
 )
 from bboxqa.formats.ratings.reader import column_problems
-from bboxqa.formats.table_files import open_table
+from bboxqa.formats.unreadable import open_table
 from bboxqa.model.labels import code
 from bboxqa.model.ratings import ColumnAssociation, Grouping, Ratings, SimilarAnnotators
 from bboxqa.model.table import Categorical, Column, Table

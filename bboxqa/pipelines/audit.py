@@ -30,7 +30,7 @@ from bboxqa.diagnostics.audit import (
 )
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO, check_scores
-from bboxqa.formats.dataset.image_names import join_name
+from bboxqa.formats.dataset.names import join_name
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import whole_number

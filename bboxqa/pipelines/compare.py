@@ -15,7 +15,7 @@ from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.names import join_advice
 from bboxqa.formats.dataset.pseudonyms import without_people
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved

@@ -17,11 +17,11 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
+from bboxqa.formats.registry import writer
 from bboxqa.formats.sources import files_read, paths_in
-from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.matching.linkage import drawn_ranks

@@ -15,13 +15,13 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
+from bboxqa.formats.dataset.names import left_out_by
 from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
+from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
-from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
@@ -313,8 +313,8 @@ def check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         found = "a folder" if is_file else "a file"
         raise OutputError(f"{path}: is {found}; {title} is {layout}: name it")
     # Programs do not open an archive that is none, and readers know tables by their names.
-    of_files = () if is_file else (end for each in WRITERS.values() for end in each.suffixes)
-    wrong = (*ARCHIVES, *of_files)
+    writers = () if is_file else map(writer, writer_names())
+    wrong = (*ARCHIVES, *(end for each in writers for end in each.suffixes))
     is_known = not to_format.is_known_by_suffix or path.name.lower().endswith(to_format.suffixes)
     if (path.name.lower().endswith(wrong) and not path.is_dir()) or not is_known:
         better = shlex.quote(clean(str(path.with_name(path.name.partition(".")[0] or "out")) + end))

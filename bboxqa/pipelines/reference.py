@@ -17,8 +17,7 @@ from bboxqa.diagnostics.against_reference import (
     reference_confusions,
     reference_offsets,
 )
-from bboxqa.formats.dataset.categories import left_out_by, variant_remark
-from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.names import join_advice, left_out_by, variant_remark
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity

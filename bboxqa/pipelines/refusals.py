@@ -16,9 +16,8 @@ from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.columns import Kind
-from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
-from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, id_number, ids_of, is_id

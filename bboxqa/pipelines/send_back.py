@@ -18,9 +18,8 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, writer
 from bboxqa.formats.unreadable import SENT_LISTS
-from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.names import people_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, said_angle

@@ -11,9 +11,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
-from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
 from bboxqa.formats.document import apart_note
-from bboxqa.formats.raw_values import FARTHEST, form_of
+from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings

@@ -11,7 +11,7 @@ from support.datasets import two_annotators, write
 
 from bboxqa import diagnostics
 from bboxqa.cli.agree import TOOLS
-from bboxqa.formats.writers import names
+from bboxqa.formats.registry import writer_names
 from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 
 
@@ -174,7 +174,7 @@ def test_results_and_what_was_sent_back_are_not_measured(command, export, tmp_pa
 
 
 def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(export, tmp_path):
-    assert {*TOOLS} <= {*names()}
+    assert {*TOOLS} <= {*writer_names()}
     run("convert", export, tmp_path / "tasks.json", "--to", "label-studio")
     last = [
         run("agree", *words).stdout.splitlines()[-1]

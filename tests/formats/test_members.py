@@ -17,7 +17,7 @@ from support.tool_files import write
 import bboxqa
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
-from bboxqa.formats import archives
+from bboxqa.formats import member
 from bboxqa.formats.source import members_of
 
 
@@ -84,7 +84,7 @@ def test_folders_of_a_tar_count_as_entries(tmp_path, monkeypatch):
             info = tarfile.TarInfo(each)
             info.type = tarfile.DIRTYPE
             archive.addfile(info)
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(member, "MAX_MEMBERS", 1)
     with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)
 
@@ -158,7 +158,7 @@ def test_bombs_are_refused_before_they_are_read(tmp_path):
 
 def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch):
     path = zipped(tmp_path / "a.zip", {"a": "", "b": ""})
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(member, "MAX_MEMBERS", 1)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)

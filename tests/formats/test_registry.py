@@ -14,7 +14,7 @@ FORMAT = """
 import csv
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.problems import file_of_records
+from bboxqa.formats.document import file_of_records
 from bboxqa.formats.records import Category, Image
 from bboxqa.formats.format import Format
 from bboxqa.model.annotations import Source

@@ -19,14 +19,13 @@ from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.document import BYTE_ORDER_MARK, UNUSABLE, RawDocument, more_rows, problems_of
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken, turned_note
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import BLANKS, Locator
-from bboxqa.formats.problems import UNUSABLE, more_rows, problems_of
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
     LISTS,

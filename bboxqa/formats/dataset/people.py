@@ -1,8 +1,9 @@
 """Who drew what, by the first of three ways: a key, a list in image records, or the files."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,9 +11,8 @@ import numpy as np
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.formats.dataset.names import join_advice, names_of_images
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.document import apart_advice, apart_note
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import (
@@ -20,6 +20,7 @@ from bboxqa.formats.records import (
     ASKED_KEYS,
     UNNAMED,
     AnnotationFile,
+    Authors,
     Image,
     ReadSettings,
     annotator_name,
@@ -30,11 +31,12 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import is_like_folder
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
+from bboxqa.model.table import FilePlaces, ShownIds
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
-_SHOWN, _LINES = 3, 20
+_SHOWN, _LINES, _EXAMPLES = 3, 20, 3
 _FEW = "Agreement needs at least two annotators."
 _KEYS = f"""\
 a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
@@ -479,3 +481,38 @@ def nothing_to_compare(files: Sequence[AnnotationFile], choices: Choices) -> Not
 def listed_files(files: Sequence[AnnotationFile]) -> str:
     """Return the names of files for a message, at most three of them."""
     return first_few(files, _SHOWN, lambda file: file.source.name)
+
+
+def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:
+    """Yield one problem for all records that do not name their annotator, if there are any.
+
+    Examples
+    --------
+    >>> [*unnamed([3], 90, "image")]
+    ['image 3: does not name its annotator; the others do']
+    >>> [*unnamed([3, 4, 5, 8], 90, "image")]
+    ['4 of 90 images do not name their annotator (ids 3, 4, 5, …); the others do']
+    """
+    others = "the others do" if len(ids) < total else "those of other files do"
+    if len(ids) == 1:
+        yield f"{noun} {ids[0]}: does not name its annotator; {others}"
+    elif len(ids):
+        first = ", ".join(map(str, ids[:_EXAMPLES])) + ", …" * (len(ids) > _EXAMPLES)
+        each = "at" if isinstance(ids, FilePlaces) else "ids"
+        number = f"{len(ids):,} of {total:,} {noun}s"
+        yield f"{number} do not name their annotator ({each} {first}); {others}"
+
+
+def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:
+    """Yield one problem for all annotations with a list or an object as annotator, if any."""
+    if not authors.composed:
+        return
+    codes = [code for code, name in enumerate(authors.names) if name in authors.composed]
+    rows = np.flatnonzero(np.isin(authors.code, codes)).tolist()
+    found = authors.names[authors.code[rows[0]]]
+    more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+    inside = f"; for a name inside the object: --annotator-key {key}.KEY"
+    yield (
+        f"annotation {ids[rows[0]]}{more}: {key} is {found}; expected the name of one annotator"
+        + inside * found.startswith("{")
+    )

@@ -10,10 +10,15 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.machine import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
-from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.dataset.joint_names import with_one_order
+from bboxqa.formats.dataset.names import (
+    left_out_by,
+    refuse_equal_names,
+    unused_map_notes,
+    with_category_map,
+    with_join_names,
+    with_one_order,
+)
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.predictions import (
     are_results,
@@ -26,8 +31,12 @@ from bboxqa.formats.dataset.predictions import (
 )
 from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
-from bboxqa.formats.dataset.sessions import read_sessions
-from bboxqa.formats.dataset.times import read_times, trackless_notes, untimed_notes
+from bboxqa.formats.dataset.sessions import (
+    read_sessions,
+    read_times,
+    trackless_notes,
+    untimed_notes,
+)
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of, without_files

@@ -15,8 +15,8 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.ratings.columns import assemble, from_cells, reliability, whole_numbers
-from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables import TableFile
+from bboxqa.formats.unreadable import open_table
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, Steps
 from bboxqa.core.text import count, one_line, such_as
-from bboxqa.formats.damage import damage_in
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import HEAD, WHAT, absence_of, json_kind_of, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
 from bboxqa.formats.member import Member
+from bboxqa.formats.opening import damage_in
 from bboxqa.formats.translation.collector import BrokenTextError, Collector, Lines
 
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")

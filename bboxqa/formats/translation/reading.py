@@ -24,12 +24,12 @@ from bboxqa.formats.document import (
     Section,
     ToolDefect,
     Where,
+    problems_of,
 )
 from bboxqa.formats.heads import PARQUET, as_list
 from bboxqa.formats.measured import measured
 from bboxqa.formats.member import is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
-from bboxqa.formats.problems import problems_of
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     LISTS,
