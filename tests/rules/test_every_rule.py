@@ -1,4 +1,4 @@
-"""What holds for every rule: its own examples, and a clean file."""
+"""What holds for every rule: its own examples, a clean file, and its page."""
 
 import json
 from functools import cache
@@ -12,7 +12,8 @@ from support.validation import codes, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base import Rule
+from bboxqa.rules.base import ABSENT, Rule
+from bboxqa.rules.pages import address, example_lines, list_lines, markdown_pages, page_lines
 from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
 
 # What is large depends on the settings; see test_file.py.
@@ -88,3 +89,47 @@ def test_codes_of_rules_that_are_gone_are_not_used_again():
 
 def test_rules_whose_data_a_file_does_not_have_are_listed_as_checked():
     assert {"P001", "R001", "O001", "K001", "C010"} <= report_of({}).rules.keys()
+
+
+# Pages of rules.
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_page_says_all_of_a_rule(code):
+    rule = RULES[code]
+    lines = list(page_lines(rule))
+    text = " ".join(" ".join(lines).split())
+    assert lines[0] == f"{code} {rule.title}"
+    for part in (rule.breaks, rule.explanation, rule.severity):
+        assert part in text
+    assert "Found" in lines
+    assert "Left alone" in lines
+    "\n".join(lines).encode()
+
+
+def test_the_list_names_all_rules():
+    lines = list(list_lines())
+    assert "B: Boxes" in lines
+    assert "  B001  error    [?]  box without area" in lines
+    assert sum(line.startswith("  ") for line in lines) == len(RULES)
+
+
+def test_the_site_has_a_page_for_each_rule_at_a_stable_address():
+    pages = markdown_pages()
+    assert [*pages] == ["rules.md", *(f"rules/{code}.md" for code in RULES)]
+    assert pages["rules.md"].count("](rules/") == len(RULES)
+    for code in RULES:
+        page = pages[address(code).replace(".html", ".md")].splitlines()
+        assert page[0].startswith(f"# {code}: ")
+        # What opens a block of code is closed.
+        assert sum(line.startswith("```") for line in page) == 4
+
+
+def test_examples_show_what_is_missing_and_what_nobody_sees():
+    assert list(example_lines({"images": ABSENT})) == ['no "images"']
+    assert list(example_lines({"annotations": [3, None]})) == [
+        "in an image of 100 x 80 pixels", '"annotations": [3, null]',
+    ]  # fmt: skip
+    assert list(example_lines({})) == ["a file without any defect"]
+    assert list(example_lines("")) == ["an empty file"]
+    assert list(example_lines("\ufeff{}\x00\n\ud800")) == ["\\ufeff{}\\x00", "\\ud800"]

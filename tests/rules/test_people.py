@@ -1,9 +1,110 @@
-"""Pseudonyms in all texts of a finding."""
+"""Who annotated what, in rules about annotators and splits, and pseudonyms in findings."""
 
+import pytest
 from msgspec.structs import fields
+from support.datasets import annotation, document, image, write
+from support.validation import codes, document_of, findings, report_of
 
+from bboxqa import validate
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
+from bboxqa.rules.authorship import authorship
 from bboxqa.rules.people import People
+
+
+def test_truncated_files_are_not_said_to_miss_annotators():
+    drawn = [{"rater": who, "image_id": image} for image in (1, 2) for who in "ab"]
+    images = [{"rater_list": ["a", "b", "eve"]}] * 2
+    text = document_of({"annotations": drawn, "images": images}).reading.text.decode()
+    assert findings(text, code="A003")
+    assert not findings(text[: text.rindex('"id"')], code="A003")
+
+
+def test_image_records_of_annotators_are_images_of_each():
+    images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
+    known = authorship(document_of({"images": images, "annotations": [{}, {"image_id": 2}]}))
+    assert known.by_records
+    assert known.picture.tolist() == [0, 0]
+    assert known.author.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("more", [[30], [15, 80, 70, 45]])
+def test_rotated_boxes_are_compared_by_all_their_numbers(more):
+    def drawn(rater, by):
+        places = [(n, k) for n in (1, 2, 3) for k in range(3)]
+        rest = [18, 9, *more[:-1], more[-1] + by]
+        return [{"image_id": n, "rater": rater, "bbox": [20 + 9 * k, 20, *rest]} for n, k in places]
+
+    for by, is_copy in ((0, True), (1, False)):
+        content = {"annotations": drawn("ann", 0) + drawn("bob", by), "images": [{}] * 3}
+        assert bool(findings(content, code="A004")) == is_copy
+
+
+ODD = [
+    "{}", "[]", "",
+    '{"annotations": [1, null, [], {}], "images": [1, null, {"rater_list": 1}]}',
+    '{"annotations": [{"rater": {"a": 1}}, {"rater": [1]}, {"rater": true}, {"rater": NaN}]}',
+    '{"annotations": [{"rater": 1e400, "image_id": []}], "images": [{"annotators": [null]}]}',
+    '{"images": [{"id": {}, "annotator": {}, "rater_list": {"a": 1}}], "annotations": {}}',
+    '{"annotations": [{"rater": "a", "rater": "b", "image_id": 1}], "images": [{"id": 1',
+    '{"annotations": [{"rater": "\\ud800"}, {"rater": "\\u0000"}], "images": []}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_files_are_left_to_the_rules_about_structure(text):
+    report = report_of(text)
+    assert any(code[0] in "FS" for code in report.counts)
+    assert report.severities[Severity.ERROR]
+    assert codes(text, select=("A",)) <= {"A001"}
+
+
+def test_invisible_characters_of_a_name_are_escaped_once():
+    images = [{"id": 1, "annotators": ["ann", "bob\u202e"]}]
+    records = [{"image_id": 1, "annotator": who} for who in ("ann", "eve")]
+    messages = [found.message for found in findings({"images": images, "annotations": records})]
+    named = [message for message in messages if "bob" in message]
+    assert named
+    assert all('"bob\\u202e"' in message for message in named)
+
+
+# M008 in splits of several people: agreement compares images of one split, and these only.
+
+
+def shared_in(folder, files, **people):
+    """Return the findings of M008 in files with images of these numbers, and perhaps annotators."""
+    for name, numbers in files.items():
+        images = [image(n, file_name=f"{n}.jpg") for n in numbers]
+        named = {"annotator": people[name]} if people else {}
+        write(folder / name, document([annotation(1, numbers[0], 1, **named)], images))
+    return validate(folder, select=["M008"]).findings
+
+
+def test_an_image_that_somebody_has_for_training_and_another_for_tests_leaks(tmp_path):
+    files = {
+        "ann/train.json": range(1, 30), "ann/val.json": range(50, 60),
+        "bob/train.json": range(1, 20), "bob/val.json": range(20, 30),
+    }  # fmt: skip
+    found = shared_in(tmp_path, files)
+    leaks = {each.file for each in found if each.severity is not Severity.INFO}
+    assert leaks == {f"{tmp_path}/bob/val.json"}
+
+
+@pytest.mark.parametrize(
+    ("names", "people", "numbers", "severity"),
+    [
+        # Files that share most images are by annotators, unless they are named as splits.
+        (("ann.json", "bob.json"), (), (range(1, 51), range(11, 51)), "info"),
+        (("train.json", "val.json"), (), (range(1, 51), range(11, 51)), "warning"),
+        (("1.json", "2.json"), ("ann", "bob"), (range(1, 13), range(1, 6)), "info"),
+        (("1.json", "2.json"), ("ann", "ann"), (range(1, 13), range(1, 6)), "warning"),
+        (("train.json", "val.json"), ("ann", "bob"), (range(1, 13), range(1, 6)), "warning"),
+    ],
+)
+def test_files_share_images_as_splits_or_as_people(tmp_path, names, people, numbers, severity):
+    files = dict(zip(names, numbers, strict=True))
+    found = shared_in(tmp_path, files, **dict(zip(names, people, strict=False)))
+    assert {each.severity for each in found} == {severity}
+
 
 NAME = "ann@example.org"
 TEXTS = {

@@ -14,10 +14,9 @@ from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Files
 from bboxqa.rules.document import Document
+from bboxqa.rules.fixes import fix
 from bboxqa.rules.pages import records
 from bboxqa.rules.runner import validate_documents
-
-__all__ = ["codes", "document_of", "findings", "report_of", "whole_file"]
 
 _FOLDER = TemporaryDirectory()
 
@@ -78,6 +77,25 @@ def findings(*contents, code=None, **more):
 def codes(*contents, **more):
     """Return the codes of all rules that found something."""
     return set(report_of(*contents, **more).counts)
+
+
+def only(*contents, code, **more):
+    """Return the only finding of a rule."""
+    found = findings(*contents, code=code, **more)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def edits_of(content, code, **more):
+    """Return (pointer, action, value) of each change that findings of a rule propose."""
+    edits = [edit for each in findings(content, code=code, **more) for edit in each.edits]
+    return [(edit.pointer, edit.action, edit.value) for edit in edits]
+
+
+def mended(content, *select, unsafe=True):
+    """Return what a file holds after the fixes of some rules."""
+    fixed = fix(document_of(content), ValidateSettings(select=select), unsafe=unsafe)
+    return json.loads(bytes(fixed.text))
 
 
 def exact(document):

@@ -1,4 +1,4 @@
-"""Kinds of COCO other than objects: how they are recognised, and what is looked for in them."""
+"""Kinds of COCO other than objects, what is looked for in them, and which tool wrote a file."""
 
 import json
 
@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
+from support.reference import data_file
 from support.validation import codes, document_of, exact, findings
 
-from bboxqa import validate
+from bboxqa import agree, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.rules.document import kind_of
+from bboxqa.rules.document import exporter, kind_of
 from bboxqa.rules.panoptic import panoptic_example
 
 IMAGES = [
@@ -160,11 +161,8 @@ def test_results_are_compared_with_their_ground_truth(tmp_path):
     detections, truth = written(tmp_path, wrong, objects())
     report = validate(detections, ground_truth=truth)
     assert [(found.code, found.pointer) for found in report.findings] == [
-        ("B002", "/2/bbox"),
-        ("I004", "/0/image_id"),
-        ("I004", "/1/category_id"),
-    ]
-    assert "7" in report.findings[1].message
+        ("B002", "/2/bbox"), ("I004", "/0/image_id"), ("I004", "/1/category_id"),
+    ]  # fmt: skip
     assert {found.code for found in validate(detections).findings} == {"S016"}
 
 
@@ -192,17 +190,6 @@ def test_ground_truth_needs_results_and_lists(tmp_path):
         validate(detections, ground_truth=tmp_path / "none.json")
 
 
-def test_the_command_says_the_kind_and_takes_ground_truth(tmp_path):
-    detections, truth = written(tmp_path, results({"category_id": 3}), objects())
-    shown = run("validate", detections, "--ground-truth", truth)
-    assert shown.returncode == 1
-    assert shown.stdout.splitlines()[0].endswith(": COCO results, 6 annotations")
-    assert "category_id is 3" in shown.stdout
-    assert f"--ground-truth {truth}" in shown.stdout.splitlines()[-1]
-    page = json.loads(run("validate", detections, "--format", "json").stdout)
-    assert page["files"][0]["kind"] == "COCO results"
-
-
 def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
     detections, truth = written(tmp_path, results({"image_id": 7}), objects())
     run("validate", detections, "--ground-truth", truth, "--fix", "--unsafe-fixes")
@@ -218,11 +205,8 @@ def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
     ],
 )  # fmt: skip
 def test_agreement_of_other_kinds_is_refused_by_name(tmp_path, text, name):
-    [path] = written(tmp_path, text)
-    refused = run("agree", path)
-    assert refused.returncode == 2
-    assert f"holds {name}; expected objects" in refused.stderr
-    assert "bboxqa validate" in refused.stderr
+    with pytest.raises(DatasetError, match=f"holds {name}; expected objects"):
+        agree(*written(tmp_path, text))
 
 
 def panoptic(*segments, **annotation):
@@ -248,11 +232,7 @@ LIST = "/annotations/0/segments_info"
         (panoptic({**SEGMENT, "category_id": 2}), "G003", f"{LIST}/0/category_id"),
         (panoptic({**SEGMENT, "area": 0}), "G004", f"{LIST}/0/area"),
         (panoptic({**SEGMENT, "area": 10}), "G004", f"{LIST}/0/area"),
-        (
-            panoptic({**SEGMENT, "area": 46, "bbox": [0, 0, 9, 9]}),
-            "G004",
-            LIST,
-        ),
+        (panoptic({**SEGMENT, "area": 46, "bbox": [0, 0, 9, 9]}), "G004", LIST),
     ],
 )  # fmt: skip
 def test_defects_of_segments(text, code, pointer):
@@ -311,3 +291,75 @@ def test_a_png_that_is_missing_or_broken(tmp_path):
     (tmp_path / "x").mkdir()
     painted(tmp_path / "a.png", 7, 8)
     assert [code for code, _ in of_pngs(tmp_path / "x", text)] == ["G005"]
+
+
+# Which tool wrote a file.
+
+
+def tool(**top):
+    return exporter(document_of(exact({"images": [], "annotations": [], "categories": [], **top})))
+
+
+BLANK = dict.fromkeys(("contributor", "date_created", "description", "url", "version", "year"), "")
+NO_LICENCE = [{"name": "", "id": 0, "url": ""}]
+
+
+def test_cvat_and_datumaro():
+    def attributed(**attributes):
+        record = {"id": 1, "image_id": 1, "category_id": 1, "attributes": attributes}
+        return tool(info=BLANK, licenses=NO_LICENCE, annotations=[record])
+
+    assert attributed(occluded=False, severity="") == "CVAT"
+    assert attributed(occluded=False, truncated=False) == "CVAT"
+    assert attributed(occluded=False, truncated=False, difficult=False) == "Datumaro"
+    assert attributed() == tool(info=BLANK, licenses=NO_LICENCE) == "Datumaro"
+    assert tool(info={**BLANK, "year": "2024"}, licenses=NO_LICENCE) is None
+    assert tool(info=BLANK, licenses=[]) is None
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"contributor": "Label Studio"}, "Label Studio"),
+        ({"contributor": "Label Studio Converter"}, "Label Studio Converter"),
+        ({"contributor": "Supervisely"}, "Supervisely"),
+        ({"description": "Exported from roboflow.ai"}, "Roboflow"),
+        ({"url": "https://public.roboflow.com/object-detection/undefined"}, "Roboflow"),
+        ({"description": "VIA project exported to COCO using VGG Image Annotator"}, "VIA"),
+        ({"url": "http://www.robots.ox.ac.uk/~vgg/software/via/"}, "VIA"),
+        ({"description": "Exported from FiftyOne"}, "FiftyOne"),
+        ({"year": "", "url": "https://voxel51.com/fiftyone"}, "FiftyOne"),
+        ({"description": "annotated in a studio, with labels"}, None),
+        ({"contributor": 7, "url": 3}, None),
+        ([], None),
+    ],
+)
+def test_what_info_says(info, expected):
+    assert tool(info=info) == expected
+
+
+def test_roboflow_by_its_file_names():
+    name = "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg"
+    assert tool(images=[{"file_name": name}]) == "Roboflow"
+    assert tool(images=[{"file_name": name}, {"file_name": "b.jpg"}]) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"images": [3, {"id": []}], "info": null}'])
+def test_odd_files_have_no_exporter(text):
+    assert exporter(document_of(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("roboflow.json", "Roboflow"),
+        ("simulated.json", None),
+        ("exports/cvat_boxes.json", "CVAT"),
+        ("exports/cvat_polygons.json", "CVAT"),
+        ("exports/roboflow_boxes.json", "Roboflow"),
+        ("exports/taco.json", None),
+        ("lvis_double_100.json", None),
+    ],
+)
+def test_exports(name, expected):
+    assert exporter(document_of(data_file(name).read_bytes())) == expected

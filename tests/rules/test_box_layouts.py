@@ -5,20 +5,15 @@ import json
 import numpy as np
 import pytest
 from support.layouts import WRITTEN, by_annotators, document
-from support.validation import document_of, report_of
+from support.validation import mended, report_of
 
-from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.fixes import fix
 from bboxqa.rules.pages import page_lines
 from bboxqa.rules.registry import RULES
 
 LAYOUT_CODES = {"B005", "B006", "B007"}
 SYMPTOMS = {"B001", "B002", "B003", "B004", "B008", "B009", "B010", "B011", "B012", "P007", "Q002"}
 CORNERS = ["x1, y1, x2, y2", "y1, x1, y2, x2"]
-# What areas of boxes and the edges of images cannot show.
-# The third image has six boxes, and the first has four.
 PARTS = {"a block": slice(20, 32), "scattered": slice(0, 60, 5)}
-SIX, FOUR = slice(2, 3), slice(0, 1)
 
 
 def the_layout(content):
@@ -29,54 +24,35 @@ def the_layout(content):
 
 
 def boxes_after(content):
-    chosen = ValidateSettings(select=("B",))
-    text = fix(document_of(content), chosen, unsafe=True).text
-    return np.array([a["bbox"] for a in json.loads(bytes(text))["annotations"]])
+    return np.array([each["bbox"] for each in mended(content, "B")["annotations"]])
 
 
-@pytest.mark.parametrize("layout", WRITTEN)
-def test_outlines_prove_every_layout(layout):
+# How a layout is proved: by outlines, by areas, and by edges where areas follow the boxes.
+NO_OUTLINES, EDGES = {"outlines": False}, {"outlines": False, "areas": False}
+PROOFS = [
+    *((layout, {}) for layout in WRITTEN),
+    *((layout, {"part": part}) for layout in WRITTEN for part in PARTS.values()),
+    *((layout, {**NO_OUTLINES, "part": part})
+      for layout in (*CORNERS, "percent of the image (0 to 100)")
+      for part in (slice(None), *PARTS.values())),
+    *((layout, EDGES) for layout in
+      (*CORNERS, "centre-x, centre-y, width, height", "parts of the image (0 to 1)")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layout", "options"), PROOFS)
+def test_a_layout_is_proved_for_all_or_part_of_the_images(layout, options):
     code, write = WRITTEN[layout]
-    content, truth = document(write)
+    content, truth = document(write, **options)
     found, others = the_layout(content)
     assert (found.code, found.severity) == (code, "error")
-    assert found.message.startswith(f"boxes look like {layout}: ")
-    assert SYMPTOMS.isdisjoint(others)
-    assert np.allclose(boxes_after(content), truth, atol=0.2)
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("layout", WRITTEN)
-def test_outlines_prove_the_layout_of_part_of_the_images(layout, part):
-    content, _ = document(WRITTEN[layout][1], part=PARTS[part])
-    found, _ = the_layout(content)
-    assert found.message.startswith(f"boxes in 12 of 60 images look like {layout}: ")
-
-
-@pytest.mark.parametrize("part", [slice(None), *PARTS.values()])
-@pytest.mark.parametrize("layout", [*CORNERS, "percent of the image (0 to 100)"])
-def test_areas_prove_layouts_where_there_are_no_outlines(layout, part):
-    code, write = WRITTEN[layout]
-    content, truth = document(write, outlines=False, part=part)
-    found, others = the_layout(content)
-    assert found.code == code
-    assert f"look like {layout}" in found.message
+    is_part = options.get("part", slice(None)) != slice(None)
+    of = " in 12 of 60 images" if is_part else ""
+    assert found.message.startswith(f"boxes{of} look like {layout}: ")
     assert SYMPTOMS.isdisjoint(others)
     if found.fix:
         assert np.allclose(boxes_after(content), truth, atol=0.2)
-
-
-@pytest.mark.parametrize(
-    "layout", [*CORNERS, "centre-x, centre-y, width, height", "parts of the image (0 to 1)"]
-)
-def test_edges_of_images_prove_layouts_where_areas_follow_the_boxes(layout):
-    code, write = WRITTEN[layout]
-    content, truth = document(write, outlines=False, areas=False)
-    found, others = the_layout(content)
-    assert found.code == code
-    assert f"look like {layout}: " in found.message
-    assert SYMPTOMS.isdisjoint(others)
-    assert np.allclose(boxes_after(content), truth, atol=0.2)
+    assert found.fix or is_part
 
 
 @pytest.mark.parametrize("outlines", [True, False])

@@ -47,23 +47,14 @@ ONE = [
 
 
 @pytest.mark.parametrize(("labels", "images", "given"), ONE)
-def test_validate_finds_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
+def test_validate_and_draw_find_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
     """Pictures of both splits have the same names, and other sizes."""
-    data_set(tmp_path / "set", labels, images)
-    folders = [tmp_path / "set" / each for each in given]
-    assert validate(tmp_path / "set", images=folders, select=CODES).findings == ()
-
-
-@pytest.mark.parametrize(("labels", "images", "given"), ONE)
-def test_draw_shows_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
     root = tmp_path / "set"
     written = data_set(root, labels, images)
     folders = [root / each for each in given]
-    drawn = [
-        draw(root, f"{split}/{name}", images=folders)
-        for split in SIZES
-        for name in ("a.png", "b.png")
-    ]
+    assert validate(root, images=folders, select=CODES).findings == ()
+    names = [f"{split}/{name}.png" for split in SIZES for name in "ab"]
+    drawn = [draw(root, name, images=folders) for name in names]
     assert [each.read[-1] for each in drawn] == written
     assert not any("blank canvas" in note for each in drawn for note in each.notes)
 

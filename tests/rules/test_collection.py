@@ -1,0 +1,167 @@
+"""One object that one annotator annotated twice, and what is rare or far from usual."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycocotools import mask as coco_masks
+from support.validation import findings, mended
+
+from bboxqa.core.arrays import deviations
+from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.model import rotated_boxes
+from bboxqa.model.masks import decode_counts
+from bboxqa.rules.collection import overlapping
+
+NEAR = [10, 10, 20, 31]
+
+
+def found(code, *annotations, **more):
+    return findings({"annotations": list(annotations), **more}, code=code)
+
+
+def test_the_fix_leaves_the_first_of_each():
+    content = {"annotations": [{}, {"bbox": [50, 10, 9, 9]}, {}, {}]}
+    fixed = mended(content, "D001", "D002", unsafe=False)
+    assert [annotation["id"] for annotation in fixed["annotations"]] == [1, 2]
+
+
+UPPER, LOWER = [10, 10, 30, 10, 10, 40], [30, 10, 30, 40, 10, 40]
+
+
+def as_ring(ring):
+    return {"segmentation": [ring]}
+
+
+def as_mask(ring):
+    runs = decode_counts(coco_masks.frPyObjects([ring], 80, 100)[0]["counts"])
+    return {"segmentation": {"size": [80, 100], "counts": runs.tolist()}}
+
+
+@pytest.mark.parametrize("form", [as_ring, as_mask])
+@pytest.mark.parametrize(("code", "category"), [("D002", 1), ("D003", 2)])
+def test_outlines_that_share_little_of_one_box_are_no_duplicates(code, category, form):
+    other, kinds = {"category_id": category}, {"categories": [{}, {"name": "dog"}]}
+    assert not found(code, form(UPPER), {**form(LOWER), **other}, **kinds)
+    (finding,) = found(code, form(UPPER), {**form(UPPER), **other, "bbox": NEAR}, **kinds)
+    assert "an IoU of 0.968, and the outline 1, with annotation 1" in finding.message
+    # Without an outline on both, boxes decide.
+    assert found(code, form(UPPER), {**other, "bbox": NEAR}, **kinds)
+
+
+def test_the_second_and_third_outline_of_one_box_are_compared_as_well():
+    annotations = [as_ring(UPPER), *({**as_ring(LOWER), "note": note} for note in range(3))]
+    assert [each.ids["annotation"] for each in found("D002", *annotations)] == [3, 4]
+
+
+def as_five(cx, cy, w, h, degrees):
+    return {"bbox": [cx, cy, w, h, degrees], "area": w * h}
+
+
+def as_eight(*box):
+    ring = rotated_boxes.corners(np.array([box], float)).reshape(-1)
+    return {"bbox": ring.round(2).tolist(), "area": box[2] * box[3]}
+
+
+def beside_box(cx, cy, w, h, degrees):
+    box = [cx - w / 2, cy - h / 2, w, h]
+    return {"bbox": box, "area": w * h, "attributes": {"rotation": degrees}}
+
+
+@pytest.mark.parametrize("form", [as_five, as_eight, beside_box])
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [
+        (((300, 300, 200, 20, 30), (300, 300, 200, 20, 30)), "D001"),
+        # One rectangle, of which the other side is the width.
+        (((300, 300, 200, 20, 1), (300, 300, 20, 200, 91)), "D002"),
+        (((300, 300, 200, 30, 30), (301, 300, 200, 30, 30)), "D002"),
+        # Of thin boxes, the bounds are less alike than the boxes.
+        (((300, 300, 300, 12, 0.1), (300, 300, 300, 12, 0.4)), "D002"),
+        (((300, 300, 200, 20, 30), (300, 300, 200, 20, 150)), None),
+    ],
+)
+def test_all_forms_of_rotated_boxes_are_compared(form, pair, code):
+    others = [(60, 60 + 20 * n, 40, 8, 10 * n + 5) for n in range(5)]
+    boxes = [form(*box) for box in (*pair, *others)]
+    sizes = [{"width": 600, "height": 600}]
+    codes = {code for code in ("D001", "D002") if found(code, *boxes, images=sizes)}
+    assert codes == ({code} if code else set())
+
+
+def of_sizes(*last):
+    usual = [{"bbox": [place, place, 20 + place % 4, 20]} for place in range(30)]
+    return {"annotations": [*usual, *({"bbox": box} for box in last)]}
+
+
+def test_a_box_far_from_the_usual_size_is_found():
+    content = of_sizes([1, 1, 2, 2], [0, 0, 99, 70], [0, 0, 30, 30])
+    small, large = findings(content, code="Q002")
+    assert small.message.startswith("bbox is 2 × 2 px, 4 px²; the median area of boxes of")
+    assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
+
+
+@pytest.mark.parametrize("bbox", [[1, 1, 0, 5], None, [1, 1, 1e300, 1e300], ["a"] * 4])
+def test_odd_boxes_are_no_trouble(bbox):
+    assert len(findings(of_sizes(bbox, [1, 1, 2, 2]), code="Q002")) <= 2
+
+
+def test_medians_and_spreads_are_of_the_group():
+    values, group = np.array([1.0, 2, 9, 4, 6]), np.array([3, 3, 3, 0, 0])
+    score, median = deviations(values, group, 0.1)
+    assert median.tolist() == [2, 2, 2, 5, 5]
+    assert (score * 1.4826).round(6).tolist() == [-1, 0, 7, -1, 1]
+    assert deviations(np.zeros(0), np.zeros(0, int), 0.1)[1].tolist() == []
+
+
+# Boxes that overlap strongly, against a search of all pairs.
+NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
+SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])
+BOXES = st.lists(
+    st.tuples(NUMBER, NUMBER, SIDE, SIDE, st.integers(-1, 1), st.integers(0, 1)), max_size=12
+)
+
+
+def pairs(bbox, group, kind, threshold):
+    bbox = np.array(bbox, float).reshape(-1, 4)
+    parts = overlapping(bbox, np.array(group), np.array(kind), threshold)
+    return sorted(pair for part in parts for pair in zip(*part, strict=True))
+
+
+def all_pairs(bbox, group, kind, threshold):
+    """Compare every box with every other; equal boxes of a kind count with their first only."""
+    same = list(zip(map(tuple, bbox), group, kind, strict=True))
+    result = []
+    for left, right in combinations(range(len(bbox)), 2):
+        first_of = [same.index(same[row]) for row in (left, right)]
+        # Of equal boxes the first stands for all, and is paired with each of the others.
+        wanted = first_of in ([left, left], [left, right])
+        box = corners(np.array([bbox[left], bbox[right]], float))
+        sound = all(side > 0 for row in (left, right) for side in bbox[row][2:])
+        iou = bbox_iou(box[:1], box[1:])[0] if sound else 0
+        if wanted and group[left] == group[right] >= 0 and iou >= threshold:
+            result.append((left, right))
+    return result
+
+
+@given(BOXES, st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]))
+def test_the_sweep_finds_the_pairs_that_a_search_of_all_pairs_finds(boxes, threshold):
+    columns = [list(column) for column in zip(*boxes, strict=True)] or [[]] * 6
+    bbox = [list(box[:4]) for box in boxes]
+    expected = all_pairs(bbox, columns[4], columns[5], threshold)
+    assert pairs(bbox, columns[4], columns[5], threshold) == expected
+
+
+@pytest.mark.parametrize("x", [0, 7e5])
+def test_a_pair_at_the_threshold_exactly_is_found(x):
+    assert pairs([[x, 0, 10, 10], [x + 1, 0, 9, 10]], [0, 0], [0, 0], 0.9) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [([0] * 4, [(0, 1), (0, 2), (0, 3)]), ([0, 1, 1], [(0, 1), (1, 2)])]
+)
+def test_equal_boxes_of_one_kind_are_paired_with_the_first_only(kinds, expected):
+    n = len(kinds)
+    assert pairs([[1, 1, 5, 5]] * n, [0] * n, kinds, 0.9) == expected

@@ -1,0 +1,389 @@
+"""Images on disk: what rules find, and what is opened."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.pictures import picture, save
+from support.validation import codes, document_of, exact, findings, whole_file
+
+from bboxqa import validate
+from bboxqa.model.findings import Edit
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import pictures
+from bboxqa.rules.document import Document
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.pictures import ImageState, read_picture, scan_images
+from bboxqa.rules.runner import validate_documents
+
+
+def images(*names, **more):
+    return {"images": [{"file_name": name, "width": 60, "height": 40, **more} for name in names]}
+
+
+def many(names, **more):
+    records = [
+        {"id": number, "file_name": name, "width": 60, "height": 40, **more}
+        for number, name in enumerate(names, 1)
+    ]
+    return exact({"images": records, "annotations": [], "categories": []})
+
+
+def seen(content, folder, name="export.json"):
+    reading = document_of(content, name).reading
+    return Document(reading, scan_images(reading.images, folder))
+
+
+def found_in(content, folder, code):
+    return findings(content, disk=seen(content, folder).disk, code=code)
+
+
+def mended(content, folder, *select):
+    """Return the name, width and height of the first image after the fixes of some rules."""
+    fixed = fix(
+        seen(content, folder), ValidateSettings(select=select), unsafe=True,
+        again=lambda reading: Document(reading, scan_images(reading.images, folder)),
+    )  # fmt: skip
+    (image, *_) = json.loads(bytes(fixed.text))["images"]
+    return image["file_name"], image["width"], image["height"]
+
+
+def test_a_missing_file_with_a_suggestion(tmp_path):
+    (tmp_path / "photos").mkdir()
+    save(tmp_path / "photos" / "a.jpg")
+    (found,) = found_in(images("A.JPG"), tmp_path, "M001")
+    assert found.message == (
+        'image file "A.JPG" is not found in the image folder; did you mean "photos/a.jpg"?'
+    )
+    assert found.pointer == "/images/0/file_name"
+    assert found.ids == {"image": 1}
+    assert mended(images("A.JPG"), tmp_path, "M001")[0] == "photos/a.jpg"
+
+
+@pytest.mark.parametrize("names", [("x/a.jpg", "y/a.jpg"), ("a.jpg", "old/a.jpg")])
+def test_a_file_that_two_records_may_mean_is_nobodys(tmp_path, names):
+    save(tmp_path / "a.jpg")
+    for found in found_in(images(*names), tmp_path, "M001"):
+        assert found.edits == ()
+        assert 'did you mean "a.jpg"?' in found.message
+
+
+@pytest.mark.parametrize("n_images", [1, 12])
+def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
+    links, real = tmp_path / "links", tmp_path / "real"
+    for folder in (links, real):
+        folder.mkdir()
+    names = [f"{number}.jpg" for number in range(n_images)]
+    for name in names:
+        save(real / name)
+        (links / name).symlink_to(real / name)
+    (found,) = found_in(images(*names), links, "M001")
+    assert "outside the image folder" in found.message
+    assert "add --images with the folder they lead to" in found.message
+
+
+def test_each_damaged_file_is_a_finding_however_many_there_are(tmp_path):
+    names = [f"{number}.jpg" for number in range(10)]
+    for name in names:
+        save(tmp_path / name)
+    for name in names[:4]:
+        (tmp_path / name).write_bytes(b"damaged")
+    listed = found_in(many(names), tmp_path, "M002")
+    assert [(each.found, each.ids["image"]) for each in listed] == [
+        (name, number) for number, name in enumerate(names[:4], 1)
+    ]
+
+
+def test_broken_files(tmp_path):
+    save(tmp_path / "a.jpg")
+    data = (tmp_path / "a.jpg").read_bytes()
+    (tmp_path / "a.jpg").write_bytes(data[:-100])
+    (tmp_path / "b.jpg").write_bytes(b"<html>not found</html>")
+    one, other = found_in(images("a.jpg", "b.jpg"), tmp_path, "M002")
+    assert one.message.startswith('image file "a.jpg" is truncated: ')
+    assert one.message.count("truncated") == 1
+    assert other.message.startswith('image file "b.jpg" cannot be decoded: it is not an image')
+
+
+def test_another_size(tmp_path):
+    save(tmp_path / "a.jpg")
+    (found,) = found_in(images("a.jpg", width=120, height=40), tmp_path, "M003")
+    assert found.message == 'size is 120 x 40; expected 60 x 40, the size of "a.jpg"'
+    assert found.edits == (Edit("/images/0/width", "replace", 60),)
+    assert not found_in(images("a.jpg"), tmp_path, "M003")
+    assert not found_in(images("a.jpg", width="60"), tmp_path, "M003")
+    assert mended(images("a.jpg", width=120, height=80), tmp_path, "M003") == ("a.jpg", 60, 40)
+
+
+@pytest.mark.parametrize("annotation", [
+    {"bbox": [50, 10, 20, 20]},
+    {"bbox": [1, 1, 9, 9], "segmentation": [[1, 1, 70, 1, 9, 9]]},
+    {"bbox": [1, 1, 9, 9], "segmentation": {"size": [80, 120], "counts": [0, 9600]}},
+    {"bbox": [1e308, 0, 1e308, 9]},
+])  # fmt: skip
+def test_a_size_is_not_mended_where_what_is_drawn_would_not_fit(tmp_path, annotation):
+    save(tmp_path / "a.jpg")
+    content = {**images("a.jpg", width=120, height=80), "annotations": [annotation]}
+    (found,) = found_in(content, tmp_path, "M003")
+    assert found.edits == ()
+
+
+def test_the_size_before_the_exif_orientation(tmp_path):
+    save(tmp_path / "a.jpg", orientation=6)
+    (found,) = found_in(images("a.jpg"), tmp_path, "M004")
+    assert found.message.startswith("size is 60 x 40, the size before the EXIF orientation")
+    assert not found_in(images("a.jpg"), tmp_path, "M003")
+    assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
+    assert mended(images("a.jpg"), tmp_path, "M004") == ("a.jpg", 40, 60)
+    (upright,) = found_in(images("a.jpg", width=40, height=60), tmp_path, "M003")
+    assert upright.message.startswith("size is that after the EXIF orientation")
+    assert (upright.severity, upright.edits) == ("info", ())
+
+
+def test_files_that_nobody_names(tmp_path):
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        save(tmp_path / name)
+    (found,) = found_in(images("a.jpg"), tmp_path, "M007")
+    assert (found.count, found.severity) == (2, "info")
+    assert found.message.endswith('without an image record, such as "b.jpg", "c.jpg"')
+
+
+def test_content_decides_where_it_is_known(tmp_path):
+    for folder in ("train", "test"):
+        (tmp_path / folder).mkdir()
+    for name, seed in (("train/1", 1), ("train/2", 2), ("test/1", 3), ("test/8", 2)):
+        save(tmp_path / f"{name}.png", seed=seed)
+    train = seen(images("train/1.png", "train/2.png"), tmp_path, "train.json")
+    test = seen(images("test/1.png", "test/8.png"), tmp_path, "test.json")
+    (found,) = validate_documents([train, test], ValidateSettings(select=("M008",)), 0).findings
+    assert '"test/8.png" has the same bytes as "train/2.png" in train.json' in found.message
+
+
+def test_images_are_looked_for_beside_the_file(tmp_path):
+    """Exports of Roboflow have the images of each split beside its file."""
+    files = [tmp_path / name / "_annotations.coco.json" for name in ("train", "valid")]
+    for seed, file in enumerate(files):
+        file.parent.mkdir()
+        save(file.with_name("1.jpg"), seed=seed)
+        file.write_text(whole_file(images("1.jpg")))
+    report = validate(files, images=tmp_path, select=["M"])
+    assert not report.findings
+    # Without valid, its image is one that no record names.
+    (found,) = validate(files[0], images=tmp_path, select=["M"]).findings
+    assert (found.code, found.found) == ("M007", ["valid/1.jpg"])
+
+
+def test_images_are_looked_for_in_several_folders(tmp_path):
+    for folder, name in (("x", "a.jpg"), ("y", "b.jpg"), ("y", "c.jpg")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        save(tmp_path / folder / name, seed=ord(name[0]))
+    file = tmp_path / "export.json"
+    file.write_text(whole_file(images("a.jpg", "b.jpg", "d.jpg")))
+    both = [tmp_path / "x", tmp_path / "y"]
+    found = validate(file, images=both, select=["M"]).findings
+    assert [(each.code, each.found) for each in found] == [("M001", "d.jpg"), ("M007", ["c.jpg"])]
+
+
+def test_an_image_twice_in_one_file(tmp_path):
+    save(tmp_path / "a.jpg")
+    save(tmp_path / "b.jpg", seed=2)
+    (tmp_path / "copy.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
+    content = many(["a.jpg", "b.jpg", "copy.jpg", "./copy.jpg", "a.jpg", "lost.jpg", "lost2.jpg"])
+    assert [found.message for found in found_in(content, tmp_path, "M009")] == [
+        'image "copy.jpg" has the bytes of "a.jpg"; expected each image once',
+        'image "./copy.jpg" has the bytes of "a.jpg"; expected each image once',
+    ]
+
+
+def test_one_file_under_two_names(tmp_path):
+    save(tmp_path / "a.jpg")
+    content = many(["a.jpg", "./a.jpg"])
+    (found,) = found_in(content, tmp_path, "M009")
+    assert found.message == 'image "./a.jpg" is the same file as "a.jpg"; expected each image once'
+    assert "M006" not in codes(content, disk=seen(content, tmp_path).disk)
+
+
+def test_a_file_of_another_format_than_its_name_says(tmp_path):
+    save(tmp_path / "a.png")
+    (tmp_path / "a.png").rename(tmp_path / "a.jpg")
+    for name in ("b.jpeg", "c.png", "d.webp", "e.gif", "f.tif", "g.bmp", "h.JPG"):
+        save(tmp_path / name)
+    (tmp_path / "i.jpg").write_bytes(b"no image")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    (found,) = found_in(many(names), tmp_path, "M011")
+    assert found.message == ('image file "a.jpg" is a PNG file; expected JPEG, as its name says')
+
+
+def test_names_with_escapes_are_found_beside_their_file(tmp_path):
+    names = [f"cat {number}.png" for number in range(6)]
+    (tmp_path / "train").mkdir()
+    for seed, name in enumerate(names):
+        save(tmp_path / "train" / name, seed=seed)
+    path = tmp_path / "train" / "export.json"
+    path.write_text(many(name.replace(" ", "%20") for name in names))
+    (found,) = validate([path], images=tmp_path, select=["M"]).findings
+    assert (found.code, found.count, found.edits[0].value) == ("M001", 6, "cat 0.png")
+
+
+# Files of images.
+
+
+def records(*names):
+    return [{"id": number, "file_name": name} for number, name in enumerate(names, 1)]
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "bmp", "tif", "webp", "gif"])
+def test_a_sound_image(tmp_path, suffix):
+    save(tmp_path / f"a.{suffix}")
+    disk = scan_images(records(f"a.{suffix}"), tmp_path)
+    assert disk.state.tolist() == [ImageState.FOUND]
+    assert disk.shown.tolist() == [[60, 40]]
+    assert disk.contents[0].stored == (60, 40)
+    assert len(disk.contents[0].digest) == 16
+    assert disk.unnamed == ()
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
+def test_exif_orientation_turns_the_size(tmp_path, suffix):
+    save(tmp_path / f"a.{suffix}", orientation=6)
+    found = read_picture(tmp_path / f"a.{suffix}")
+    assert (found.stored, found.shown) == ((60, 40), (40, 60))
+    save(tmp_path / f"b.{suffix}", orientation=3)
+    assert read_picture(tmp_path / f"b.{suffix}").shown == (60, 40)
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
+def test_a_truncated_image(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    save(path)
+    path.write_bytes(path.read_bytes()[:-500])
+    disk = scan_images(records(path.name), tmp_path)
+    assert disk.state.tolist() == [ImageState.UNREADABLE]
+    assert disk.contents[0].truncated
+    assert disk.shown.tolist() == [[60, 40]]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no image", b"\xff\xd8\xff\xe0", b"II*\0\xff\xff\xff\xff"]
+)
+def test_what_is_no_image(tmp_path, content):
+    (tmp_path / "a.jpg").write_bytes(content)
+    disk = scan_images(records("a.jpg"), tmp_path)
+    assert disk.state.tolist() == [ImageState.UNREADABLE]
+    assert disk.contents[0].problem
+    assert str(tmp_path) not in disk.contents[0].problem
+
+
+def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
+    save(tmp_path / "a.png")
+    for allowed in (2399, 1000):
+        monkeypatch.setattr(pictures, "MOST_PIXELS", allowed)
+        disk = scan_images(records("a.png"), tmp_path)
+        assert disk.state.tolist() == [ImageState.UNREADABLE]
+        assert "decompression bomb" in disk.contents[0].problem
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
+def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_WHOLE", 1000)
+    # Pillow itself refuses images of twice as many pixels.
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    path = tmp_path / f"a.{suffix}"
+    picture().save(path)
+    disk = scan_images(records(path.name), tmp_path)
+    assert disk.contents[0].problem == ""
+    assert disk.contents[0].stored == (60, 40)
+    assert Image.MAX_IMAGE_PIXELS == 1000
+    if suffix in {"jpg", "png"}:
+        path.write_bytes(path.read_bytes()[:-200])
+        disk = scan_images(records(path.name), tmp_path)
+        assert disk.contents[0].stored == (60, 40)
+        assert disk.contents[0].truncated
+        assert "truncated" in disk.contents[0].problem.lower()
+
+
+def test_broken_tiff_is_a_problem(tmp_path):
+    path = tmp_path / "a.tif"
+    picture().save(path, compression="tiff_deflate")
+    content = bytearray(path.read_bytes())
+    content[200] ^= 255
+    path.write_bytes(content)
+    found = read_picture(path)
+    assert found.stored == (60, 40)
+    assert found.problem.startswith("its TIFF data are broken (decoder error -")
+    with pytest.raises(OSError, match="decoder error"), Image.open(path) as image:
+        image.load()
+
+
+def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
+    save(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    (tmp_path / "c.tif").write_text(
+        '<VRTDataset rasterXSize="9" rasterYSize="9"><VRTRasterBand dataType="Byte" band="1">'
+        f"<SimpleSource><SourceFilename>{tmp_path}/a.png</SourceFilename></SimpleSource>"
+        "</VRTRasterBand></VRTDataset>"
+    )
+    disk = scan_images(records("b.png", "c.tif"), tmp_path)
+    problem = "it is not an image of a known format, or its header is broken"
+    assert [content.problem for content in disk.contents] == [problem] * 2
+
+
+def test_a_raster_that_only_rasterio_reads(tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    profile = {"width": 50, "height": 30, "count": 5, "dtype": "float32", "crs": "EPSG:32633"}
+    profile["transform"] = rasterio.Affine(1, 0, 5, 0, -1, 5)
+    path = tmp_path / "a.tif"
+    with rasterio.open(path, "w", driver="GTiff", **profile) as raster:
+        raster.write(np.ones((5, 30, 50), np.float32))
+    disk = scan_images(records("a.tif"), tmp_path)
+    assert disk.state.tolist() == [ImageState.FOUND]
+    assert disk.shown.tolist() == [[50, 30]]
+
+
+@pytest.mark.parametrize("name", [
+    "/etc/passwd", "../a.jpg", "x/../../a.jpg", "C:\\a.jpg", "c:/a.jpg", "\\\\server\\a.jpg",
+    "https://example.org/a.jpg", "file:///etc/passwd", "data:image/png;base64,AA", "..",
+])  # fmt: skip
+def test_what_leads_out_of_the_folder_is_not_opened(tmp_path, name):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    save(tmp_path / "a.jpg")
+    disk = scan_images(records(name), folder)
+    assert disk.state.tolist() == [ImageState.OUTSIDE]
+    assert disk.contents[0].digest == b""
+
+
+def test_links(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    save(tmp_path / "secret.jpg")
+    save(folder / "b.jpg")
+    (folder / "out.jpg").symlink_to(tmp_path / "secret.jpg")
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "in.jpg").symlink_to(folder / "b.jpg")
+    (folder / "loop.jpg").symlink_to(folder / "loop.jpg")
+    names = ("out.jpg", "up/secret.jpg", "in.jpg", "loop.jpg", "x/../b.jpg")
+    disk = scan_images(records(*names), folder)
+    found = [ImageState(state).name for state in disk.state.tolist()]
+    assert found == ["OUTSIDE", "OUTSIDE", "FOUND", "MISSING", "FOUND"]
+
+
+def test_odd_records_are_not_asked(tmp_path):
+    images = [3, None, {}, {"file_name": None}, {"file_name": ""}, {"file_name": ["a"]}, []]
+    disk = scan_images(images, tmp_path)
+    assert set(disk.state.tolist()) == {ImageState.NOT_ASKED}
+    empty = scan_images([], tmp_path / "nothing")
+    assert empty.shown.shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", [
+    "photos\\Été.JPG", "/home/ann/Été.JPG", "été.jpg", "other/Été.JPG",
+    "photos/E\u0301te\u0301.JPG",
+])  # fmt: skip
+def test_a_missing_file_is_looked_for(tmp_path, name):
+    (tmp_path / "photos").mkdir()
+    save(tmp_path / "photos" / "Été.JPG", suffix="jpeg")
+    disk = scan_images(records(name), tmp_path)
+    assert disk.suggestions == (("photos/Été.JPG",),)
+    assert disk.unnamed == ()
