@@ -12,7 +12,9 @@ def main() -> None:
     """Run the command line, and report a signal also while it is being imported."""
     gc.set_threshold(_ALLOCATED)
     from bboxqa.core.interrupts import ignore_signals, raising_signals, signal_of, signal_words
+    from bboxqa.core.machine import start_no_blas_threads
 
+    start_no_blas_threads()
     try:
         with raising_signals():
             from bboxqa.cli import main as run

@@ -18,7 +18,15 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    IntArray,
+    distinct,
+    sum_by,
+)
 
 _NORMAL = NormalDist()
 # From this parameter on, a ratio of two gamma functions is taken from its asymptotic series.
@@ -284,7 +292,7 @@ def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:
     >>> clusters_of(np.array([0, 2, 2]), np.array([False, True, True]))
     array([2])
     """
-    return np.unique(group[counted]).astype(np.int64)
+    return distinct(group[counted]).astype(np.int64)
 
 
 def clustered_error(

@@ -20,7 +20,7 @@ from bboxqa.agreement.estimators import (
     undefined,
 )
 from bboxqa.agreement.object_counts import PairCounts
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, distinct, sum_by
 from bboxqa.model.units import Coincidences
 
 
@@ -199,7 +199,7 @@ def nominal_estimator(found: Coincidences) -> Estimator:
         status=alpha.status,
         table=table,
         evaluate=partial(_pooled, n_values),
-        clusters=np.unique(found.group).astype(np.int64),
+        clusters=distinct(found.group).astype(np.int64),
         standard_error=_standard_error(found, marginal, alpha),
     )
 
@@ -278,7 +278,7 @@ def pooled_estimators(
     thresholds: Sequence[Coincidences], images: IndexArray
 ) -> dict[tuple[int, str], Estimator]:
     """Return estimators of the pooled "class" alpha per threshold, as `image_estimators` does."""
-    values = np.unique(np.concatenate([found.value for found in thresholds]))
+    values = distinct(np.concatenate([found.value for found in thresholds]))
     clusters = np.arange(len(images))
     evaluate = partial(_pooled, len(values))
     return {

@@ -41,6 +41,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     Steps,
     compact,
+    distinct,
     pairs_within,
     run_starts,
     sum_by,
@@ -261,7 +262,7 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
             return int(np.count_nonzero(~np.isnan(alphas)))
         if kind in ("pooled", "class"):
             counted = self.coincidences if kind == "pooled" else self.classes
-            return len(np.unique(counted.group))
+            return len(distinct(counted.group))
         return int(np.count_nonzero(self.objects.possible))
 
     def figures(self) -> dict[str, float]:
@@ -302,7 +303,7 @@ def threshold_intervals(
     `images`, (C,) int64 sorted, are those that are drawn.
     """
     counted = [sums.coincidences for sums in thresholds]
-    values = np.unique(np.concatenate([found.value for found in counted]))
+    values = distinct(np.concatenate([found.value for found in counted]))
     estimators = image_estimators(
         counted, [sums.image_alpha for sums in thresholds], images, values
     )

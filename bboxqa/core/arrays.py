@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 IntArray = NDArray[np.int32]
 TextArray = NDArray[np.str_]
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 # A lookup table of at most this many cells per key is faster than sorting the keys.
@@ -88,6 +89,22 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
     occurs[key] = True
     number = np.cumsum(occurs) - 1
     return np.flatnonzero(occurs), number[key]
+
+
+def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
+    """Return the distinct values, (K,), sorted.
+
+    Equals ``numpy.unique(values)``, which imports `numpy.ma` where nothing else is to be returned;
+    that takes 10 ms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distinct(np.array([7, 2, 7]))
+    array([2, 7])
+    """
+    found: NDArray[_Value] = np.unique(values, return_counts=True)[0]
+    return found
 
 
 def radix_order(key: IndexArray, size: int) -> IndexArray:
@@ -334,7 +351,7 @@ def overlapping_boxes(
     known = np.flatnonzero(~np.isnan(other_edges).any(1) & np.isin(other_group, group))
     length = (other_edges[known, 2:] - other_edges[known, :2]).max(1, initial=0)
     size = np.frexp(length)[1]
-    for each in np.unique(size):
+    for each in distinct(size):
         some = known[size == each]
         start, stop, order = min(
             (_ranges(group, edges, other_group[some], other_edges[some], side) for side in (0, 1)),

@@ -5,17 +5,18 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from gc import disable, enable, isenabled
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bboxqa.core.errors import OutputError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from threadpoolctl import ThreadpoolController
 
 # Bytes that a byte of annotations takes once it is read and compared.
@@ -96,6 +97,8 @@ _Result = TypeVar("_Result")
 
 # The number of cores that the parent process assigned to this process.
 _share: int | None = None
+# Whether OpenBLAS starts no threads in this process.
+_is_alone = False
 
 
 def cores() -> int:
@@ -140,6 +143,8 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
         # Starting a thread often takes longer than a single item.
         yield from map(work, first)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     waiting: deque[Future[_Result]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
         for item in chain(first, rest):
@@ -150,14 +155,34 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
             yield waiting.popleft().result()
 
 
+def start_no_blas_threads() -> None:
+    """Let OpenBLAS start no threads, which take time of the processor while they wait for work.
+
+    To be called before numpy is imported. A number of threads that the user chose is kept.
+    """
+    global _is_alone  # noqa: PLW0603 - a fact about the process
+    chosen = os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _is_alone = chosen == "1" and "numpy" not in sys.modules
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit linear algebra to one thread.
 
     With several threads, the order of additions, and so the last bit of a sum, would vary.
     """
+    if _is_alone and _uses_openblas():
+        yield
+        return
     with _libraries().limit(limits=1, user_api="blas"):
         yield
+
+
+def _uses_openblas() -> bool:
+    import numpy as np
+
+    built_with: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
+    return "openblas" in built_with["Build Dependencies"]["blas"]["name"]
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     compact,
+    distinct,
     find,
     remembered,
     rows,
@@ -448,7 +449,7 @@ def category_use(matched: MatchedUnits) -> Table:
     sums.add("use", row, data.group[data.unit[cell]], own[kept], by_most[kept])
     ratios = sums.ratios(null=1.0)["use"]
     who, what = np.divmod(keys, max(len(categories), 1))
-    shown = np.arange(len(keys) if len(np.unique(value)) > 1 else 0)
+    shown = np.arange(len(keys) if len(distinct(value)) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
@@ -535,8 +536,8 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
     found = []
     for annotator, category in np.argwhere(possible).tolist():
         seen, has = asked[of.image, annotator], of.category == category
-        concerned = np.unique(objects[seen & has])
-        n, n_images = len(concerned), len(np.unique(of.image[seen & has]))
+        concerned = distinct(objects[seen & has])
+        n, n_images = len(concerned), len(distinct(of.image[seen & has]))
         if n < _LEAST_OBJECTS or n_images < _LEAST_IMAGES:
             continue
         is_own = of.annotator == annotator

@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     compact,
+    distinct,
     remembered,
     rows,
     run_starts,
@@ -138,7 +139,7 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
         (Kind.CLASS_CONFLICT, objects.of[found], author[found]),
         (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
     )
-    keys = np.unique(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
+    keys = distinct(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
     pair, annotator = np.divmod(keys, n_annotators)
     kind, concerned_object = np.divmod(pair, max(n, 1))
     home, has_counted = _resolved(root), np.zeros_like(has)
@@ -226,7 +227,7 @@ def _join_parts(
     root[part[minor]] = drawn.whole[minor]
     is_part = np.zeros(n, np.bool_)
     is_part[np.append(joint, part[minor])] = True
-    merged = np.unique(part[merge] * n_annotators + drawn.annotator[merge])
+    merged = distinct(part[merge] * n_annotators + drawn.annotator[merge])
     most = merge & (drawn.whole >= 0) & (2 * objects.n_drawn > objects.n_asked)[part]
     concerned = (
         np.concatenate([part, drawn.whole[most], joint]),
@@ -443,11 +444,11 @@ def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
     before = _drawn_cells(matched)[:, index]
     before[0] = root[of[index]]
     n_annotators = max(len(matched.data.annotator_names), 1)
-    authors = np.unique(before[0] * n_annotators + matched.data.annotations.annotator[index])
+    authors = distinct(before[0] * n_annotators + matched.data.annotations.annotator[index])
     n_drawn = np.bincount(authors // n_annotators, minlength=n)
     n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
     after = _filled(before[:, :0], objects, n_after)
-    return _repaired(matched, root, before, after), np.unique(before[0])
+    return _repaired(matched, root, before, after), distinct(before[0])
 
 
 def _filled(cells: IndexArray, objects: DrawnObjects, n_more: IndexArray) -> IndexArray:
@@ -629,9 +630,9 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
     """Return counts and gains by group; entries, (3, E), are kinds, objects and groups."""
     found, (kind, place, group) = disagreements(matched), entries
     n_objects, key = max(len(found.root), 1), group * len(Kind) + kind
-    keys = np.unique(key)
+    keys = distinct(key)
     # An object may have several parts of one kind.
-    counted = np.unique(key * n_objects + found.home[place]) // n_objects
+    counted = distinct(key * n_objects + found.home[place]) // n_objects
     n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
     gain = np.full((2, len(keys)), np.nan)
     for each in Kind:
@@ -639,7 +640,7 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
         row = np.searchsorted(keys[rows_of] // len(Kind), group[own])
         # Objects that are joined with another one are counted for that one.
         repair = repairs(matched)[each]
-        chosen, at = np.divmod(np.unique(row * n_objects + repair.root[place[own]]), n_objects)
+        chosen, at = np.divmod(distinct(row * n_objects + repair.root[place[own]]), n_objects)
         gain[:, rows_of] = gains(matched, repair, chosen, at, len(rows_of))
     if not alpha_has_meaning(matched):
         gain[0] = np.nan
@@ -664,5 +665,5 @@ def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
     found = disagreements(matched)
     entries, n_objects = np.flatnonzero(found.kind == kind), max(len(found.root), 1)
     # An object may have several parts of one kind.
-    keys = np.unique(found.annotator[entries] * n_objects + found.home[found.object[entries]])
+    keys = distinct(found.annotator[entries] * n_objects + found.home[found.object[entries]])
     return np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))

@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     compact,
+    distinct,
     pairs_within,
     remembered,
     run_starts,
@@ -90,7 +91,7 @@ def _box_differences(
     own, other = ends.ravel(), ends[::-1].ravel()
     key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
     keys, pair = compact(key, n_annotators**2)
-    shared = np.unique(own)
+    shared = distinct(own)
     return BoxDifferences(
         annotator=keys // n_annotators,
         pair=pair,
@@ -180,7 +181,7 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
     starts = run_starts(found.annotator)
     cuts = starts[run_starts(starts // _AT_ONCE)].tolist()
     for low, high in pairwise([*cuts, len(found.annotator)]):
-        who = np.unique(found.annotator[low:high])
+        who = distinct(found.annotator[low:high])
         figures[:, :, who] = _of_pairs(found, low, high, in_images[who], matched)
     return figures.reshape(2, 3, -1), in_images
 
@@ -466,7 +467,7 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     found = _box_differences(matched, pairs.ends[:, kept], kinds, one, size_of, sign=1)
     (figures, _), _ = _figures(found, matched)
     figures[1:] = np.clip(figures[1:], 0, 1)
-    quarters = () if boxes is None else np.unique(np.mod(boxes[pairs.ends, 4], 180) >= _QUARTER)
+    quarters = () if boxes is None else distinct(np.mod(boxes[pairs.ends, 4], 180) >= _QUARTER)
     if len(quarters) < 2:
         figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
     return Table({**_row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})

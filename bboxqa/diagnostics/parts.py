@@ -8,6 +8,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
+    distinct,
     find,
     overlapping_boxes,
     remembered,
@@ -127,7 +128,7 @@ def object_ranks(matched: MatchedUnits) -> IndexArray:
     """
     objects = drawn_objects(matched)
     ends = objects.of[np.stack(_pairs_of_objects(matched))]
-    found = np.unique(ends)
+    found = distinct(ends)
     boxes = _mean_boxes(matched.data.annotations.bbox, objects.of, len(objects))[found]
     order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
     rank = np.full(len(objects), -1)
@@ -334,13 +335,13 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     ends = ends[:, (objects.n_drawn[ends] > 1).all(0)]
     swap = rank[ends[0]] < rank[ends[1]]
     small, large = np.where(swap, ends[::-1], ends)
-    keys = np.unique(small * max(len(objects), 1) + large)
+    keys = distinct(small * max(len(objects), 1) + large)
     small, large = np.divmod(keys, max(len(objects), 1))
     beside = _Beside(small, large, *drawn_with(matched, small, large))
     shared = beside.other >= 0
     # Boxes that match their annotators' own boxes of the large object.
     low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)
-    twice = shared & np.isin(low * n + high, matched.own.left * n + matched.own.right)
+    twice = shared & (find(matched.own.left * n + matched.own.right, low * n + high) >= 0)
     part = _are_parts(matched, beside, shared & ~twice)
     known = beside.count(twice | part)
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)

@@ -16,6 +16,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     compact,
+    distinct,
     remembered,
     run_starts,
     sum_by,
@@ -135,7 +136,7 @@ def _by_group(
     """Return agreement on groups of objects, one row for each that occurs."""
     found, sums, pairs = disagreements(matched), drawn_sums(matched), pairs_of_units(matched)
     group = group[found.home]
-    occurs = np.unique(group[group >= 0])
+    occurs = distinct(group[group >= 0])
     n_groups, inside = len(occurs), np.flatnonzero(group >= 0)
     place = np.where(group < 0, -1, np.searchsorted(occurs, group))
     own, has = place[found.counted], found.has_counted[found.counted]
@@ -195,7 +196,7 @@ def _alphas(
             drawn = matched.data.annotations.category[place[objects.of] == each]
             if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):
                 alpha[each] = np.nan
-    in_images = np.unique(place[of] * n_images + objects.image[of])
+    in_images = distinct(place[of] * n_images + objects.image[of])
     with_group = np.bincount(in_images // max(n_images, 1), minlength=n_groups)
     bounds = drawn_intervals(
         alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
@@ -303,7 +304,7 @@ def _groups(
     order = np.argsort(value, kind="stable")
     ordered, errors = value[order], np.append(0, np.cumsum(error[order]))
     if name == CATEGORY:
-        tried = np.unique(ordered)
+        tried = distinct(ordered)
         start = np.searchsorted(ordered, tried)
     else:
         cuts = ordered[(_SHARES * len(ordered)).astype(np.int64)]
@@ -312,7 +313,7 @@ def _groups(
             # Two digits are enough for a sentence.
             unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(cuts, 1))) - 1, 0)
             tried = np.ceil(cuts / unit) * unit
-        tried = np.unique(tried[tried > ordered[0]])
+        tried = distinct(tried[tried > ordered[0]])
         start = np.zeros(len(tried), np.int64)
     stop = np.searchsorted(ordered, tried, "right" if name == CATEGORY else "left")
     return tried, (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0

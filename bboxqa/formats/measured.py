@@ -8,7 +8,15 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray, rows
+from bboxqa.core.arrays import (
+    BoolArray,
+    ByteArray,
+    FloatArray,
+    IndexArray,
+    TextArray,
+    distinct,
+    rows,
+)
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Columns, Form, Kind
 from bboxqa.formats.raw_values import FARTHEST
@@ -240,7 +248,7 @@ def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
 
 def _authors(columns: Columns, key: str) -> Authors:
     code, names = columns.annotator[key], columns.annotator_names
-    used = np.unique(code[code >= 0])
+    used = distinct(code[code >= 0])
     own_names = tuple(names[each] for each in used.tolist())
     own_code = np.full(len(names) + 1, -1, np.int32)
     own_code[used] = np.arange(len(used))

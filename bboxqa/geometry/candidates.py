@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     Steps,
     blocks,
+    distinct,
     pairs_within,
     radix_order,
     run_starts,
@@ -377,7 +378,7 @@ def unit_pairs(
     values = np.full(len(key), np.nan)
     values[np.searchsorted(key, known.left * len(unit) + known.right)] = known.similarity
     absent = np.flatnonzero(np.isnan(values))
-    ends = np.unique(np.concatenate([left[absent], right[absent]]))
+    ends = distinct(np.concatenate([left[absent], right[absent]]))
     part = replace(data, annotations=data.annotations.take(ends))
     values[absent] = similarity_of_pairs(
         part,

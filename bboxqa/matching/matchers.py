@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, blocks, radix_order, run_starts
+from bboxqa.core.arrays import IndexArray, IntArray, blocks, distinct, radix_order, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign
@@ -179,7 +179,7 @@ def match_pairwise(
     nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
     drawn = nodes // n_annotators
     ranks = np.zeros(len(annotations), np.int64)
-    several = np.unique(drawn)
+    several = distinct(drawn)
     ranks[several] = drawn_ranks(annotations, several)
     return assign(
         ends[: len(pairs)], ends[len(pairs) :], weight, lambda chosen: ranks[drawn[chosen]]
@@ -229,7 +229,7 @@ def check_matcher(annotations: Annotations, name: str) -> None:
     most = matcher(name).most_annotators
     if most is None:
         return
-    n_annotators = len(np.unique(annotations.annotator))
+    n_annotators = len(distinct(annotations.annotator))
     if n_annotators > most:
         every = MATCHERS.items()
         others = [repr(other) for other, each in every if each.most_annotators is None]

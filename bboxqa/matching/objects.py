@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, connected_components, rows, run_starts, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    IndexArray,
+    connected_components,
+    distinct,
+    rows,
+    run_starts,
+    sum_by,
+)
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
@@ -67,7 +75,7 @@ def _join(
 ) -> None:
     """Join units along the pairs, unless an annotator would appear twice, in place."""
     unit = units.unit
-    nodes = np.flatnonzero(np.isin(unit, np.unique(unit[np.append(pairs.left, pairs.right)])))
+    nodes = np.flatnonzero(np.isin(unit, distinct(unit[np.append(pairs.left, pairs.right)])))
     authors: dict[int, int] = {}
     for one, author in zip(
         unit[nodes].tolist(), annotations.annotator[nodes].tolist(), strict=True
@@ -165,7 +173,7 @@ def _candidates(
 def _joined(annotations: Annotations, home: IndexArray, pairs: CandidatePairs) -> IndexArray:
     """Return the object that each object is merged into along the pairs, (O,)."""
     into = np.arange(int(home.max()) + 1)
-    ends = np.unique(np.concatenate([pairs.left, pairs.right]))
+    ends = distinct(np.concatenate([pairs.left, pairs.right]))
     members = np.flatnonzero(np.isin(home, home[ends]))
     authors: dict[int, int] = {}
     for each, author in zip(

@@ -1,7 +1,6 @@
 """Annotations of images as columns, the data set that holds them, and what the user said of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -316,6 +315,8 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
         )
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         by_annotator = Table(
             {
                 "annotator": _names(self.annotator_names),

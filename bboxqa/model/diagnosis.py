@@ -1,7 +1,6 @@
 """What lowers agreement: sentences, warnings, tables, and the objects to review first."""
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any, NamedTuple
 
 import msgspec
@@ -96,6 +95,8 @@ class Story(msgspec.Struct, frozen=True, eq=False, weakref=True):
         return "\n".join(lines) + ">"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         story = "".join(f"<li>{escape(line)}</li>" for line in self.story)
         warnings = "".join(f"<li>Warning: {escape(line)}</li>" for line in self.warnings)
         return f"<p>{escape(self.threshold_label)}</p><ul>{story}{warnings}</ul>"

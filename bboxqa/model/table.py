@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, cast, overload
 from urllib.parse import quote
 
@@ -315,6 +314,7 @@ def _stacked(columns: Sequence[Column]) -> Column:
 
 def html_table(table: Table, most: int) -> str:
     """Return the first `most` rows of a table as HTML."""
+    from html import escape
 
     def cell(value: object) -> str:
         text = f"{value:z.4f}" if isinstance(value, float) else "" if value is None else str(value)
@@ -328,6 +328,8 @@ def html_table(table: Table, most: int) -> str:
 
 def html_bars(names: Sequence[str], numbers: Sequence[int], title: str) -> str:
     """Return a horizontal bar for each name as an `img` element that holds SVG, on white."""
+    from html import escape
+
     longest = max((1, *numbers))
     parts = [f'<rect width="100%" height="100%" fill="#fff"/><text x="4" y="15">{title}</text>']
     for place, (name, number) in enumerate(zip(names, numbers, strict=True)):

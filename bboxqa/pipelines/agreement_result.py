@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +125,8 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         return super().diagnose()
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from bboxqa.report.agreement_summary import shown_figures
         from bboxqa.report.agreement_text import MISSING
         from bboxqa.report.chart import chart_image

@@ -28,7 +28,7 @@ from bboxqa.agreement.unit_counts import (
     from_units,
     join_coincidences,
 )
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, Progress, blocks, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, Progress, blocks, distinct, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
@@ -94,9 +94,9 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     image = data.annotations.image
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
-    cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
+    cuts = distinct(image[ends]) if len(image) else np.zeros(0, np.int64)
     crowded = np.flatnonzero(are_crowded(data))
-    cuts = np.unique(np.concatenate([cuts, crowded, crowded + 1]))
+    cuts = distinct(np.concatenate([cuts, crowded, crowded + 1]))
     bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
     for low, high in pairwise(bounds):
         start, stop = np.searchsorted(image, [low, high])
@@ -313,7 +313,7 @@ def matched_alone(
     chosen = inside.copy()
     others = np.ones(len(pairs), np.bool_)
     if settings.matcher in ("auto", "hungarian", "recursive"):
-        third = np.unique(annotations.image[author_ranks(annotations) > 1])
+        third = distinct(annotations.image[author_ranks(annotations) > 1])
         others = np.isin(annotations.image[pairs.left], third)
     if others.any():
         rows = np.flatnonzero(others)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document import ToolDefect
 from bboxqa.model.annotations import EDGES
@@ -312,7 +312,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             found=[each.found for each in shown] if are_files else None,
             expected=self.expected,
             edits=edits if self.edits or self.new else (),
-            count=len(np.unique(self.rows)),
+            count=len(distinct(self.rows)),
             examples=tuple(each.pointer for each in shown),
         )
         return Rows([0], at="", defects=[defect], severity=self.severity, fix=self.fix)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows, sum_by
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.boxes import corners, from_corners
@@ -269,7 +269,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
     # Ten equal areas are a placeholder; others are of outlines that were left out.
-    n_smaller, n_different = int(smaller.sum()), len(np.unique(given[smaller]))
+    n_smaller, n_different = int(smaller.sum()), len(distinct(given[smaller]))
     is_constant = n_smaller >= 2 * max(_ENOUGH, n_different)
     if not is_constant and n_smaller >= _ENOUGH and 2 * n_smaller > bare.sum():
         wrong &= ~smaller
@@ -417,7 +417,7 @@ def _copied(document: Document, settings: ValidateSettings) -> Checked:
     defect = summary(
         f"{len(rows):,} boxes have the same four numbers as others on images of {ENOUGH_SIZES} or "
         f"more sizes, such as [{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
-        f"{len(np.unique(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
+        f"{len(distinct(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
         "expected boxes drawn on each image",
         "annotations/bbox",
         [*first, *np.setdiff1d(rows, first)],

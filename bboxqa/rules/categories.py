@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import distinct
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import folded
 from bboxqa.formats.columns import Kind
@@ -246,7 +247,7 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
     categories = document.categories
     if not document.complete("categories"):
         return
-    ids = np.unique(categories.id[categories.whole & (categories.id >= 0)])
+    ids = distinct(categories.id[categories.whole & (categories.id >= 0)])
     is_zero = ids[:1].tolist() == [0] and document.once(_root_category) < 0
     positive = ids[ids > 0]
     n_missing = int(positive.max(initial=0)) - len(positive)

@@ -8,7 +8,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray, IntArray, rows_where
+from bboxqa.core.arrays import (
+    MIX,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    distinct,
+    rows_where,
+)
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.boxes import bbox_iou, corners
@@ -497,7 +505,7 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)
     if len(sizes) < ENOUGH_SIZES:
         return None
-    pairs = np.unique(group * len(sizes) + size.ravel())
+    pairs = distinct(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
     chosen = n_sizes[group] >= _not_by_chance(n_sizes)
     if not chosen.any():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, distinct, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.formats.columns import Form
@@ -195,7 +195,7 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
         found=lambda ring: invalid_reason(rings, ring),
         edits=lambda ring: _split_rings(document, int(rings.row[ring])),
     )
-    unchecked = np.unique(rings.row[states == RingState.UNCHECKED])
+    unchecked = distinct(rings.row[states == RingState.UNCHECKED])
     what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
     what += "million pairs of edges side by side; expected fewer points"
     expected = "an outline of fewer points"

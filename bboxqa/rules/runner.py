@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray, Progress
+from bboxqa.core.arrays import BoolArray, FloatArray, Progress, distinct
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, first_few
@@ -153,7 +153,7 @@ def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
         return [rows]
     total, are_files = rows.total or n_records(document, rows.name), rule.scope == "images"
     # A record with several wrong rings counts once.
-    n_rows = len(np.unique(rows.rows))
+    n_rows = len(distinct(rows.rows))
     is_most = n_rows > rows.few and 2 * n_rows > total
     if is_most or (n_rows > MANY and n_rows >= _SHARE[rows.name] * total):
         share = f"{n_rows:,} of {total:,} {rows.name}"
@@ -173,7 +173,7 @@ def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
     if equal.sum() < _EQUAL:
         return [rows]
     alike = rows.kept(equal)
-    share = f"{len(np.unique(alike.rows)):,} of {total:,} {rows.name}"
+    share = f"{len(distinct(alike.rows)):,} of {total:,} {rows.name}"
     single = alike.joined(document, share, most, are_files=are_files)
     return [single] if equal.all() else [single, rows.kept(~equal)]
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.machine import threads
 from bboxqa.formats.columns import Kind, Rings
 from bboxqa.formats.measured import outlines_of
@@ -359,7 +359,7 @@ def _quads(document: Document) -> tuple[IndexArray, bool]:
 
 def _are_boxes(rings: Rings, single: IndexArray) -> bool:
     """Return whether nearly all outlines of a file have four corners and are rotated boxes."""
-    if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
+    if len(single) < _MOST * len(distinct(rings.row)) or not len(single):
         return False
     corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
     offset = corners - corners.mean(axis=1, keepdims=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
@@ -197,7 +197,7 @@ def _required(document: Document, _settings: ValidateSettings) -> Checked:
     found = [("annotations", ["bbox"], np.flatnonzero(mild), Severity.WARNING)]
     rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
     number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
-    for each in np.unique(number).tolist():
+    for each in distinct(number).tolist():
         keys = [key for place, key in enumerate(wanted) if each >> place & 1]
         found.append(("annotations", keys, rows[number == each], None))
     for name, _ in document.lists:

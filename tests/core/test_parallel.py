@@ -1,5 +1,7 @@
 """Work in threads, and in a second process, which ends with the first."""
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -34,3 +36,23 @@ def test_an_error_in_a_thread_is_raised(monkeypatch, n_threads):
     assert next(found) == 1
     with pytest.raises(ZeroDivisionError):
         next(found)
+
+
+def test_a_command_starts_no_threads_of_linear_algebra(tmp_path):
+    (tmp_path / "empty.json").write_text('{"images": [], "categories": [], "annotations": []}')
+    script = f"""
+import os, runpy, sys
+sys.argv = ["bboxqa", "validate", {str(tmp_path / "empty.json")!r}]
+try:
+    runpy.run_module("bboxqa", run_name="__main__")
+except SystemExit:
+    pass
+from bboxqa.core.machine import one_blas_thread
+with one_blas_thread():
+    print(len(os.listdir("/proc/self/task")), "numpy" in sys.modules)
+"""
+    given = {key: value for key, value in os.environ.items() if "NUM_THREADS" not in key}
+    found = subprocess.run(
+        [sys.executable, "-c", script], env=given, check=True, capture_output=True, text=True
+    )
+    assert found.stdout.splitlines()[-1] == "1 True"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct
 from bboxqa.core.text import joined
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
@@ -408,7 +408,7 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
 
     def as_category(self, share: float) -> float:
         """Return a share of a category as one of all objects, if all categories had as many."""
-        return share / max(len(np.unique(self.matched.data.annotations.category)), 1)
+        return share / max(len(distinct(self.matched.data.annotations.category)), 1)
 
     def instead(self, condition: str, gain: float) -> Gain | None:
         """Return what alpha, or F1 without any, would be; None if it would be shown alike."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct
 from bboxqa.core.text import count
 from bboxqa.diagnostics.agreement_groups import assigned_to
 from bboxqa.diagnostics.categories import ALL, difficulty
@@ -206,10 +206,10 @@ def category_findings(
     found = bounds(table, "found_share")
     error, share = found.of_complement(), table["n"] / max(int(table["n"].sum()), 1)
     drawn = data.annotations
-    pairs = np.unique(drawn.category.astype(np.int64) * n_files + drawn.image)
+    pairs = distinct(drawn.category.astype(np.int64) * n_files + drawn.image)
     in_images = np.bincount(pairs // n_files, minlength=len(names))
     codes = table.codes("category")
-    apart = category_differences(matched, np.searchsorted(np.unique(drawn.category), codes))
+    apart = category_differences(matched, np.searchsorted(distinct(drawn.category), codes))
     for place in above_others(error, in_images[codes], apart, n_kinds=1)[:1].tolist():
         values: dict[str, Any] = {
             "category": table["category"][place],

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct, run_starts
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.machine import gc_paused
@@ -176,7 +176,7 @@ def review_of(matched: MatchedUnits) -> Review:
     }
     order = order[:MOST_REVIEWED]
     described = described_objects(
-        matched, np.unique(np.concatenate([place[order], *first.values()]))
+        matched, distinct(np.concatenate([place[order], *first.values()]))
     )
     words = [described[at] for at in place[order].tolist()]
     reasons, people = [], []
@@ -240,7 +240,7 @@ def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, s
     found = disagreements(matched)
     both = np.full((2, len(Kind), len(found.root)), -np.inf)
     for kind, change in repairs(matched).items():
-        own = np.unique(change.root[found.has[:, kind]])
+        own = distinct(change.root[found.has[:, kind]])
         both[:, kind, own] = np.nan_to_num(
             gains(matched, change, np.arange(len(own)), own, len(own))
         )
@@ -265,7 +265,7 @@ def _items(
     of, categories = data.annotations, data.category_names
     ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
     at = {row: number for number, row in enumerate(annotations.tolist())}
-    places = {image: n for n, image in enumerate(np.unique(of.image[annotations]).tolist())}
+    places = {image: n for n, image in enumerate(distinct(of.image[annotations]).tolist())}
     items: list[ReviewItem] = []
     seen: set[int] = set()
     for said, gained in zip(words, gain.tolist(), strict=True):

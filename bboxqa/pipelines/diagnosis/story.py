@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import BoolArray, Progress, component_of_each, sum_by
+from bboxqa.core.arrays import BoolArray, Progress, component_of_each, distinct, sum_by
 from bboxqa.core.text import count, names_in_words
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
@@ -420,7 +420,7 @@ def _separate_groups(of: Diagnosed) -> Iterator[str]:
     assigned = of.matched.data.assigned
     shared = assigned[assigned.sum(1) > 1].astype(np.float64)
     first, second = np.nonzero(np.triu(shared.T @ shared, 1))
-    n = len(np.unique(component_of_each(len(shared.T), first, second)[first]))
+    n = len(distinct(component_of_each(len(shared.T), first, second)[first]))
     if n > 1:
         yield said("separate groups", n=n)
 
