@@ -128,23 +128,11 @@ def count_objects(
     pairs of annotators: it does not depend on how many others annotate the images. As the number
     of places without an object is unbounded, chance-corrected kappa tends to F1 [1]_.
 
-    Parameters
-    ----------
-    annotations : Annotations
-    pairs : CandidatePairs
-        All pairs of annotations of one unit.
-    alone : (2, M) int64
-        The annotations of each pair of two annotators who are matched without the others; see
-        `bboxqa.matching.matchers.match_pairwise`.
-    assigned : (I, A) bool
-        Who was asked to annotate which image.
-    n_categories : int
-    least : float
-        The lowest similarity of two annotations that match without a third one.
-    of_pairs : bool
-        Whether to count by pairs of annotators as well.
-    paired : (A,) bool, optional
-        The annotators whose pairs are counted, if not all.
+    `pairs` are all pairs of annotations of one unit, and `alone` (2, M) those of two annotators who
+    are matched without the others, as `match_pairwise` of `bboxqa.matching.matchers` does;
+    `assigned` (I, A) says who was asked about which image. Similarities below `least` match by a
+    third annotation. With `of_pairs`, pairs of annotators are counted as well; of those `paired`
+    (A,), if not of all.
 
     References
     ----------

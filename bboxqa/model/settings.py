@@ -47,9 +47,10 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     min_alpha: float | None = None
     min_f1: float | None = None
     annotator_key: str | None = None
-    """The key of annotations that names the annotator."""
+    """The key of annotations that names the annotator; ``"a.b"`` means b inside of a."""
     attribution: Attribution | None = None
-    """How to find the annotator of each annotation."""
+    """How to find the annotator of each annotation: "annotator-key", "image-records" or "files"; by
+    default the first way that finds two annotators."""
     filter: str | None = None
     """A glob that the names of files in folders, or in an archive of several, have to match."""
     join: JoinBy = "path"
@@ -63,9 +64,11 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     all annotators."""
     session_key: str | None = None
     """The key of annotations or image records that names the session, where annotators annotated an
-    image in several sessions; "file" where each file is a session."""
+    image in several sessions; "file" where each file is a session. The first session of each is the
+    data set, all of them are its `repeats`."""
     time_key: str | None = None
-    """The key of annotations that holds the time at which they were made."""
+    """The key of annotations that holds the time at which they were made, in ISO 8601, or in
+    seconds or milliseconds since 1970."""
     tracks: bool = False
     """Whether to read which annotations of a video show one object."""
     checks: bool = True
@@ -104,13 +107,21 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     min_severity: FailOn = "info"
     show_consequences: bool = False
     overshoot_px: float = 1.0
+    """A box that extends further beyond its image breaks B003, one that extends less far B004."""
     bounds_px: float = 2.0
+    """How far a box and the bounds of its outline may differ (P007)."""
     min_side_px: float = 2.0
+    """Boxes with a shorter side are small (B008)."""
     max_aspect_ratio: float = 20.0
+    """Largest ratio of the longer to the shorter side (B009)."""
     max_image_share: float = 0.99
+    """Largest share of the image that a box may cover (B010)."""
     area_tolerance: float = 0.05
+    """Largest relative difference of an area and that of its outline (B011)."""
     duplicate_iou: float = 0.9
+    """Two boxes of one annotator with at least this IoU are duplicates (D002, D003)."""
     large_file_mb: float = 500.0
+    """Larger files break F007."""
 
 
 class ValidateKeywords(TypedDict, total=False):

@@ -82,10 +82,8 @@ def agree(
         Whether an image that all left empty counts 1 in the mean, as a unit as well, or not at all.
     all_touched : bool
         For similarity "raster": burn every pixel that a ring touches.
-    bootstrap : int
-        Replicates for the intervals, 40 to 100,000; 0 for no intervals.
-    seed : int
-        Seed of the replicates.
+    bootstrap, seed : int
+        Replicates for the intervals, 40 to 100,000 or 0 for no intervals, and their seed.
     min_alpha, min_f1 : float, optional
         Images with an alpha or F1 below it are marked in `result.images`.
     checks : bool
@@ -94,9 +92,8 @@ def agree(
         For similarity "keypoints": how far each key point scatters; by default COCO's.
     reference : str or Dataset, optional
         An annotator, or the file of an expert where `data` are files, or a data set of an expert,
-        read with ``read(..., min_annotators=1)``.
-        Each annotator is compared with it: `result.reference`. An annotator who is the reference
-        has no part in the other figures.
+        read with ``read(..., min_annotators=1)``. Each annotator is compared with it:
+        `result.reference`. An annotator who is the reference has no part in the other figures.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -111,7 +108,7 @@ def agree(
     DatasetError
         If the annotations lack what the similarity compares, or boxes are in another layout.
     TypeError
-        If the data are neither a `Dataset` nor paths, a document or a table.
+        If the data are of another type.
 
     References
     ----------
@@ -123,9 +120,8 @@ def agree(
 
     Examples
     --------
-    >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> round(bboxqa.agree(example_file("fruits"), iou_threshold=0.5).alpha, 4)
+    >>> round(agree(example_file("fruits"), iou_threshold=0.5).alpha, 4)
     0.0222
     """
     checked = settings_of_keywords(settings)

@@ -121,19 +121,14 @@ def convert(
         The file or folder to write. It appears when it is complete.
     to : str
         The format, such as "coco" or "label-studio".
-    lossy : bool
-        Whether to write what the format can hold, and leave out the rest. By default,
-        annotations that it cannot hold completely are refused, unless they are a review queue.
-    force : bool
-        Whether to replace what is there.
+    lossy, force : bool
+        Whether to leave out what the format cannot hold, which is refused otherwise, unless it is a
+        review queue; and whether to replace what is there.
     as_predictions : bool
         Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
-    parts : mapping of str to float, optional
-        The share of images of each part, such as ``{"train": 0.8, "val": 0.2}``.
-    seed : int
-        The seed by which images are drawn for parts.
-    group_by : str, optional
-        A key of image records, such as "video_id", whose values stay in one part; or "folder".
+    parts, seed, group_by : mapping of str to float, int, str
+        The share of images of each part, such as ``{"train": 0.8, "val": 0.2}``, the seed by which
+        they are drawn, and a key of image records whose values stay in one part, or "folder".
     image_suffix : str
         The suffix, such as ".jpg", of names of images that have none.
     annotator_key, attribution, join, category_map, asked, pattern, pseudonyms
@@ -156,11 +151,10 @@ def convert(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from bboxqa.examples import example_file
     >>> with TemporaryDirectory() as folder:
-    ...     found = convert(example_file("fruits"), Path(folder, "fruits.csv"), to="csv")
+    ...     found = convert(example_file("fruits"), f"{folder}/fruits.csv", to="csv")
     >>> found.n_images, found.n_annotations, found.annotators
     (1, 9, ('Ann1', 'Ann2', 'Ann3'))
     """

@@ -91,66 +91,35 @@ def read(
     source : path, sequence of paths, mapping of annotators to paths, COCO document, or table
         Files of a format that is read, or folders of them; the content of a COCO file; a frame
         of pandas or polars, a table of pyarrow or a list of dicts with columns as in files.
-    annotator_key : str, optional
-        The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
-    attribution : {"annotator-key", "image-records", "files"}, optional
-        How to find out who annotated what. By default the first way that finds two annotators.
+    annotator_key, attribution, join, category_map, asked, session_key, time_key, pattern
+        Who drew what, in which image and when; see `AgreeSettings`, where `pattern` is `filter`.
     segmentation, keypoints, tracks : bool
-        Whether to read outlines and rotated boxes; key points, also of annotations without a box;
-        and which annotations of a video show one object.
-    pattern : str, optional
-        A glob that the names of files in folders, or in an archive of several, have to match.
-    join : {"path", "name", "stem", "none"}
-        The part of the file name by which images of several files are joined; "stem" is the name
-        without suffix and Roboflow's hash. With "none", no image is in two files.
-    category_map : mapping of str to str, optional
-        New names of categories; annotations of categories whose new name is empty are left out.
+        Whether to read outlines and rotated boxes; key points; which boxes show one object.
     min_annotators : int
-        The number of annotators that at least one image must have. 1 also reads files that name no
-        annotator, for `bboxqa.compare`.
-    asked : {"authors", "all"}
-        Who was asked about an image that does not list it: those who annotated it, or all.
-    session_key, time_key : str, optional
-        The key of annotations, or of image records, that names the session (``"file"`` where each
-        file is one), and that of annotations that says when they were made, in ISO 8601, or in
-        seconds or milliseconds since 1970. The first session of each annotator in an image is the
-        data set, all of them are its `repeats`.
-    predictions : path, optional
-        COCO results of a model, with the ids of the source: one more annotator, with the name of
-        the file, who was asked about all images. One annotator is then enough.
-    score : float
-        Results with a lower score are left out.
-    pseudonyms : path, optional
-        The key: a JSON file with a pseudonym for each annotator, which replaces the name. Missing
-        pseudonyms are added. Keep it apart from results.
-    digest : bool
-        Whether to compute the digest of a single file; with several files it is always computed.
+        How many annotators an image has to have; with 1, files may name nobody.
+    predictions, score : path, float
+        COCO results of a model, with the ids of the source: one more annotator, asked about all
+        images, with the name of the file. Results with a lower score are left out.
+    pseudonyms, digest : path, bool
+        The key: a JSON file of pseudonyms of annotators, to which missing ones are added. Whether a
+        single file gets a digest, as several always do.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     Dataset
-        `bboxqa.read_coco` is an earlier name of this function.
 
     Raises
     ------
     DatasetError
-        With everything that would falsify a result: what `bboxqa.validate` finds in the file, or,
-        where that finds nothing, why the file cannot be measured.
+        With everything that would falsify a result.
 
     Examples
     --------
-    >>> from bboxqa.examples import example_file
-    >>> data = read(example_file("fruits"))
-    >>> data.annotator_names, len(data.annotations)
-    (('Ann1', 'Ann2', 'Ann3'), 9)
-    >>> rows = [{"image": "a.jpg", "annotator": who, "bbox": "8 1 5 5"} for who in ("ann", "bob")]
-    >>> read(rows).annotator_names
-    ('ann', 'bob')
+    >>> read([{"image": "a", "annotator": who, "bbox": "8 1 5 5"} for who in "ab"]).annotator_names
+    ('a', 'b')
     """
-    if category_map is not None and not isinstance(category_map, Mapping):
-        raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     reading = Reading(
         annotator_key=annotator_key,
         attribution=attribution,
@@ -160,7 +129,7 @@ def read(
         scores=True,
         pattern=pattern,
         join_by=join,
-        category_map=category_map or {},
+        category_map=_checked_map(category_map),
         min_annotators=min_annotators,
         asked=asked,
         session_key=session_key,
@@ -176,6 +145,13 @@ def read(
     return _read(source, reading)
 
 
+def _checked_map(category_map: Mapping[str, str] | None) -> Mapping[str, str]:
+    if category_map is not None and not isinstance(category_map, Mapping):
+        raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
+    return category_map or {}
+
+
+# The name in earlier versions.
 read_coco = read
 
 

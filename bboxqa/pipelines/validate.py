@@ -75,22 +75,8 @@ def validate(
         The least severity that is listed; not above `fail_on`.
     show_consequences : bool
         Also report findings that follow from another one, such as the area of an empty box.
-    overshoot_px : float
-        A box that extends further beyond its image breaks B003, one that extends less far B004.
-    bounds_px : float
-        How far a box and the bounds of its outline may differ (P007).
-    min_side_px : float
-        Boxes with a shorter side are small (B008).
-    max_aspect_ratio : float
-        Largest ratio of the longer to the shorter side (B009).
-    max_image_share : float
-        Largest share of the image that a box may cover (B010).
-    area_tolerance : float
-        Largest relative difference of an area and that of its outline (B011).
-    duplicate_iou : float
-        Two boxes of one annotator with at least this IoU are duplicates (D002, D003).
-    large_file_mb : float
-        Larger files break F007.
+    overshoot_px, min_side_px, … : float
+        Limits of rules; see `ValidateSettings`.
 
     Returns
     -------

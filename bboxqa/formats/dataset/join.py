@@ -90,8 +90,7 @@ def join(
     annotation by an annotator who was not asked, and contradiction between files. Two files with
     annotations of the same image by the same annotator are a contradiction.
 
-    `paths` are those of the files, for errors; `sessions` and `seconds` are those of annotations,
-    if they were read.
+    `paths` are for errors; `sessions` and `seconds` are those of annotations, if they were read.
     """
     names = tuple(in_natural_order(attribution.names))
     joined = _Joined(
