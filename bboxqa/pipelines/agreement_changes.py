@@ -31,7 +31,7 @@ from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
-from bboxqa.pipelines.annotation_changes import Names
+from bboxqa.pipelines.versions import Names
 
 _KINDS = ("pooled", "mean", "f1", "categories")
 

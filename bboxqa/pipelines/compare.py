@@ -27,15 +27,15 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.agree import agree_with, checked_data
 from bboxqa.pipelines.agreement_changes import agreement_changes
-from bboxqa.pipelines.annotation_changes import (
+from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
+from bboxqa.pipelines.threshold_results import measure_name
+from bboxqa.pipelines.versions import (
     Aligned,
     changes_of,
     match_versions,
     names_of,
     renamed_categories,
 )
-from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
-from bboxqa.pipelines.threshold_results import measure_name
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (

@@ -1,0 +1,513 @@
+"""Annotations of two versions of a data set: names side by side, matching, and changes."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from math import nan
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    IntArray,
+    Progress,
+    TextArray,
+    rows,
+    run_starts,
+)
+from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.boxes import corners, overlap
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
+from bboxqa.geometry.registry import needs_keypoints, needs_rotated_boxes
+from bboxqa.matching.matchers import match
+from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
+from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
+from bboxqa.model.keypoints import largest_moves
+from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Categorical, Column, FilePlaces, Table
+from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
+from bboxqa.pipelines.threshold_results import id_column
+
+STATUS = ("both", "renamed", "removed", "added")
+"""The possible changes of a name."""
+
+
+class Aligned(FrozenArrays, frozen=True, eq=False):
+    """N names of either version, in an order that does not depend on which is first."""
+
+    before: IntArray
+    after: IntArray
+    """(N,) int32. Indices into the names of each version; -1 where it lacks the name."""
+    before_names: tuple[str, ...]
+    after_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names after, or before for removed ones."""
+        old, new = self._texts()
+        return tuple(np.where(self.after < 0, old, new).tolist())
+
+    @property
+    def places(self) -> tuple[IndexArray, IndexArray]:
+        """The index here of each name of the versions before and after."""
+        return (
+            np.argsort(self.before, kind="stable")[(self.before < 0).sum() :],
+            np.argsort(self.after, kind="stable")[(self.after < 0).sum() :],
+        )
+
+    def columns(self, noun: str) -> dict[str, Column]:
+        """Return the names before and after, and their status, as columns of a table."""
+        old, new = self._texts()
+        status = np.select([self.after < 0, self.before < 0], [2, 3], old != new)
+        return {
+            f"{noun}_before": Categorical(self.before, self.before_names),
+            f"{noun}_after": Categorical(self.after, self.after_names),
+            "status": Categorical(status.astype(np.int32), STATUS),
+        }
+
+    def _texts(self) -> list[NDArray[Any]]:
+        pairs = ((self.before, self.before_names), (self.after, self.after_names))
+        return [np.array([*names, None], object)[index] for index, names in pairs]
+
+
+def align(
+    before: Sequence[str], after: Sequence[str], renamed: Iterable[tuple[int, int]] = ()
+) -> Aligned:
+    """Return names of two versions side by side; `renamed` are indices before and after.
+
+    Examples
+    --------
+    >>> aligned = align(["cat", "dog"], ["dog", "feline"], [(0, 1)])
+    >>> aligned.before, aligned.after, aligned.names
+    (array([0, 1], dtype=int32), array([1, 0], dtype=int32), ('feline', 'dog'))
+    """
+    partner = {name: index for index, name in enumerate(after)}
+    partner |= {before[old]: new for old, new in renamed}
+    pairs = [(index, partner.get(name, -1)) for index, name in enumerate(before)]
+    taken = {index for _, index in pairs}
+    pairs += [(-1, index) for index in range(len(after)) if index not in taken]
+
+    def first_name(row: tuple[int, int]) -> str:
+        return min(names[i] for names, i in zip((before, after), row, strict=True) if i >= 0)
+
+    codes = np.array(sorted(pairs, key=first_name), np.int32).reshape(-1, 2)
+    return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
+
+
+class Names(msgspec.Struct, frozen=True, eq=False):
+    """The images, annotators and categories of both versions."""
+
+    images: Aligned
+    annotators: Aligned
+    categories: Aligned
+
+
+def names_of(before: Dataset, after: Dataset) -> Names:
+    """Return the names of both; a single annotator of each version is the same."""
+    annotators = before.annotator_names, after.annotator_names
+    return Names(
+        align(before.image_names, after.image_names),
+        align(*annotators, [(0, 0)] if len(annotators[0]) == len(annotators[1]) == 1 else []),
+        align(before.category_names, after.category_names),
+    )
+
+
+# What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
+# number is its position in the file.
+_PLACE = re.compile(r"(?s).*(:\d+|#/.*)|/.*|track .*, frame \d+")
+# Ids are trusted if at least this share of the annotations with equal ids overlap, and of those
+# that are equal in both versions have equal ids.
+_STABLE = 0.9
+# Annotations with equal ids are also the same if they are left over and no edge moved by more than
+# this, in longest sides: small boxes do not overlap after a small move.
+_NEAR = 2.0
+
+Pairs = tuple[IndexArray, IndexArray]
+
+
+class MatchedVersions(FrozenArrays, frozen=True, eq=False):
+    """P annotations that both versions have."""
+
+    before: IndexArray
+    after: IndexArray
+    """(P,) int64. Indices into the annotations of each version."""
+    shift: FloatArray
+    """(P,) float64. The largest displacement of an edge, corner or joint, in pixels."""
+    similarity: FloatArray
+    """(P,) float64. The similarity of the two, as measured by that of the settings."""
+    unused_ids: str
+    """Why ids were not used; empty if they were."""
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+
+def match_versions(
+    before: Dataset,
+    after: Dataset,
+    names: Names,
+    settings: AgreeSettings,
+    progress: Progress | None = None,
+) -> MatchedVersions:
+    """Find the annotations that both versions have.
+
+    The same are, in this order: equal annotations, those with the same id that overlap, those that
+    the matcher joins at the lowest threshold, and those with the same id that are near. Ids are
+    used if the files give them, and nearly all annotations that are equal or overlap keep them.
+    """
+    if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
+        raise ConfigError(
+            "two versions are compared with the same sigmas; give as numbers those that "
+            "`bboxqa agree --sigmas estimated` prints"
+        )
+    both, order = _side_by_side(before, after, names)
+    both = with_sigmas(both, settings)
+    of, edges = both.annotations, corners(both.annotations.bbox)
+    content = _content_codes(of)
+    codes, unused = _id_codes(before, after)
+    by_id: Pairs = (np.zeros(0, np.int64),) * 2
+    if codes is not None:
+        by_id = _pairs_by_id(of, codes[order], content, edges)
+        unused = "" if len(by_id[0]) else "ids changed"
+    first, second = (edges[side] for side in by_id)
+    longest = np.maximum(*(of.bbox[side, 2:].max(1, initial=0) for side in by_id))
+    is_near = np.abs(first - second).max(1, initial=0) <= _NEAR * longest
+    is_open = np.ones(len(of), np.bool_)
+    found: list[Pairs] = []
+
+    def take(pairs: Pairs, wanted: BoolArray | None = None) -> None:
+        kept = is_open[pairs[0]] & is_open[pairs[1]]
+        kept &= kept if wanted is None else wanted
+        found.append((pairs[0][kept], pairs[1][kept]))
+        is_open[np.concatenate(found[-1])] = False
+
+    take(by_id, content[by_id[0]] == content[by_id[1]])
+    take(_pairs_of_equal(content, of.annotator, is_open))
+    take(by_id, overlap(first, second) > 0)
+    take(_similar_pairs(both, is_open, settings, progress))
+    take(by_id, is_near)
+    left, right = (np.concatenate(side) for side in zip(*found, strict=True))
+    sequence = np.argsort(left)
+    left, right = left[sequence], right[sequence]
+    shift = _moves(of, left, right, settings.similarity)
+    similarity = similarity_of_pairs(
+        both, settings.similarity, left, right, all_touched=settings.all_touched
+    )
+    similarity[(shift == 0) & (similarity == 0)] = 1.0
+    return MatchedVersions(
+        before=order[left],
+        after=order[right] - len(before.annotations),
+        shift=shift,
+        similarity=similarity,
+        unused_ids=unused,
+    )
+
+
+def _moves(of: Annotations, left: IndexArray, right: IndexArray, similarity: str) -> FloatArray:
+    """Return the largest displacement of an edge, corner or joint of each pair, (P,)."""
+    if of.rotated_box is not None and needs_rotated_boxes(similarity):
+        return corner_moves(of.rotated_box[left], of.rotated_box[right])
+    edges = corners(of.bbox)
+    moved: FloatArray = np.abs(edges[left] - edges[right]).max(1, initial=0)
+    if of.keypoints is not None:
+        moved = np.maximum(moved, largest_moves(of.keypoints, left, right))
+    return moved
+
+
+def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Dataset, IndexArray]:
+    """Return all annotations as those of two annotators, "before" and "after".
+
+    What an annotator drew in an image is an image of its own.
+    """
+    old, new = before.annotations, after.annotations
+    image, annotator, category = (
+        np.concatenate([of.places[0][getattr(old, key)], of.places[1][getattr(new, key)]])
+        for key, of in (
+            ("image", names.images),
+            ("annotator", names.annotators),
+            ("category", names.categories),
+        )
+    )
+    n_annotators = max(len(names.annotators), 1)
+    side = np.repeat(np.array([0, 1], np.int32), [len(old), len(new)])
+    groups, cell = np.unique(image * n_annotators + annotator, return_inverse=True)
+    order = np.lexsort((side, cell))
+    joined = replace(
+        join_annotations([old, new]),
+        image=cell.astype(np.int32),
+        annotator=side,
+        category=category.astype(np.int32),
+    )
+    sizes = np.zeros((len(names.images), 2), np.int32)
+    # The size after counts, if it is known.
+    for place, data in zip(names.images.places, (before, after), strict=True):
+        known = data.image_size.all(1)
+        sizes[place[known]] = data.image_size[known]
+    named, images = joints_of(names.categories.names, [before, after]), groups // n_annotators
+    both = Dataset(
+        image_names=tuple(np.array(names.images.names, object)[images].tolist()),
+        image_size=sizes[images],
+        category_names=names.categories.names,
+        annotator_names=("before", "after"),
+        annotations=joined.take(order),
+        assigned=np.ones((len(groups), 2), np.bool_),
+        joint_names=named.names,
+        limbs=named.limbs,
+    )
+    return both, order
+
+
+def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
+    """Return codes of the ids of all annotations, in their order, or None and why not."""
+    old, new = _given_ids(before), _given_ids(after)
+    if old is None or new is None:
+        lacking = [name for name, ids in (("before", old), ("after", new)) if ids is None]
+        return None, f"the annotations {' and '.join(lacking)} have no ids"
+    if not (len(old) and len(new)):
+        return None, "not both versions have annotations"
+    if not old.dtype.kind == new.dtype.kind == "i":
+        old, new = old.astype(np.str_), new.astype(np.str_)
+    return np.unique(np.concatenate([old, new]), return_inverse=True)[1], ""
+
+
+def _given_ids(data: Dataset) -> IndexArray | TextArray | None:
+    """Return the ids that the file or its tool gives annotations, (N,); None if it gives none."""
+    own = data.annotations.own_id
+    if own is None:
+        return data.annotations.id
+    if isinstance(own, FilePlaces):
+        return None
+    if not data.has_text_ids and any(map(_PLACE.fullmatch, own.tolist())):
+        return None
+    return own
+
+
+def _content_codes(of: Annotations) -> IndexArray:
+    """Return (N,) int64: equal codes for annotations with one image, category and box."""
+    columns = [*of.bbox.T, of.category, of.image]
+    order = np.lexsort(columns)
+    is_new = np.any([np.diff(column[order], prepend=np.nan) != 0 for column in columns], axis=0)
+    codes = np.empty(len(of), np.int64)
+    codes[order] = np.cumsum(is_new)
+    return codes
+
+
+def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = None) -> Pairs:
+    """Return annotations before and after with one code: the first of each, the second, and so on.
+
+    Only those that are `kept` are paired.
+    """
+    some = np.arange(len(codes)) if kept is None else np.flatnonzero(kept)
+    some = some[np.lexsort((side[some], codes[some]))]
+    starts = run_starts(codes[some])
+    n = np.diff(starts, append=len(some))
+    n_before = np.add.reduceat(np.append(1 - side[some], 0), starts) if len(n) else n
+    n_pairs = np.minimum(n_before, n - n_before)
+    first, _ = rows(starts, starts + n_pairs)
+    return some[first], some[first + np.repeat(n_before, n_pairs)]
+
+
+def _pairs_by_id(
+    of: Annotations, codes: IndexArray, content: IndexArray, edges: FloatArray
+) -> Pairs:
+    """Return the pairs with an id that each version has once in the image; none where ids changed.
+
+    `codes` are those of ids, `content` those of annotations that are equal.
+    """
+    n_codes = int(codes.max()) + 1
+    cells = of.image.astype(np.int64) * n_codes + codes
+    _, cell, n = np.unique(cells, return_inverse=True, return_counts=True)
+    left, right = _pairs_of_equal(cell, of.annotator)
+    once = n[cell[left]] == 2
+    left, right = left[once], right[once]
+    overlapping = overlap(edges[left], edges[right]) > 0
+    overlapping |= (edges[left] == edges[right]).all(1)
+    # An id that the other version does not have tells nothing.
+    old, new = _pairs_of_equal(content, of.annotator)
+    in_use = [np.bincount(codes[of.annotator == side], minlength=n_codes) > 0 for side in (0, 1)]
+    n_other = ((in_use[1][codes[old]] | in_use[0][codes[new]]) & (codes[old] != codes[new])).sum()
+    n_equal = (content[left] == content[right]).sum()
+    is_stable = overlapping.sum() >= _STABLE * len(overlapping)
+    is_stable &= n_equal >= _STABLE * (n_equal + n_other)
+    return (left, right) if is_stable else (left[:0], right[:0])
+
+
+def _similar_pairs(
+    both: Dataset, is_open: BoolArray, settings: AgreeSettings, progress: Progress | None
+) -> Pairs:
+    """Return the pairs that the matcher forms of some of the annotations."""
+    chosen = np.flatnonzero(is_open)
+    part = replace(both, annotations=both.annotations.take(chosen))
+    threshold = min(settings.iou_threshold)
+    pairs, _ = candidate_pairs(
+        part,
+        settings.similarity,
+        threshold,
+        all_touched=settings.all_touched,
+        progress=None if progress is None else lambda *done: progress("matching", *done),
+    )
+    units = match(
+        part.annotations,
+        pairs,
+        settings.matcher,
+        threshold,
+        category_lenient=settings.category_lenient,
+    )
+    left, right = _pairs_of_equal(units.unit, part.annotations.annotator)
+    return chosen[left], chosen[right]
+
+
+def renamed_categories(before: Dataset, after: Dataset, matched: MatchedVersions) -> Aligned:
+    """Return the categories of both; those of other names are the same if most annotations are."""
+    names = before.category_names, after.category_names
+    table = np.zeros(tuple(map(len, names)), np.int64)
+    old, new = before.annotations.category, after.annotations.category
+    np.add.at(table, (old[matched.before], new[matched.after]), 1)
+    most = (2 * table > table.sum(1, keepdims=True)) & (2 * table > table.sum(0))
+    is_removed, is_added = np.isin(names[0], names[1]), np.isin(names[1], names[0])
+    pairs = np.argwhere(most & ~is_removed[:, None] & ~is_added).tolist()
+    return align(*names, [(left, right) for left, right in pairs])
+
+
+_UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(CHANGES))
+
+
+def changes_of(
+    before: Dataset, after: Dataset, matched: MatchedVersions, names: Names
+) -> dict[str, Any]:
+    """Return counts and tables of the changes of all annotations, by field of the result.
+
+    Annotations whose edges differ by at most 0.01 px have not moved, unless outlines are compared
+    and differ.
+    """
+    old, new, n = before.annotations, after.annotations, len(matched)
+    removed = np.setdiff1d(np.arange(len(old)), matched.before)
+    added = np.setdiff1d(np.arange(len(new)), matched.after)
+    # The annotation before and after of each change; -1 for none.
+    both = (
+        np.concatenate([matched.before, removed, np.full(len(added), -1)]),
+        np.concatenate([matched.after, np.full(len(removed), -1), added]),
+    )
+
+    def places(key: str, aligned: Aligned) -> list[IndexArray]:
+        return [
+            np.append(place[getattr(side, key)], -1)[rows]
+            for place, side, rows in zip(aligned.places, (old, new), both, strict=True)
+        ]
+
+    image = np.maximum(*places("image", names.images))
+    annotator = np.maximum(*places("annotator", names.annotators))
+    left, right = places("category", names.categories)
+    crowd_flag = np.zeros(len(image), np.int32)
+    was, is_now = old.iscrowd[matched.before], new.iscrowd[matched.after]
+    crowd_flag[:n] = np.where(was == is_now, 0, 2 - is_now)
+    redrawn = (matched.shift == 0) & (matched.similarity < 1 - TOLERANCE)
+    kind = np.repeat(
+        np.array([_UNCHANGED, _REMOVED, _ADDED], np.int32), [n, len(removed), len(added)]
+    )
+    kind[:n] = ((matched.shift > ROUNDED_PX) | redrawn) * _MOVED + (left != right)[:n] * _RENAMED
+    kind[(kind == _UNCHANGED) & (crowd_flag > 0)] = _CROWD_FLAG
+    found = np.flatnonzero(kind != _UNCHANGED)
+    found = found[np.lexsort([key[found] for key in (both[1], both[0], annotator, image)])]
+    measured = np.minimum(found, n)
+    table = Table(
+        {
+            "change": Categorical(kind[found], CHANGES),
+            "image": Categorical(image[found].astype(np.int32), names.images.names),
+            "annotator": Categorical(annotator[found].astype(np.int32), names.annotators.names),
+            "id_before": id_column(before, both[0][found]),
+            "id_after": id_column(after, both[1][found]),
+            **_categories(names.categories, left[found], right[found]),
+            "crowd_flag": Categorical(crowd_flag[found], CROWD_FLAGS),
+            "shift_px": np.append(matched.shift, np.nan)[measured],
+            "similarity": np.append(matched.similarity, np.nan)[measured],
+        }
+    )
+    moved = np.isin(table["change"], ("moved", "moved_and_renamed"))
+    number = np.bincount(kind, minlength=len(CHANGES))
+    return {
+        "counts": dict(zip(CHANGES, number.tolist(), strict=True)),
+        "changes": table,
+        "moved_px": _typical(table["shift_px"][moved], np.max),
+        "moved_similarity": _typical(table["similarity"][moved], np.min),
+        "images": _counts_by(names.images, "image", image, kind),
+        "annotators": _counts_by(names.annotators, "annotator", annotator, kind),
+        "categories": _category_counts(names.categories, left, right, kind),
+        "renames": _rename_table(names.categories, left, right, kind),
+    }
+
+
+def _typical(values: FloatArray, worst: Callable[[FloatArray], Any]) -> tuple[float, float]:
+    """Return the median and the worst of some values; NaN without any."""
+    return (float(np.median(values)), float(worst(values))) if len(values) else (nan, nan)
+
+
+def _rename_table(
+    categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
+) -> Table:
+    """Return the number of annotations of each change of category, the most frequent first."""
+    renamed = np.isin(kind, (_RENAMED, _BOTH))
+    pairs, number = np.unique(np.stack([left[renamed], right[renamed]]), axis=1, return_counts=True)
+    order = np.argsort(-number, kind="stable")
+    return Table({**_categories(categories, *pairs[:, order]), "n_annotations": number[order]})
+
+
+def _categories(aligned: Aligned, left: IndexArray, right: IndexArray) -> dict[str, Column]:
+    """Return categories by the names that each version has for them."""
+    old, new = np.append(aligned.before, -1)[left], np.append(aligned.after, -1)[right]
+    return {
+        "category_before": Categorical(old.astype(np.int32), aligned.before_names),
+        "category_after": Categorical(new.astype(np.int32), aligned.after_names),
+    }
+
+
+def _counts(place: IndexArray | IntArray, kind: IntArray, n: int) -> IndexArray:
+    """Return the number of annotations of each of `CHANGES` by place, (n, 7); -1 is no place."""
+    cells = (place * len(CHANGES) + kind)[place >= 0]
+    return np.bincount(cells, minlength=n * len(CHANGES)).reshape(n, len(CHANGES))
+
+
+def _counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) -> Table:
+    """Return the number of annotations of each of `CHANGES` by image or annotator."""
+    counts = _counts(place, kind, len(aligned))
+    columns: dict[str, Column] = {
+        **aligned.columns(noun),
+        "n_before": counts[:, :_ADDED].sum(1),
+        "n_after": np.delete(counts, _REMOVED, axis=1).sum(1),
+    }
+    return Table(columns | {f"n_{change}": counts[:, n] for n, change in enumerate(CHANGES)})
+
+
+def _category_counts(
+    categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
+) -> Table:
+    """Return the number of annotations of each of `CHANGES` by category.
+
+    `n_moved` counts moves within the category; renamed annotations are counted in the category that
+    they left and in the one that they joined.
+    """
+    old, new = (_counts(place, kind, len(categories)) for place in (left, right))
+    return Table(
+        {
+            **categories.columns("category"),
+            "n_before": old.sum(1),
+            "n_after": new.sum(1),
+            "n_unchanged": old[:, _UNCHANGED],
+            "n_moved": old[:, _MOVED],
+            "n_renamed_from": old[:, _RENAMED] + old[:, _BOTH],
+            "n_renamed_to": new[:, _RENAMED] + new[:, _BOTH],
+            "n_crowd_flag_changed": old[:, _CROWD_FLAG],
+            "n_removed": old[:, _REMOVED],
+            "n_added": new[:, _ADDED],
+        }
+    )
