@@ -1,7 +1,6 @@
 """`bboxqa agree`: how far annotators agree."""
 
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,11 +18,13 @@ from bboxqa.cli.options import (
     reading_of,
     source_of,
 )
-from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bboxqa.core.arrays import AnyPath
     from bboxqa.model.annotations import Choices, Dataset
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.settings import AgreeSettings
@@ -169,7 +170,7 @@ def _diagnosed(
 class Targets(NamedTuple):
     """Where a command writes."""
 
-    inputs: list[AnyPath | None]
+    inputs: "list[AnyPath | None]"
     """All paths that are read."""
     out: Path | None
     page: "PageTarget | None"
@@ -183,7 +184,7 @@ class Targets(NamedTuple):
 def targets_of(
     given: dict[str, Any],
     source: Any,
-    others: Iterable[AnyPath | None] = (),
+    others: "Iterable[AnyPath | None]" = (),
     top: int | None = None,
 ) -> Targets:
     """Return where a command writes, from its options, which are taken out of `given`.

@@ -11,22 +11,24 @@ from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from signal import SIGINT
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bboxqa.cli.options import file_of_sizes
-from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
+
+if TYPE_CHECKING:
+    from bboxqa.core.arrays import AnyPath, Progress
 
 # Lines that are printed together, as printing single lines takes longer than making them.
 _AT_ONCE = 1000
 
 
 @contextmanager
-def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
+def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
     """Yield a function that shows progress; None if standard error is not a terminal.
 
     With `counted` the bar also shows the number done of all, the elapsed time, and the rate.
@@ -191,7 +193,7 @@ def refuse_options(*cases: tuple[object, str]) -> None:
 
 def refuse_inputs(
     outputs: Iterable[Path | None],
-    inputs: Iterable[AnyPath | None],
+    inputs: "Iterable[AnyPath | None]",
     images: Iterable[Path] | None = None,
 ) -> None:
     """Refuse to replace a file that is read, before anything is read.
