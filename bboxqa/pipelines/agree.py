@@ -426,8 +426,8 @@ def _row(
     n_groups = len(images)
     objects = counted.objects[index].images.stacked()[:, cells]
     sums = ThresholdSums(
-        coincidences=_of_groups(counted.coincidences[index], group, n_groups),
-        classes=_of_groups(counted.classes[index], group, n_groups),
+        coincidences=of_groups(counted.coincidences[index], group, n_groups),
+        classes=of_groups(counted.classes[index], group, n_groups),
         image_alpha=np.full(n_groups, nan),
         has_meaning=np.zeros(n_groups, np.bool_),
         left_empty=np.zeros(n_groups, np.bool_),
@@ -451,16 +451,23 @@ def _row(
     return row
 
 
-def _of_groups(found: Coincidences, group: IndexArray, n_groups: int) -> Coincidences:
-    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none."""
+def of_groups(
+    found: Coincidences, group: IndexArray, n_groups: int, value: IndexArray | None = None
+) -> Coincidences:
+    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none.
+
+    `value` maps old to new values, of which the last stays the last.
+    """
+    value = np.arange(found.n_values) if value is None else value
+    n_values = int(value[-1]) + 1
     kept = np.flatnonzero(group[found.group] >= 0)
-    key = group[found.group[kept]] * found.n_values + found.value[kept]
+    key = group[found.group[kept]] * n_values + value[found.value[kept]]
     keys, place = np.unique(key, return_inverse=True)
     return Coincidences(
-        group=(keys // found.n_values).astype(np.int32),
-        value=(keys % found.n_values).astype(np.int32),
+        group=(keys // n_values).astype(np.int32),
+        value=(keys % n_values).astype(np.int32),
         marginal=sum_by(place, found.marginal[kept], len(keys)),
         diagonal=sum_by(place, found.diagonal[kept], len(keys)),
         n_groups=n_groups,
-        n_values=found.n_values,
+        n_values=n_values,
     )

@@ -1,16 +1,37 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
-from collections.abc import Iterator, Mapping
-from math import nan
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import isnan, nan
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.resampling import few_images_note, shift_note
-from bboxqa.core.arrays import AnyPath, Files, Progress
+from bboxqa.agreement.estimators import OK, Estimator, SumTable
+from bboxqa.agreement.nominal import (
+    alpha_per_category,
+    alpha_per_group,
+    image_estimators,
+    images_per_value,
+    pooled_alpha,
+    value_sums,
+)
+from bboxqa.agreement.object_counts import ratio
+from bboxqa.agreement.objects import mean_of, reason_without_meaning, values_without_meaning
+from bboxqa.agreement.resampling import (
+    covering_intervals,
+    expanded_interval,
+    few_images_note,
+    replicates_of_all,
+    shift_note,
+)
+from bboxqa.agreement.unit_counts import coincidences
+from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
+from bboxqa.core.machine import one_blas_thread
 from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
@@ -21,16 +42,17 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
-from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
-from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.model.table import Table
-from bboxqa.pipelines.agree import agree_with, checked_data
-from bboxqa.pipelines.agreement_changes import agreement_changes
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import Coincidences
+from bboxqa.pipelines.agree import agree_with, checked_data, of_groups
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions import (
     Aligned,
+    Names,
     changes_of,
     match_versions,
     names_of,
@@ -274,6 +296,210 @@ def _agreement_notes(
             yield shift_note(what, part.pooled.interval_shift)
 
 
+class _Side(NamedTuple):
+    """One version at one threshold, numbered by the images and categories of both."""
+
+    counted: Coincidences
+    alpha: FloatArray
+    """(I,) float64. Alpha of each image that is drawn, NaN where it has none."""
+    objects: FloatArray
+    """(2, I) float64. Pairs of annotators that match in each image, and that could match."""
+    status: str
+    """Why the pooled alpha is undefined or has no meaning; else "ok"."""
+    figures: dict[str, tuple[FloatArray, IndexArray]]
+    """Figures by kind, NaN where it has no meaning, and of how many images it is made: (1,), or
+    (K,) of the values that count."""
+
+
+def agreement_changes(
+    before: MeasuredAgreement,
+    after: MeasuredAgreement,
+    names: Names,
+    settings: AgreeSettings,
+    progress: Progress | None = None,
+) -> tuple[tuple[AgreementChange, ...], bool, tuple[int, int]]:
+    """Return agreement before and after with intervals, by drawing images with replacement [1]_.
+
+    Returns
+    -------
+    changes : tuple of AgreementChange
+        One per threshold.
+    paired : bool
+        Whether some images are measured in both versions. Agreement is then that of these images,
+        which are drawn together.
+    n_images : (int, int)
+        The number of images before and after.
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, ch. 8, doi:10.1201/9780429246593.
+    """
+    versions = [*zip((before, after), names.images.places, names.categories.places, strict=True)]
+    own = [_drawn_images(result, image) for result, image, _ in versions]
+    shared = np.intersect1d(own[0], own[1])
+    images = (shared, shared) if len(shared) else (own[0], own[1])
+    sides = [
+        [_side(part, settings, image, category, names, drawn) for part in result.thresholds]
+        for (result, image, category), drawn in zip(versions, images, strict=True)
+    ]
+    values = np.unique(np.concatenate([each.counted.value for side in sides for each in side]))
+    drawn = _replicates(sides, images, values, settings, progress)
+    changes = [
+        _change(place, part, [side[place] for side in sides], drawn, values, names)
+        for place, part in enumerate(after.thresholds)
+    ]
+    return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
+
+
+def _drawn_images(result: MeasuredAgreement, image: IndexArray) -> IndexArray:
+    """Return the images of a version that count, sorted, by their places among those of both."""
+    table = result.thresholds[0].images
+    images = image[table.codes("image")]
+    if result.settings.empty_images == "skip":
+        images = images[table["n_annotations"] > 0]
+    return np.sort(images)
+
+
+def _side(
+    part: ThresholdResult,
+    settings: AgreeSettings,
+    image: IndexArray,
+    category: IndexArray,
+    names: Names,
+    drawn: IndexArray,
+) -> _Side:
+    """Return a version in the drawn images; `image` and `category` are its places among both."""
+    n_images, missing, table = len(names.images), settings.missing, part.images
+    inside = np.isin(np.arange(n_images), drawn)
+    found, measured = coincidences(part.reliability, missing), table.codes("image")
+    # A missing annotation is the last value.
+    values = np.append(category, len(names.categories))
+    counted = of_groups(found, np.where(inside[image], image, -1), n_images, values)
+    n_drawn, alpha = table["n_annotations"], np.full(n_images, nan)
+    if not isnan(part.mean_image_alpha):
+        own = alpha_per_group(found)[measured]
+        alpha[image[measured]] = np.where(n_drawn == 0, table["alpha"], own)
+    possible = n_drawn * (table["n_annotators"] - 1) / 2
+    objects = np.zeros((2, n_images))
+    # Matched pairs are whole numbers.
+    objects[:, image[measured]] = np.rint(np.nan_to_num(table["f1"]) * possible), possible
+    alpha, objects = np.where(inside, alpha, nan), np.where(inside, objects, 0.0)
+    pooled, (marginal, _) = pooled_alpha(counted, len(drawn)), value_sums(counted)
+    status = pooled.status if isnan(pooled.value) else OK
+    if missing == "category" and status == OK:
+        status = reason_without_meaning(marginal[:-1]) or OK
+    per_category, _ = alpha_per_category(counted)
+    if missing == "category":
+        per_category[values_without_meaning(marginal)] = nan
+    value = pooled.value if status == OK else nan
+    figures = {
+        "pooled": (np.array([value]), np.array([len(np.unique(counted.group))])),
+        "mean": (np.array([mean_of(alpha)]), np.array([(~np.isnan(alpha)).sum()])),
+        "f1": (ratio(*objects.sum(1)[:, None]), np.array([(objects[1] > 0).sum()])),
+        "categories": (per_category, images_per_value(counted)),
+    }
+    return _Side(counted, alpha, objects, status, figures)
+
+
+def _replicates(
+    sides: list[list[_Side]],
+    images: tuple[IndexArray, IndexArray],
+    values: IntArray,
+    settings: AgreeSettings,
+    progress: Progress | None,
+) -> list[dict[tuple[int, str], FloatArray]]:
+    """Return replicates of the figures of each version, (B,) or (V, B); empty without draws."""
+    if not settings.bootstrap or min(map(len, images)) < 2:
+        return []
+    seeds = [settings.seed, settings.seed]
+    if not np.array_equal(images[0], images[1]):
+        # The seed of independent draws does not depend on which version comes first.
+        seeds[int(images[0][0] < images[1][0])] += 1
+    found = []
+    for own, drawn, seed in zip(sides, images, seeds, strict=True):
+        estimators = image_estimators(
+            [each.counted for each in own], [each.alpha for each in own], drawn, values
+        )
+        for index, each in enumerate(own):
+            table = SumTable(partial(each.objects.take, drawn, axis=1))
+            estimators[index, "f1"] = Estimator(
+                nan, nan, nan, OK, table, lambda of: ratio(*of), np.arange(len(drawn))
+            )
+        on_progress = None if progress is None else partial(progress, "resampling")
+        with one_blas_thread():
+            found.append(replicates_of_all(estimators, settings.bootstrap, seed, on_progress))
+    return found
+
+
+def _change(
+    threshold: int,
+    part: ThresholdResult,
+    sides: Sequence[_Side],
+    replicates: Sequence[Mapping[tuple[int, str], FloatArray]],
+    values: IntArray,
+    names: Names,
+) -> AgreementChange:
+    """Return the change at one threshold; `values` are the categories that occur."""
+
+    def rows(kind: str) -> FloatArray:
+        """Return what `Change` has of each figure, (K, 10)."""
+        of_kind = [side.figures[kind] for side in sides]
+        if kind == "categories":
+            of_kind = [(figure[values], n[values]) for figure, n in of_kind]
+        (old, n_old), (new, n_new) = of_kind
+        figures, ends = [old, new, new - old], np.full((len(old), 7), nan)
+        ends[:, 6] = 0
+        if replicates:
+            first, last = (np.atleast_2d(each[threshold, kind]) for each in replicates)
+            fewest = n_old, n_new, np.minimum(n_old, n_new)
+            for place, each in enumerate((first, last, last - first)):
+                bounds, shift = covering_intervals(
+                    figures[place], each, expanded_interval(each, fewest[place]), 1.0 + (place == 2)
+                )
+                bounds[np.isnan(figures[place])] = nan
+                ends[:, 2 * place : 2 * place + 2] = bounds
+            ends[:, 6] = shift
+        return np.column_stack([*figures, ends])
+
+    def change(kind: str, status: str = OK) -> Change:
+        old, new, difference, *ends, shift = rows(kind)[0].tolist()
+        intervals = tuple(ends[:2]), tuple(ends[2:4]), tuple(ends[4:])
+        return Change(old, new, difference, *intervals, shift, status)
+
+    pairs = zip(("before", "after"), sides, strict=True)
+    why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
+    shown = np.flatnonzero(values < len(names.categories))
+    old, new, difference, *_, low, high, _ = rows("categories")[shown].T
+    first, last = (side.alpha for side in sides)
+    images = np.flatnonzero(~(np.isnan(first) & np.isnan(last)))
+    return AgreementChange(
+        measure=part.measure,
+        iou_threshold=part.iou_threshold,
+        pooled=change("pooled", why or OK),
+        mean=change("mean"),
+        f1=change("f1"),
+        categories=Table(
+            {
+                "category": Categorical(values[shown], names.categories.names),
+                "alpha_before": old,
+                "alpha_after": new,
+                "difference": difference,
+                "low": low,
+                "high": high,
+            }
+        ),
+        images=Table(
+            {
+                "image": Categorical(images.astype(np.int32), names.images.names),
+                "alpha_before": first[images],
+                "alpha_after": last[images],
+                "difference": (last - first)[images],
+            }
+        ),
+    )
+
+
 def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
     """Return the documents of a result of `agree --out`; None where a path is no such folder."""
     names = ("manifest.json", "summary.json")
@@ -284,14 +510,17 @@ def _since(
     saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings, reason: str
 ) -> SinceRun:
     """Compare saved figures; refuse settings other than those of the saved result."""
-    own, then = msgspec.to_builtins(settings), saved["manifest"]["settings"]
+    now = msgspec.json.decode(msgspec.json.encode(settings))
+    then = now | saved["manifest"]["settings"]
     for key in _COMPARED:
-        pair = [list(v) if isinstance(v, tuple) else v for v in (own[key], then.get(key, own[key]))]
-        if pair[0] != pair[1]:
-            now, before = (", ".join(map(str, v)) if isinstance(v, list) else v for v in pair)
-            name = "iou" if key == "iou_threshold" else key.replace("_", "-")
+        if now[key] != then[key]:
+            one, other = (
+                ", ".join(map(str, value)) if isinstance(value, list) else value
+                for value in (now[key], then[key])
+            )
             raise ConfigError(
-                f"--{name} is {now}, but {before} in the result to compare with; leave it out"
+                f"is {one}, but {other} in the result to compare with; leave it out",
+                "iou" if key == "iou_threshold" else key,
             )
     plain = replace(settings, bootstrap=0)
     result = agree_with(present, plain, with_chance=False)
