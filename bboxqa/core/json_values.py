@@ -70,6 +70,8 @@ def nests_deep(text: bytes) -> bool:
     >>> nests_deep(b'["' + b"[" * 600 + b'"]')
     False
     """
+    if len(text) <= _MOST_DEEP:
+        return False
     import numpy as np
 
     if b"\\" in text:

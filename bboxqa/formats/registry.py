@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
+_OF_ZOONIVERSE = {b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids"}
 _SERVICES = ("sagemaker", "labelbox", "zooniverse")
 _READ_ONLY = ("darwin", "datumaro", "supervisely", "via")
 # The number of files examined beside labels, and in a folder.
@@ -173,8 +174,8 @@ def _is_sagemaker(folder: Path) -> bool:
 
 
 def _is_zooniverse(path: Path) -> bool:
-    head = text_head(path)[1].removeprefix(b"\xef\xbb\xbf")
-    return head.startswith(b"classification_id,user_name,")
+    columns = text_head(path)[1].removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
+    return bool(columns) and {*columns[0].split(b",")} >= _OF_ZOONIVERSE
 
 
 _BUILT_IN = (
