@@ -25,7 +25,6 @@ from bboxqa.formats.translation.shapes import (
     items,
     line_of,
     mapping,
-    number_of,
     numbers_of,
     plain_text,
     points_of,
@@ -48,6 +47,7 @@ _APART = {
 }  # fmt: skip
 _LEAST_OF_SPAN = 4
 """Characters that a number and a run length take at least, with their commas."""
+_Values = dict[str, Any]
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -55,6 +55,8 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Darwin JSON"
     into.advice = "Shapes in images are compared, not those in videos: export Darwin JSON 2.0."
     into.named_by = "annotators of Darwin"
+    # Darwin does not say who was asked about an image.
+    into.names_asked = False
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
     # Releases can be made without annotators.
@@ -63,7 +65,9 @@ def translate(path: Path, into: Collector) -> None:
     records = _Records(into, is_named=any(_person(each.annotators) for each in given))
     for member, content in json_objects(files, into):
         records.add_file(member, content)
-    records.name_asked()
+    # The only annotator was asked about all images.
+    for image in into.images if len(records.people) == 1 else ():
+        image["annotators"] = [*records.people]
     into.count(_NOTES)
     read = {each.name for each in files}
     if left_out := [one_line(each.name) for each in named if each.name not in read]:
@@ -86,16 +90,14 @@ def _person(people: object) -> str:
 
 
 class _Records:
-    """Converts files to COCO records, and collects images, categories and counts."""
+    """Converts files to COCO records."""
 
     def __init__(self, into: Collector, *, is_named: bool) -> None:
-        self._into, self._tally = into, into.tally
+        self.people: set[str] = set()
+        self._into, self._tally, self._is_named = into, into.tally, is_named
         self._masks = Masks(outlines=into.wanted.outlines)
-        self._is_named = is_named
-        self._images: list[Record] = []
-        self._people: set[str] = set()
 
-    def add_file(self, member: Member, content: dict[str, Any]) -> None:
+    def add_file(self, member: Member, content: _Values) -> None:
         """Add the annotations of an item, which has one image per slot."""
         item = mapping(content.get("item"))
         listed = [mapping(each) for each in items(item.get("slots"))]
@@ -125,63 +127,49 @@ class _Records:
                 where = Where(member.name, f"/annotations/{place}")
                 label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
                 own = plain_text(annotation.get("id"))
-                self._add(annotation, image, rasters.get(own, problem), label, where)
+                with self._into.refusing(label, where):
+                    self._add(annotation, image, rasters.get(own, problem), label, where)
                 if own in rasters:
                     # The text of a mask is counted once, even if several annotations have it.
                     rasters[own] = replace(rasters[own], n_characters=0)
 
-    def _image(
-        self, member: Member, item: dict[str, Any], slot: dict[str, Any], is_one_of_several: bool
-    ) -> Record:
-        slot_name = plain_text(slot.get("slot_name")) if is_one_of_several else ""
+    def _image(self, member: Member, item: _Values, slot: _Values, is_named: bool) -> Record:
+        slot_name = plain_text(slot.get("slot_name")) if is_named else ""
         where, name = Where(member.name, ""), plain_text(item.get("name"))
         image = self._into.image((member.name, slot_name), where)
         self._into.size(image, name, [slot.get(side) for side in SIDES], where)
-        # Darwin does not say who was asked about an image.
-        del image["annotators"]
         # Without its folder, an image would be joined with images of the same name.
         folder = plain_text(item.get("path")).strip("/")
         parts = [folder, name or member.name or "(no name)", slot_name]
         image["file_name"] = "/".join(part for part in parts if part)
-        self._images.append(image)
         return image
 
     def _add(
-        self, given: dict[str, Any], image: Record, raster: RowMask | str, label: str, where: Where
+        self, given: _Values, image: Record, raster: RowMask | str, label: str, where: Where
     ) -> None:
-        own_id = plain_text(given.get("id"))
-        try:
-            if "mask" in given:
-                if isinstance(raster, str):
-                    raise MaskProblemError(raster)
-                shape = self._masks.record(raster, (image["width"], image["height"]))
-            else:
-                shape = self._shape_of(given)
-            shape = self._into.boxed(shape)
-        except ValueProblemError as error:
-            self._into.refuse(label, error, where)
-            return
-        record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
+        if "mask" not in given:
+            shape = self._shape_of(given)
+        elif isinstance(raster, str):
+            raise MaskProblemError(raster)
+        else:
+            shape = self._masks.record(raster, (image["width"], image["height"]))
+        record = {**self._into.boxed(shape), "image_id": image["id"]}
+        record["own_id"] = plain_text(given.get("id")) or where.at
         people = items(given.get("annotators"))
         person = _person(people)
         if self._is_named:
             record["annotator"] = person or UNNAMED
-        row = self._into.labelled(
-            record, plain_text(given.get("name")), where, f"{label}: has no name"
-        )
+        name = plain_text(given.get("name"))
+        row = self._into.labelled(record, name, where, f"{label}: has no name")
         if row >= 0 and self._is_named:
             self._tally["several"] += len(people) > 1
-            self._people.add(record["annotator"])
+            self.people.add(record["annotator"])
             if not person:
                 self._tally["unnamed"] += 1
                 self._into.defect("T005", f"{label}: has no annotators, as others have", where)
 
-    def _shape_of(self, annotation: dict[str, Any]) -> Record:
-        """Return the COCO geometry keys of a shape.
-
-        A polygon also gets its bounding box. Raises ValueProblemError if the values are not as
-        Darwin writes them.
-        """
+    def _shape_of(self, annotation: _Values) -> Record:
+        """Return the COCO geometry keys of a shape, of polygons with their bounding box."""
         if "polygon" in annotation or "complex_polygon" in annotation:
             polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
             paths = items(polygon.get("paths") or polygon.get("path"))
@@ -201,8 +189,7 @@ class _Records:
             ellipse = mapping(annotation["ellipse"])
             x, y = numbers_of(ellipse.get("center"), ("x", "y"))
             wide, high = numbers_of(ellipse.get("radius"), ("x", "y"))
-            angle = ellipse.get("angle")
-            degrees = float(np.rad2deg(number_of(angle, "angle"))) if angle else 0.0
+            degrees = shapes.degrees_of(ellipse.get("angle"), "angle", in_radians=True)
             return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
         for key, name in _APART.items():
             if key in annotation:
@@ -210,19 +197,14 @@ class _Records:
                 return {"shape": name, **line, **_key_points(annotation)}
         raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
-    def name_asked(self) -> None:
-        """Name the only annotator as asked about all images."""
-        for image in self._images if len(self._people) == 1 else ():
-            image["annotators"] = sorted(self._people)
 
-
-def _image_of(annotation: dict[str, Any], images: dict[str, Record]) -> Record | None:
+def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:
     """Return the image of an annotation; the first if the annotation names no slot."""
     slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
     return images.get(slot) or (None if slot else next(iter(images.values())))
 
 
-def _key_points(annotation: dict[str, Any]) -> Record:
+def _key_points(annotation: _Values) -> Record:
     """Return the key points of an annotation with their names; empty if it has none."""
     if "keypoint" in annotation:
         return {"keypoints": [*numbers_of(annotation["keypoint"], ("x", "y")), 2]}
@@ -235,11 +217,8 @@ def _key_points(annotation: dict[str, Any]) -> Record:
     return {"keypoints": keypoints, "joints": joints} if joints else {}
 
 
-def _masks_of(layer: dict[str, Any], image: Record | None) -> Iterator[tuple[str, RowMask]]:
-    """Yield the masks of a raster layer, whose pixels hold their numbers, by id.
-
-    Raises MaskProblemError if the values are not as Darwin writes them.
-    """
+def _masks_of(layer: _Values, image: Record | None) -> Iterator[tuple[str, RowMask]]:
+    """Yield the masks of a raster layer, whose pixels hold their numbers, by id."""
     if image is None or "width" not in image:
         raise MaskProblemError("is in an image whose size the file does not say")
     size: Size = checked_size((image["width"], image["height"]))

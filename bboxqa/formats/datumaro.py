@@ -39,48 +39,53 @@ def translate(path: Path, into: Collector) -> None:
     """Translate the subsets of a data set."""
     into.title = "Datumaro JSON"
     into.advice = "Export the data set again, with its annotations."
-    records = _Records(into)
+    # Datumaro records neither who drew a shape nor who was asked.
+    into.names_asked = False
+    subset_of: dict[int, str] = {}
     for member, content in json_objects(members_like(path, "Datumaro", ".json"), into):
-        records.add_subset(member.name, content)
-    records.tell_apart()
+        subset = _Subset(into, member.name, content)
+        before = len(into.images)
+        for place, given in enumerate(items(content.get("items"))):
+            subset.add_item(mapping(given), place)
+        stem = PurePosixPath(member.name).stem
+        subset_of |= {image["id"]: stem for image in into.images[before:]}
+    # Images of one name in several subsets would be taken for several people's.
+    times = Counter(image["file_name"] for image in into.images)
+    for image in into.images:
+        if times[image["file_name"]] > 1:
+            image["file_name"] = f"{subset_of[image['id']]}/{image['file_name']}"
     into.count([("again", "item", "with the id of another in its subset, merged")])
 
 
-class _Records:
-    """Converts items to COCO records."""
+class _Subset:
+    """Converts the items of a file to COCO records."""
 
-    def __init__(self, into: Collector) -> None:
-        self._into = into
-        # Of the file that is read: the names of labels, and the points of each label.
-        self._names: list[str] = []
-        self._points: dict[int, list[str]] = {}
-        self._subset_of: dict[int, str] = {}
-
-    def add_subset(self, member: str, content: dict[str, Any]) -> None:
-        """Add the items of a file."""
+    def __init__(self, into: Collector, member: str, content: dict[str, Any]) -> None:
+        self._into, self._member = into, member
         categories = mapping(content.get("categories"))
         listed = items(mapping(categories.get("label")).get("labels"))
         self._names = [plain_text(mapping(each).get("name")) for each in listed]
-        self._points = {}
+        # The points of each label.
+        self._points: dict[int, list[str]] = {}
         for place, given in enumerate(items(mapping(categories.get("points")).get("items"))):
             where = Where(member, f"/categories/points/items/{place}")
             self._add_skeleton(mapping(given), where)
-        for place, given in enumerate(items(content.get("items"))):
-            item, where = mapping(given), Where(member, f"/items/{place}")
-            own = plain_text(item.get("id")) or f"item {place + 1}"
-            image = self._into.image((member, own), where)
-            self._into.tally["again"] += "file_name" in image
-            self._subset_of[image["id"]] = PurePosixPath(member).stem
-            # Datumaro records neither who drew a shape nor who was asked.
-            image.pop("annotators", None)
-            picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
-            image["file_name"] = _name(own, plain_text(picture.get("path")))
-            sides = items(picture.get("size"))
-            if len(sides) == 2:
-                self._into.size(image, own, sides[::-1], where)
-            for number, annotation in enumerate(items(item.get("annotations"))):
-                label = f"item {one_line(own)}, annotation {number + 1}"
-                at = Where(member, f"{where.at}/annotations/{number}")
+
+    def add_item(self, item: dict[str, Any], place: int) -> None:
+        """Add an image and its annotations."""
+        where = Where(self._member, f"/items/{place}")
+        own = plain_text(item.get("id")) or f"item {place + 1}"
+        image = self._into.image((self._member, own), where)
+        self._into.tally["again"] += "file_name" in image
+        picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
+        image["file_name"] = _name(own, plain_text(picture.get("path")))
+        sides = items(picture.get("size"))
+        if len(sides) == 2:
+            self._into.size(image, own, sides[::-1], where)
+        for number, annotation in enumerate(items(item.get("annotations"))):
+            label = f"item {one_line(own)}, annotation {number + 1}"
+            at = Where(self._member, f"{where.at}/annotations/{number}")
+            with self._into.refusing(label, at):
                 self._add(mapping(annotation), image, label, at)
 
     def _add_skeleton(self, given: dict[str, Any], where: Where) -> None:
@@ -114,11 +119,7 @@ class _Records:
         number = given.get("label_id")
         name = self._name_of(number)
         points = [] if type(number) is not int else self._points.get(number, [])
-        try:
-            shape = self._into.boxed(self._shape_of(given, points))
-        except ValueProblemError as error:
-            self._into.refuse(label, error, where)
-            return
+        shape = self._into.boxed(self._shape_of(given, points))
         said = {
             key: value
             for key, value in mapping(given.get("attributes")).items()
@@ -142,10 +143,7 @@ class _Records:
             self._into.defect("K001", f"{problem} has {len(points)}", where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
-        """Return the COCO geometry keys of a shape.
-
-        Raises ValueProblemError if the values are not as Datumaro writes them.
-        """
+        """Return the COCO geometry keys of a shape."""
         kind = plain_text(annotation.get("type"))
         if kind == "bbox":
             box = _flat(annotation.get("bbox"), "bbox", 4)
@@ -191,13 +189,6 @@ class _Records:
             joints += [self._name_of(part.get("label_id")) or ""] * len(points)
         return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
 
-    def tell_apart(self) -> None:
-        """Name images of one name by their subsets: they would be taken for several people's."""
-        times = Counter(image["file_name"] for image in self._into.images)
-        for image in self._into.images:
-            if times[image["file_name"]] > 1:
-                image["file_name"] = f"{self._subset_of[image['id']]}/{image['file_name']}"
-
 
 def _name(own: str, path: str) -> str:
     """Return the file name of an image with its folder, from its id and its path."""
@@ -212,7 +203,7 @@ def _name(own: str, path: str) -> str:
 
 def _box(box: list[float], given: object) -> Record:
     """Return a box, rotated about its centre by an angle in degrees, if there is one."""
-    degrees = number_of(given, "rotation") % 360 if given else 0.0
+    degrees = shapes.degrees_of(given, "rotation")
     return {**turned_box(box, degrees), WRITTEN_ANGLE: given} if degrees else {"bbox": box}
 
 

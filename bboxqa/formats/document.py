@@ -67,7 +67,7 @@ class Origin(Protocol):
     """What was left out, and how the rest was read."""
     apart: Counter[str]
     """The number of annotations without a box, which are not examined, by shape."""
-    categories_apart: frozenset[int]
+    categories_apart: set[int]
     """The ids of the categories of these annotations."""
     image_names: dict[int, str]
     """The file names of images by those ids that their tool does not show."""

@@ -22,10 +22,8 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.files import NOT_JSON, json_of, json_problem
 from bboxqa.formats.translation.shapes import (
-    ValueProblemError,
     items,
     mapping,
-    number_of,
     numbers_of,
     plain_text,
     points_of,
@@ -86,15 +84,11 @@ class _Images:
             self._done.add((image["id"], who))
         for number, (name, given) in enumerate(objects, start=1):
             named = f"{label}, object {number}"
-            try:
-                record = into.boxed(self._shape_of(given))
-            except ValueProblemError as error:
-                into.refuse(named, error, where)
-                continue
-            own = plain_text(given.get("feature_id")) or named
-            record = {**record, "image_id": image["id"], "own_id": own}
-            record |= {"annotator": who} if who else {}
-            into.labelled(record, plain_text(name), where, f"{named}: has no label")
+            with into.refusing(named, where):
+                record = into.boxed(self._shape_of(given)) | {"image_id": image["id"]}
+                record["own_id"] = plain_text(given.get("feature_id")) or named
+                record |= {"annotator": who} if who else {}
+                into.labelled(record, plain_text(name), where, f"{named}: has no label")
 
 
 def _objects_of(member: Member, into: Collector) -> Iterator[tuple[Where, _Object]]:
@@ -280,6 +274,5 @@ def _shape_of_zooniverse(given: _Object) -> Record:
     x, y, width, height = numbers_of(given, (*corner, "width", "height"))
     if "x_center" in given:
         x, y = x - width / 2, y - height / 2
-    angle = number_of(given["angle"], "angle") if given.get("angle") else 0
-    box = [x, y, width, height]
+    box, angle = [x, y, width, height], shapes.degrees_of(given.get("angle"), "angle")
     return shapes.turned_box(box, angle) if angle else {"bbox": box}

@@ -19,7 +19,14 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, Size, picture_mask
-from bboxqa.formats.translation.shapes import items, mapping, plain_text, points_of
+from bboxqa.formats.translation.shapes import (
+    MaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    plain_text,
+    points_of,
+)
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
@@ -36,6 +43,8 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Supervisely JSON"
     into.advice = "Export the images of the project: meta.json and ann/*.json."
     into.named_by = "labelerLogin"
+    # Supervisely does not record who was asked about an image.
+    into.names_asked = False
     members = members_of(path)
     files = _annotations_of(members)
     parts = (part.objects for part in decoded_parts(files, _Objects))
@@ -44,7 +53,9 @@ def translate(path: Path, into: Collector) -> None:
     records = _Records(path, _classes(members), people, into)
     for member, content in json_objects(files, into):
         records.add_image(member, content)
-    records.name_images()
+    names = short_names(name for _, name in records.paths)
+    for image, name in records.paths:
+        image["file_name"] = names[name]
     into.count(_NOTES)
 
 
@@ -81,14 +92,12 @@ def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 class _Records:
-    """Converts files to COCO records, and collects images, categories and counts."""
+    """Converts files to COCO records."""
 
     def __init__(
         self, path: Path, classes: Sequence[dict[str, Any]], people: set[str], into: Collector
     ) -> None:
-        self._into, self._tally = into, into.tally
-        self._path = path
-        self._people = people
+        self._into, self._path, self._people = into, path, people
         self._classes = {plain_text(e.get("title")): plain_text(e.get("shape")) for e in classes}
         # The names of the nodes of graphs, by the keys used in figures.
         self._joints: dict[str, str] = {}
@@ -101,62 +110,53 @@ class _Records:
             edges = map(mapping, items(config.get("edges")))
             ends = [(plain_text(edge.get("src")), plain_text(edge.get("dst"))) for edge in edges]
             limbs = [(names[src], names[dst]) for src, dst in ends if names.keys() >= {src, dst}]
-            self._into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
+            into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
             self._joints |= names
         self._masks = Masks(outlines=into.wanted.outlines)
-        self._images: list[tuple[Record, str]] = []
+        self.paths: list[tuple[Record, str]] = []
+        """The images, and their paths in the project."""
 
     def add_image(self, member: Member, content: dict[str, Any]) -> None:
         """Add the objects of an image."""
         if "figures" in content or "frames" in content:
-            self._tally["other"] += 1
+            self._into.tally["other"] += 1
             return
-        where = Where(member.name, "")
+        where, inner = Where(member.name, ""), PurePosixPath(member.name or self._path.name)
         image = self._into.image(member.name, where)
         size = mapping(content.get("size"))
         self._into.size(image, member.name, [size.get(side) for side in SIDES], where)
         # Images are named with their datasets, which are nested folders.
-        *folders, last = PurePosixPath(member.name or self._path.name).parts
-        last = last.removesuffix(".gz").removesuffix(".json")
-        kept = [part for part in folders if part not in {"ann", "datasets"}] if member.name else []
+        last = inner.name.removesuffix(".gz").removesuffix(".json")
+        folders = inner.parts[:-1] if member.name else ()
         own = "" if member.name else plain_text(content.get("name"))
-        self._images.append((image, own or "/".join(("", *kept, last))))
+        kept = (part for part in folders if part not in {"ann", "datasets"})
+        self.paths.append((image, own or "/".join(("", *kept, last))))
         if len(self._people) == 1:
-            image["annotators"] = sorted(self._people)
-        else:
-            # Supervisely does not record who was asked about an image.
-            del image["annotators"]
+            image["annotators"] = [*self._people]
         for _ in items(content.get("tags")):
             self._into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
         for place, figure in enumerate(items(content.get("objects"))):
             at = Where(member.name, f"/objects/{place}")
-            name = one_line(PurePosixPath(member.name).name or self._path.name)
-            label = f"{name}, object {place + 1}"
-            if isinstance(figure, dict):
+            label = f"{one_line(inner.name)}, object {place + 1}"
+            with self._into.refusing(label, at):
+                if not isinstance(figure, dict):
+                    raise ValueProblemError("expected an object of JSON")
                 self._add_object(figure, image, label, at)
-            else:
-                self._into.defect("T001", f"{label}: expected an object of JSON", at)
 
     def _add_object(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> None:
         size = (image["width"], image["height"]) if "width" in image else None
-        try:
-            shape = self._into.boxed(self._shape_of(figure, size))
-        except shapes.ValueProblemError as error:
-            self._into.refuse(label, error, where)
-            return
-        record = {**shape, "image_id": image["id"]}
+        record = {**self._into.boxed(self._shape_of(figure, size)), "image_id": image["id"]}
         record |= {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
         if figure.get("nnCreated") is True:
             record["source"] = "prediction"
         record["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
         if self._people:
-            person = plain_text(figure.get("labelerLogin")) or UNNAMED
-            record["annotator"] = person
-            if person == UNNAMED:
-                self._tally["unnamed"] += 1
-                self._into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
-                if person not in image.get("annotators", [person]):
-                    image["annotators"] = [*image["annotators"], person]
+            record["annotator"] = plain_text(figure.get("labelerLogin")) or UNNAMED
+        if record.get("annotator") == UNNAMED:
+            self._into.tally["unnamed"] += 1
+            self._into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
+            if UNNAMED not in image.get("annotators", [UNNAMED]):
+                image["annotators"] = [*image["annotators"], UNNAMED]
         name = plain_text(figure.get("classTitle"))
         row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
         if row >= 0 and name and self._classes and name not in self._classes:
@@ -164,10 +164,7 @@ class _Records:
             self._into.defect("T050", problem, where, row)
 
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
-        """Return the COCO geometry keys of a shape.
-
-        Raises shapes.ValueProblemError if the values are not as Supervisely writes them.
-        """
+        """Return the COCO geometry keys of a shape."""
         kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
         if not kind:
             # Old exports have it in classes only.
@@ -177,7 +174,7 @@ class _Records:
         if kind in ("rectangle", "oriented_bbox"):
             corners = points_of(points.get("exterior"), "points.exterior", least=2)
             turned = figure.get("angle") if kind == "oriented_bbox" else None
-            degrees = float(np.rad2deg(shapes.number_of(turned, "angle"))) % 360 if turned else 0.0
+            degrees = shapes.degrees_of(turned, "angle", in_radians=True)
             bbox = shapes.bounds(corners)
             return shapes.turned_box(bbox, degrees) if degrees else {"bbox": bbox}
         if kind in ("polygon", "multipolygon"):
@@ -185,9 +182,7 @@ class _Records:
         if kind in ("bitmap", "alpha_mask"):
             return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
         if kind == "any":
-            raise shapes.ValueProblemError(
-                "has no geometryType, and its class in meta.json has none"
-            )
+            raise ValueProblemError("has no geometryType, and its class in meta.json has none")
         name = _APART.get(kind, kind.replace("_", " "))
         line = shapes.line_of(points.get("exterior")) if name == "polyline" else {}
         return {"shape": name, **line, **self._key_points(figure, kind)}
@@ -207,21 +202,15 @@ class _Records:
 
     def _polygons(self, parts: list[Any]) -> Record:
         if not parts:
-            raise shapes.ValueProblemError("has no parts")
+            raise ValueProblemError("has no parts")
         rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
-        self._tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
+        self._into.tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
         record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
         return {**record, "segmentation": [shapes.ring(each) for each in rings]}
 
     def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
         if size is None:
-            raise shapes.MaskProblemError("is in an image whose size the file does not say")
+            raise MaskProblemError("is in an image whose size the file does not say")
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
         crop = picture_mask(bitmap.get("data"), self._masks, within=size, packed=True)
         return self._masks.record(replace(crop, left=left, top=top), size)
-
-    def name_images(self) -> None:
-        """Name images by the shortest paths that are unique."""
-        names = short_names(name for _, name in self._images)
-        for image, name in self._images:
-            image["file_name"] = names[name]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
@@ -21,7 +20,13 @@ from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
-from bboxqa.formats.translation.shapes import ValueProblemError, items, mapping, numbers_of
+from bboxqa.formats.translation.shapes import (
+    ValueProblemError,
+    items,
+    mapping,
+    numbers_of,
+    plain_text,
+)
 
 _NOTES = (
     ("again", "image", "with several entries, which are merged"),
@@ -31,14 +36,7 @@ _HASH = re.compile(r"\A(\s*)#")
 # Usual names of the attribute that holds the label, the most specific first.
 _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
 _APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
-
-
-class _Region(msgspec.Struct, frozen=True):
-    """A shape and its attributes, at a JSON pointer or a line."""
-
-    at: str | int
-    shape: object
-    said: dict[str, Any]
+_Values = dict[str, Any]
 
 
 class _Entry(msgspec.Struct):
@@ -46,28 +44,38 @@ class _Entry(msgspec.Struct):
 
     name: str
     at: str | int
-    said: dict[str, Any]
-    regions: list[_Region] = msgspec.field(default_factory=list)
+    said: _Values
+    regions: list[tuple[str | int, object, _Values]] = msgspec.field(default_factory=list)
+    """The JSON pointer or line of each, its shape and its attributes."""
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate a VIA file.
-
-    Raises BrokenTextError if it cannot be read, and DatasetError if it does not say which attribute
-    holds the labels.
-    """
+    """Translate a VIA file; raises BrokenTextError or DatasetError if it cannot be read."""
     found = [each for each in members_of(path) if not each.name or is_via_head(each.head())]
     member = only_file(path, found, "VIA")
     text = member.text()
     is_json = text[:4096].lstrip().startswith(b"{")
     into.title = "VIA JSON" if is_json else "VIA csv"
     into.advice = "In VIA: Annotation, Export Annotations (as JSON); give that file."
+    into.names_asked = False
     entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
-    said = [region.said for entry in entries for region in entry.regions]
+    said = [attributes for entry in entries for _, _, attributes in entry.regions]
     attribute, note = _labels_of(member, said, into) if entries else ("", "")
-    records = _Records(member.name, attribute, into)
     for entry in entries:
-        records.add_entry(entry)
+        image = into.image(entry.name, Where(member.name, entry.at))
+        into.tally["again"] += "file_name" in image
+        image["file_name"] = entry.name
+        for number, (at, shape, own) in enumerate(entry.regions, start=1):
+            where, label = Where(member.name, at), f"{one_line(entry.name)}, region {number}"
+            with into.refusing(label, where):
+                # The rotation is computed from the points.
+                both = {key: each for key, each in (entry.said | own).items() if key != "rotation"}
+                record = _shape_of(shape) | {"image_id": image["id"], "attributes": both}
+                names = _names(own.get(attribute)) or ["" if attribute else UNLABELLED]
+                into.tally["several"] += len(names) > 1 and "bbox" in record
+                wanted = f"{label}: has no label {attribute!r}"
+                for name in names if "bbox" in record else names[:1]:
+                    into.labelled({**record}, name, where, wanted)
     into.notes += filter(None, [note])
     into.count(_NOTES)
 
@@ -88,11 +96,11 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
         listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
         yield _Entry(
-            shapes.plain_text(given.get("filename")) or name,
+            plain_text(given.get("filename")) or name,
             at,
             mapping(given.get("file_attributes")),
             [
-                _Region(here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
+                (here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
                 for here, each in found
             ],
         )
@@ -103,35 +111,30 @@ def _csv_entries(member: Member) -> Iterator[_Entry]:
     found: dict[str, _Entry] = {}
     for line, cells in Delimited(member.shown, text).records():
         # Spreadsheets add empty rows at the end.
-        if any(cells.values()):
-            _add_row(found, cells, line)
+        if not any(cells.values()):
+            continue
+        name = cells.get("filename", "")
+        if name not in found:
+            found[name] = _Entry(name, line, mapping(_cell(cells, "file_attributes")))
+        shape = _cell(cells, "region_shape_attributes")
+        # An image without regions has a row with an empty shape.
+        if shape != {}:
+            said = mapping(_cell(cells, "region_attributes"))
+            found[name].regions.append((line, shape, said))
     yield from found.values()
 
 
-def _add_row(found: dict[str, _Entry], cells: dict[str, str], line: int) -> None:
-    name = cells.get("filename", "")
-    if name not in found:
-        found[name] = _Entry(name, line, mapping(_cell(cells.get("file_attributes", ""))))
-    shape = _cell(cells.get("region_shape_attributes", ""))
-    # An image without regions has a row with an empty shape.
-    if shape != {}:
-        said = mapping(_cell(cells.get("region_attributes", "")))
-        found[name].regions.append(_Region(line, shape, said))
-
-
-def _cell(text: str) -> object:
+def _cell(cells: dict[str, str], name: str) -> object:
     """Return the JSON value in a cell; its text if it is not JSON."""
+    text = cells.get(name, "")
     try:
         return msgspec.json.decode(text) if text.strip() else {}
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text
 
 
-def _labels_of(member: Member, said: Sequence[dict[str, Any]], into: Collector) -> tuple[str, str]:
-    """Return the attribute that holds the labels of regions, and a note on others.
-
-    VIA leaves it to its users. It is "" if there is none. Raises DatasetError if it is unclear.
-    """
+def _labels_of(member: Member, said: Sequence[_Values], into: Collector) -> tuple[str, str]:
+    """Return the attribute that holds the labels of regions, "" for none, and a note on others."""
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
     if not used:
         return "", "no region has an attribute: all are of one category"
@@ -151,55 +154,18 @@ def _labels_of(member: Member, said: Sequence[dict[str, Any]], into: Collector) 
     return chosen[0], note if listed else ""
 
 
-class _Records:
-    """Converts regions to COCO records."""
-
-    def __init__(self, member: str, attribute: str, into: Collector) -> None:
-        self._member = member
-        self._attribute = attribute
-        self._into = into
-
-    def add_entry(self, entry: _Entry) -> None:
-        """Add the regions of an image."""
-        image = self._into.image(entry.name, Where(self._member, entry.at))
-        self._into.tally["again"] += "file_name" in image
-        image["file_name"] = entry.name
-        # VIA does not record who was asked.
-        image.pop("annotators", None)
-        for number, region in enumerate(entry.regions, start=1):
-            where = Where(self._member, region.at)
-            label = f"{one_line(entry.name)}, region {number}"
-            try:
-                shape = _shape_of(region.shape)
-            except ValueProblemError as error:
-                self._into.refuse(label, error, where)
-                continue
-            said = {**entry.said, **region.said}
-            # The rotation is computed from the points; the tool's attribute would duplicate it.
-            said.pop("rotation", None)
-            record: Record = {**shape, "image_id": image["id"], "attributes": said}
-            names = self._names(region.said) or ["" if self._attribute != "" else UNLABELLED]
-            self._into.tally["several"] += len(names) > 1 and "bbox" in record
-            wanted = f"has no label {self._attribute!r}" if self._attribute else "has no label"
-            for name in names if "bbox" in record else names[:1]:
-                self._into.labelled({**record}, name, where, f"{label}: {wanted}")
-
-    def _names(self, said: dict[str, Any]) -> list[str]:
-        """Return the labels of a region, several if a checkbox has several marks."""
-        value = said.get(self._attribute)
-        if isinstance(value, dict):
-            return [name.strip() for name, is_marked in value.items() if is_marked is True]
-        text = shapes.plain_text(value)
-        return [text] if text else []
+def _names(value: object) -> list[str]:
+    """Return the labels of a region, several if a checkbox has several marks."""
+    if isinstance(value, dict):
+        return [name.strip() for name, is_marked in value.items() if is_marked is True]
+    text = plain_text(value)
+    return [text] if text else []
 
 
 def _shape_of(given: object) -> Record:
-    """Return the COCO geometry keys of a region.
-
-    Raises ValueProblemError if the values are not as VIA writes them.
-    """
+    """Return the COCO geometry keys of a region."""
     shape = mapping(given)
-    kind = shapes.plain_text(shape.get("name"))
+    kind = plain_text(shape.get("name"))
     if not kind:
         found = str(given)[:40] if given else "missing"
         raise ValueProblemError(f"shape_attributes are {found}; expected the name of a shape")
@@ -218,7 +184,6 @@ def _shape_of(given: object) -> Record:
         x, y = numbers_of(shape, ("cx", "cy"))
         names = ("r", "r") if kind == "circle" else ("rx", "ry")
         wide, high = numbers_of(shape, names)
-        turned = shape.get("theta")
-        degrees = float(np.rad2deg(shapes.number_of(turned, "theta"))) if turned else 0.0
+        degrees = shapes.degrees_of(shape.get("theta"), "theta", in_radians=True)
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
     return {"shape": _APART.get(kind, kind)}

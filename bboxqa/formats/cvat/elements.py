@@ -16,6 +16,7 @@ from bboxqa.formats.translation.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.shapes import (
     LARGEST,
     MaskProblemError,
+    UnknownSizeError,
     ValueProblemError,
     number_in,
 )
@@ -164,10 +165,6 @@ _OF_TRACKS = ("track_id", "keyframe")
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
-class UnknownSizeError(ValueProblemError):
-    """A mask in an image of unknown size."""
-
-
 def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:
     """Return x, y, width and height of an upright box; None for any other value."""
     try:
@@ -182,12 +179,7 @@ def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float]
 
 
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
-    """Return the geometry keys of an annotation.
-
-    A shape without a box has the key `shape` with its name.
-
-    Raises ValueProblemError if the values are not as CVAT writes them.
-    """
+    """Return the geometry keys of an annotation, or its `shape` if it has no box."""
     if element.name == "mask":
         return _mask(element.values, size, masks)
     read = _SHAPES.get(element.name)

@@ -9,7 +9,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.cvat.elements import (
     Header,
     Job,
-    UnknownSizeError,
     attributes_of,
     header_of,
     plain_box_of,
@@ -19,7 +18,6 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
-from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SESSIONS, SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, ValueProblemError
@@ -39,11 +37,6 @@ _ADVICE: dict[type[XmlError], str] = {
         "Save it in UTF-8, as CVAT writes it, or name its encoding in the first line."
     ),
     XmlError: "Export it from CVAT again; the file may be cut off.",
-}
-_CODES: dict[type[ValueProblemError], str] = {
-    EmptyMaskProblemError: "T011",
-    shapes.MaskProblemError: "T008",
-    UnknownSizeError: "T002",
 }
 # The counted facts, with the noun and the text of their notes.
 _NOTES = (
@@ -244,12 +237,11 @@ class _Records:
         where, what = self._where(element), element.name
         size = (image["width"], image["height"]) if "height" in image else None
         try:
-            shape = self._into.boxed(shape_of(element, size, self._masks))
+            record = shared | self._into.boxed(shape_of(element, size, self._masks))
         except ValueProblemError as error:
-            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            self._into.defect(_CODES.get(type(error), "T001"), f"{what}: {error}", where)
+            self._tally["empty"] += error.code == EmptyMaskProblemError.code
+            self._into.defect(error.code, f"{what}: {error}", where)
             return
-        record = shared | shape
         attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
         if attributes:
             record["attributes"] = attributes

@@ -33,10 +33,7 @@ _WORDS = (
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate a folder or archive of label files.
-
-    Raises DatasetError if it has no label files.
-    """
+    """Translate a folder or archive of label files."""
     into.title = "DOTA labels"
     members = members_of(path)
     labels = [

@@ -23,7 +23,7 @@ from bboxqa.formats.translation.collector import SESSIONS, SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
 from bboxqa.formats.translation.masks import Masks, Size
 from bboxqa.formats.translation.shapes import (
-    EmptyMaskProblemError,
+    UnknownSizeError,
     ValueProblemError,
     items,
     mapping,
@@ -346,8 +346,16 @@ class _Records:
         points = shapes.points_by_parent(regions) if self._wanted.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
-            if id(region) not in inside:
-                self._add_region(task, region, shared, points.get(region.id, []))
+            if id(region) in inside:
+                continue
+            where = Where(self._member, region.pointer)
+            if not region.is_shape or not task.records:
+                apart = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
+                self._into.annotation({"shape": apart}, where)
+                continue
+            label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
+            with self._into.refusing(label, where):
+                self._add_region(label, where, task, region, shared, points.get(region.id, []))
 
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
@@ -369,27 +377,20 @@ class _Records:
         return True
 
     def _add_region(
-        self, task: _Task, region: Region, shared: Record, points: list[Region]
+        self,
+        label: str,
+        where: Where,
+        task: _Task,
+        region: Region,
+        shared: Record,
+        points: list[Region],
     ) -> None:
         """Add a region with its key points, as one annotation per label."""
-        where, given = Where(self._member, region.pointer), region.result
-        if not region.is_shape or not task.records:
-            apart = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
-            self._into.annotation({"shape": apart}, where)
-            return
-        label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
-        try:
-            image = self._image_of(task, given)
-            size = self._size(label, given, image, where)
-            shape = shapes.shape_of(region, size, self._masks)
-            shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
-        except _NoSizeError as error:
-            self._into.defect("T002", f"{label}: {error}", where)
-            return
-        except ValueProblemError as error:
-            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            self._into.refuse(label, error, where)
-            return
+        given = region.result
+        image = self._image_of(task, given)
+        size = self._size(label, given, image, where)
+        shape = shapes.shape_of(region, size, self._masks)
+        shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
         record = {**shape, "image_id": image["id"], **shared}
         if str(given.get("origin")).startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
@@ -421,7 +422,7 @@ class _Records:
         )
 
     def _size(self, label: str, result: Value, image: Record, where: Where) -> Size:
-        """Return the size by which a region is drawn; raises _NoSizeError if it is unknown."""
+        """Return the size by which a region is drawn; raises UnknownSizeError if it is unknown."""
         sides = [result.get(side) for side in _SIDES]
         known = (image["width"], image["height"]) if "width" in image else None
         size = size_of(*sides)
@@ -429,7 +430,7 @@ class _Records:
             for key, side in zip(_SIDES, sides, strict=True):
                 side_of(side, key)
         if known is None:
-            raise _NoSizeError(
+            raise UnknownSizeError(
                 "has no original_width and original_height, so that percent cannot become pixels: "
                 "give --image-size 1920x1080, or --image-size DIR with the images"
             )
@@ -483,10 +484,6 @@ class _Records:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
             some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
             yield f"{some} empty; if these are no images to annotate: --columns image=KEY"
-
-
-class _NoSizeError(ValueProblemError):
-    """A region in an image of unknown size."""
 
 
 def _fill_minimal(task: _Task, item: Value) -> None:

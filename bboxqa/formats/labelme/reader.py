@@ -53,10 +53,7 @@ _decode = msgspec.json.Decoder(_File).decode
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate the files of a folder or archive, or one file.
-
-    Raises DatasetError if there are no files, and BrokenTextError if the only file is not JSON.
-    """
+    """Translate the files of a folder or archive, or one file."""
     into.title = "LabelMe JSON"
     members = members_of(path)
     named = [*members_with(members, ".json")]
@@ -100,12 +97,9 @@ class _LabelmeRecords:
             where = Where(member.name, f"/shapes/{number}")
             if number in inside:
                 continue
-            try:
+            with self._into.refusing(f"shape {number + 1}", where):
                 points = [content.shapes[each] for each in points_of_shape.get(number, ())]
                 self._add_shape(shape, image, where, _joints(points))
-            except ValueProblemError as error:
-                self._tally["empty"] += isinstance(error, shapes.EmptyMaskProblemError)
-                self._into.refuse(f"shape {number + 1}", error, where)
 
     def _image(self, place: str, member: Member, content: _File) -> Record:
         # The path is relative to the file, which may be in a folder.

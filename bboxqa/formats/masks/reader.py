@@ -24,7 +24,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, Masks, RowMask
-from bboxqa.formats.translation.shapes import MaskProblemError
+from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.masks import joined
 
 Values = NDArray[Any]
@@ -214,10 +214,7 @@ _NOTES = (("nameless", "image", "without a picture: named as the mask, without s
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate a folder or archive of masks, as `Choices.mask` says.
-
-    Raises DatasetError if there are none, or if their values are not what `Choices.mask` says.
-    """
+    """Translate a folder or archive of masks, as `Choices.mask` says."""
     into.title = "masks"
     members = members_of(path)
     mode = (into.wanted.choices.mask or "").partition(":")[0]
@@ -340,6 +337,7 @@ class _MaskRecords:
     def __init__(self, into: Collector, mode: str, names: _Names) -> None:
         value = (into.wanted.choices.mask or "").partition(":")[2]
         self._mode, self._value = mode, int(value) if value else None
+        self._is_one = mode in ("binary", "objects")
         self._seen: dict[str, dict[int, list[str]]] = {}
         self._into, self._is_named = into, mode in ("classes", "voc")
         self._names = names if self._is_named else _Names()
@@ -352,36 +350,33 @@ class _MaskRecords:
     def add_file(self, image: Record, member: Member, data: bytes, *classes: bytes) -> None:
         """Add the objects of a mask, whose classes may be in another mask."""
         into, name, where = self._into, member.name, Where(member.name, "")
-        is_one = self._mode in ("binary", "objects")
-        try:
+        with into.refusing(name, where):
             is_rgb = self._names.are_colours
             values = values_in(data, self._pictures, in_colours=is_rgb and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
-            if is_one:
+            if self._is_one:
                 runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
             key = runs.piece + 1 if self._mode == "classes" else runs.value
             for each in classes:
                 runs = _of_classes(runs, values, values_in(each, self._pictures, in_colours=is_rgb))
             self._objects.take(len(np.unique(key)), len(data))
-        except MaskProblemError as error:
-            into.refuse(name, error, where)
-            return
-        height, width = values.shape
-        size = image.setdefault("width", width), image.setdefault("height", height)
-        if size != (width, height):
-            problem = f"{name}: has {width} × {height} pixels, its image {size[0]} × {size[1]}"
-            into.defect("T061", problem, where)
-            return
-        if not len(key) and self._mode == "objects":
-            into.defect("T011", f"{name}: the mask has no pixels", where)
-        elif not len(key):
-            into.defect("T060", f"{name}: has no object; taken as nothing found", where)
-        n_bytes = len(data)
-        for rows, spans in runs.groups(key):
-            mask = RowMask(spans, width, height, n_characters=n_bytes)
-            place = "" if is_one else f"/{key[rows[0]]}"
-            self._add(image["id"], runs, rows, mask, Where(name, place))
-            n_bytes = 0
+            height, width = values.shape
+            size = image.setdefault("width", width), image.setdefault("height", height)
+            if size != (width, height):
+                problem = f"{name}: has {width} × {height} pixels, its image {size[0]} × {size[1]}"
+                into.defect("T061", problem, where)
+                return
+            if not len(key) and self._mode == "objects":
+                raise EmptyMaskProblemError("has no pixels")
+            if not len(key):
+                into.defect("T060", f"{name}: has no object; taken as nothing found", where)
+            n_bytes = len(data)
+            for rows, spans in runs.groups(key):
+                mask = RowMask(spans, width, height, n_characters=n_bytes)
+                place = "" if self._is_one else f"/{key[rows[0]]}"
+                with into.refusing(f"{name}{place}", Where(name, place)):
+                    self._add(image["id"], runs, rows, mask, Where(name, place))
+                n_bytes = 0
 
     def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
         """Return the runs of the object of a file: those of its value, if one is given."""
@@ -407,11 +402,7 @@ class _MaskRecords:
     def _add(self, image: int, runs: Runs, rows: IndexArray, mask: RowMask, where: Where) -> None:
         """Add an object, given by its runs, its mask and its place."""
         into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
-        try:
-            shape = self._masks.record(mask, (mask.width, mask.height))
-        except MaskProblemError as error:
-            into.refuse(f"{where.member}{where.at}", error, where)
-            return
+        shape = self._masks.record(mask, (mask.width, mask.height))
         category = into.category(self._names.name(value) if self._is_named else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
         if self._names.of and value not in self._names.of:

@@ -1,7 +1,8 @@
 """The records of a translation, and the sink that collects them."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -141,10 +142,7 @@ class _Joints:
             self._skeletons.setdefault(name, (joints, limbs))
 
     def ordered(self, name: str, joints: Sequence[str], points: Sequence[float]) -> list[float]:
-        """Return key points at the places of their joints, of which others are not labelled.
-
-        Raises ValueProblemError if annotations lack most of the joints.
-        """
+        """Return key points at the places of their joints; refuse lists that are mostly gaps."""
         if name not in self._known:
             declared, _ = self._skeletons.get(name, ((), ()))
             self._known[name] = {joint: place for place, joint in enumerate(declared)}
@@ -201,6 +199,8 @@ class Collector:
         """Notes on annotations that name nobody; untrue where each file is by one annotator."""
         self.lists_images = True
         """Whether the format has records of images, so that those without annotations are known."""
+        self.names_asked = True
+        """Whether the format says who was asked about an image."""
         self.numbered_images: dict[str, str] = {}
         """See `bboxqa.formats.records.AnnotationFile`."""
         self.tally: Counter[str] = Counter()
@@ -278,7 +278,9 @@ class Collector:
         """
         image = self._images.get(key)
         if image is None:
-            image = self._images[key] = {"id": self._number(number), "annotators": []}
+            image = self._images[key] = {"id": self._number(number)}
+            if self.names_asked:
+                image["annotators"] = []
             self.image_places.append(where)
         return image
 
@@ -412,13 +414,19 @@ class Collector:
         """Add a defect of a record, or of the annotation with index `row`."""
         self.defects.append(ToolDefect(code, message, where, row, cause))
 
+    @contextmanager
+    def refusing(self, label: str, where: Where) -> Iterator[None]:
+        """Report a ValueProblemError of the block as a defect of a shape, which `label` names."""
+        try:
+            yield
+        except ValueProblemError as error:
+            self.refuse(label, error, where)
+
     def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
         """Add the defect of a shape that cannot be read; `label` names the shape."""
-        if isinstance(error, MaskProblemError):
-            code = "T011" if isinstance(error, EmptyMaskProblemError) else "T008"
-            self.defect(code, f"{label}: the mask {error}", where)
-        else:
-            self.defect("T001", f"{label}: {error}", where)
+        self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
+        what = "the mask " * isinstance(error, MaskProblemError)
+        self.defect(error.code, f"{label}: {what}{error}", where)
 
     def flush(self) -> None:
         """Pass the last annotations on."""

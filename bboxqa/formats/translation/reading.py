@@ -63,17 +63,24 @@ _AGAIN = "T007"
 _OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
-class Rows:
-    """Collects annotations: as columns, with their locations, and as records if asked for."""
+class ToolOrigin:
+    """The annotations of a source, as columns and as asked for, and where its records stand."""
 
     def __init__(self, path: Path, settings: ReadSettings) -> None:
-        self.n = self.n_rotated = 0
-        self.n_apart: Counter[str] = Counter()
+        self.title = ""
+        self.defects: Sequence[ToolDefect] = ()
+        self.notes: Sequence[str] = ()
+        self.apart: Counter[str] = Counter()
+        """The number of annotations without a box, which are not examined, by shape."""
         self.categories_apart: set[int] = set()
-        self.records: list[Record] = []
-        self.apart: list[Record] = []
+        self.image_names: dict[int, str] = {}
+        """The file names of images by those ids that their tool does not show."""
         self.builder = ColumnsBuilder(settings)
+        self.n = self.n_rotated = 0
         self._path, self._settings = path, settings
+        self._found: Collector
+        self._records: list[Record] = []
+        self._records_apart: list[Record] = []
         self._starts: list[int] = []
         self._places: list[Sequence[Where] | Lines] = []
         self._own: list[Sequence[str] | TextArray] = []
@@ -81,15 +88,26 @@ class Rows:
         self._held: list[bytes | Boxes] = []
         self._last: tuple[int, list[Any]] = (-1, [])
 
+    def finish(self, found: Collector) -> None:
+        """Take the images, categories and defects of a translation."""
+        found.flush()
+        self.title, self.defects, self.notes = found.title, found.defects, found.notes
+        self._found, unshown = found, found.unshown_images
+        self.image_names = {
+            image["id"]: image["file_name"]
+            for image in found.images
+            if image["id"] in unshown and image.get("file_name")
+        }
+
     def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
         """Add annotations with their locations; those without a box are counted."""
         has_box = ["bbox" in record for record in records]
         if not all(has_box):
             apart = [record for record in records if "bbox" not in record]
-            self.n_apart.update(record["shape"] for record in apart)
+            self.apart.update(record["shape"] for record in apart)
             self.categories_apart |= {r["category_id"] for r in apart if "category_id" in r}
             if self._settings.records:
-                self.apart += map(_without_keys, apart)
+                self._records_apart += map(_without_keys, apart)
             records, places = [*compress(records, has_box)], [*compress(places, has_box)]
         if not records:
             return
@@ -104,7 +122,7 @@ class Rows:
                     _complete(record)
             self._held.append(msgspec.json.encode(records))
         elif self._settings.records:
-            self.records += map(_without_keys, records)
+            self._records += map(_without_keys, records)
         elif self._settings.on_records is not None:
             self._settings.on_records([*map(_without_keys, records)])
         self.builder.add(records)
@@ -130,8 +148,7 @@ class Rows:
         self._own.append(own_ids if any(own_ids) else ())
         self.n += n
 
-    def where(self, row: int) -> Where:
-        """Return the location of an annotation."""
+    def _place(self, row: int) -> Where:
         part = bisect_right(self._starts, row) - 1
         return _at(self._places[part], row - self._starts[part])
 
@@ -146,100 +163,20 @@ class Rows:
         found: Record = self._last[1][inside]
         return found
 
-    def shown_ids(self) -> ShownIds | None:
-        """Return what annotations are found by: the ids of their tool, or places; None if none."""
-        parts = [*map(self._shown, self._places, self._own)]
-        return joined_ids(parts) if parts else None
-
-    def _shown(
-        self, places: Sequence[Where] | Lines, own: Sequence[str] | TextArray
-    ) -> FilePlaces | TextArray:
-        if len(own):
-            texts = (text or self._in_words(_at(places, row)) for row, text in enumerate(own))
-            return np.array([text[:_LONGEST] for text in texts], np.str_)
-        if isinstance(places, Lines):
-            names, file, at = places.members, places.member, places.line
-        else:
-            known: dict[str, int] = {}
-            file = np.array([known.setdefault(each.member, len(known)) for each in places])
-            # numpy makes texts of numbers if there are both.
-            names, at = [*known], np.array([each.at for each in places])
-        files = tuple(shown_file(self._path, name) for name in names)
-        return FilePlaces(files, file.astype(np.int32), at)
-
-    def _in_words(self, where: Where) -> str:
-        return place_in_words(shown_file(self._path, where.member), where.at)
-
-
-def _at(places: Sequence[Where] | Lines, row: int) -> Where:
-    return places.where(row) if isinstance(places, Lines) else places[row]
-
-
-def _without_keys(record: Record) -> Record:
-    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
-
-
-def _complete(record: Record) -> None:
-    """Add the number of labelled key points; remove a box that is only their extent."""
-    record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
-    if "shape" in record:
-        del record["bbox"]
-
-
-def shown_file(path: Path, member: str) -> str:
-    """Return a file of a source as it is named beside a line.
-
-    Examples
-    --------
-    >>> shown_file(Path("jobs/1.zip"), "annotations.xml"), shown_file(Path("jobs/1.xml"), "")
-    ('1.zip/annotations.xml', '1.xml')
-    """
-    if not member:
-        return path.name
-    return member if path.is_dir() else f"{path.name}/{member}"
-
-
-class ToolOrigin:
-    """The source that a document was translated from."""
-
-    def __init__(self, path: Path, found: Collector, rows: Rows) -> None:
-        self.title = found.title
-        self.defects: Sequence[ToolDefect] = found.defects
-        self.notes: Sequence[str] = found.notes
-        self.apart = rows.n_apart
-        """The number of annotations without a box, which are not examined, by shape."""
-        self.categories_apart = frozenset(rows.categories_apart)
-        unshown = found.unshown_images
-        self.image_names: dict[int, str] = {
-            image["id"]: image["file_name"]
-            for image in found.images
-            if image["id"] in unshown and image.get("file_name")
-        }
-        """The file names of images by those ids that their tool does not show."""
-        self.found, self.rows, self._path = found, rows, path
-
-    def record(self, row: int) -> Record:
-        """Return an annotation as a record of COCO."""
-        return self.rows.record(row)
-
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
-        found, rows = self.found, self.rows
-        again = (each.where for each in found.defects if each.code == _AGAIN)
+        again = (each.where for each in self.defects if each.code == _AGAIN)
         return {
-            "images": found.images,
-            "categories": found.categories,
-            "annotations": rows.records,
-            "apart": rows.apart,
+            "images": self._found.images,
+            "categories": self._found.categories,
+            "annotations": self._records,
+            "apart": self._records_apart,
             "repeats": [*map(self._in_words, again)],
         }
 
     def place_of(self, row: int) -> str:
         """Return where an annotation stands, such as "a.xml:12"."""
-        return self._in_words(self.rows.where(row))
-
-    def _in_words(self, where: Where) -> str:
-        return place_in_words(shown_file(self._path, where.member), where.at)
+        return self._in_words(self._place(row))
 
     def regions_of(self, rows: IndexArray) -> IndexArray:
         """Return the first of some annotations in the region of each: at the same JSON pointer.
@@ -249,7 +186,7 @@ class ToolOrigin:
         first: dict[Where, int] = {}
         found = []
         for row in rows.tolist():
-            where = self.rows.where(row)
+            where = self._place(row)
             found.append(first.setdefault(where, row) if isinstance(where.at, str) else row)
         return np.array(found, np.int64)
 
@@ -281,12 +218,58 @@ class ToolOrigin:
             return None
         name, row = parts[0], int(parts[1])
         if name == "annotations":
-            return self.rows.where(row) if row < self.rows.n else None
+            return self._place(row) if row < self.n else None
         if name == "defects":
             return self.defects[row].where if row < len(self.defects) else None
-        listed = {"images": self.found.image_places, "categories": self.found.category_places}
+        listed = {"images": self._found.image_places, "categories": self._found.category_places}
         places = listed.get(name, ())
         return places[row] if row < len(places) else None
+
+    def shown_ids(self) -> ShownIds | None:
+        """Return what annotations are found by: the ids of their tool, or places; None if none."""
+        parts = [*map(self._shown, self._places, self._own)]
+        return joined_ids(parts) if parts else None
+
+    def _shown(
+        self, places: Sequence[Where] | Lines, own: Sequence[str] | TextArray
+    ) -> FilePlaces | TextArray:
+        if len(own):
+            texts = (text or self._in_words(_at(places, row)) for row, text in enumerate(own))
+            return np.array([text[:_LONGEST] for text in texts], np.str_)
+        if isinstance(places, Lines):
+            names, file, at = places.members, places.member, places.line
+        else:
+            known: dict[str, int] = {}
+            file = np.array([known.setdefault(each.member, len(known)) for each in places])
+            # numpy makes texts of numbers if there are both.
+            names, at = [*known], np.array([each.at for each in places])
+        files = tuple(_shown_file(self._path, name) for name in names)
+        return FilePlaces(files, file.astype(np.int32), at)
+
+    def _in_words(self, where: Where) -> str:
+        return place_in_words(_shown_file(self._path, where.member), where.at)
+
+
+def _at(places: Sequence[Where] | Lines, row: int) -> Where:
+    return places.where(row) if isinstance(places, Lines) else places[row]
+
+
+def _without_keys(record: Record) -> Record:
+    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
+
+
+def _complete(record: Record) -> None:
+    """Add the number of labelled key points; remove a box that is only their extent."""
+    record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
+    if "shape" in record:
+        del record["bbox"]
+
+
+def _shown_file(path: Path, member: str) -> str:
+    """Return a file of a source as it is named beside a line, such as "1.zip/annotations.xml"."""
+    if not member:
+        return path.name
+    return member if path.is_dir() else f"{path.name}/{member}"
 
 
 def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPlace]:
@@ -318,9 +301,9 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
 @gc_paused()
 def _read(
     translate: Translate, path: Path, settings: ReadSettings
-) -> tuple[RawDocument, ToolOrigin]:
+) -> tuple[RawDocument, ToolOrigin, Collector]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
-    rows = Rows(path, settings)
+    origin = ToolOrigin(path, settings)
     in_full = settings.records or settings.on_records is not None
     needs_records = settings.keypoints or in_full
     needs_records |= not {*settings.keys} <= {*ANNOTATOR_KEYS}
@@ -331,28 +314,34 @@ def _read(
         in_full=in_full or settings.whole,
         progress=settings.progress,
         choices=settings.choices,
-        add_boxes=rows.add_boxes if settings.whole or not needs_records else None,
+        add_boxes=origin.add_boxes if settings.whole or not needs_records else None,
     )
-    found = Collector(rows.add, wanted)
+    found = Collector(origin.add, wanted)
     translate(path, found)
-    found.flush()
+    origin.finish(found)
     images, categories = found.images, found.categories
     if found.advice and not images and not any(each.code in STOPPING for each in found.defects):
         raise DatasetError([f"{path}: is {found.title} without images"], found.advice)
-    document = RawDocument(str(path), b"", 0, {name: [] for name in LISTS})
-    document.images, document.categories = images, categories
-    document.annotations = rows.builder.done()
-    sizes = (len(images), len(document.annotations), len(categories))
-    document.sections = {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)}
-    document.spans = dict.fromkeys(LISTS, (0, 0, 0))
-    document.origin = origin = ToolOrigin(path, found, rows)
-    return document, origin
+    sizes = (len(images), origin.n, len(categories))
+    document = RawDocument(
+        str(path),
+        b"",
+        0,
+        {name: [] for name in LISTS},
+        images,
+        categories,
+        origin.builder.done(),
+        {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)},
+        dict.fromkeys(LISTS, (0, 0, 0)),
+        origin=origin,
+    )
+    return document, origin, found
 
 
 def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     """Return the records of a source as a COCO document; of broken JSON, its syntax errors."""
     try:
-        document, _ = _read(translate, path, settings)
+        document, _, _ = _read(translate, path, settings)
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
@@ -366,16 +355,15 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    document, origin = _read(translate, path, options)
-    found, rows = origin.found, origin.rows
+    document, origin, found = _read(translate, path, options)
     of = measured(document.annotations, options, boxes_are_outlines=True)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     problems += problems_of(str(path), document.annotations, of)
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     notes = [*found.notes]
-    if rows.n_rotated and not (options.outlines or options.rotated):
-        some = count(rows.n_rotated, "rotated box", "rotated boxes")
+    if origin.n_rotated and not (options.outlines or options.rotated):
+        some = count(origin.n_rotated, "rotated box", "rotated boxes")
         notes.append(f"{some} compared by the upright bounds; --similarity obb compares them")
     has_masks = options.choices.mask is not None
     given = size_and_digest(path, digest=options.digest, pictures=has_masks)
@@ -390,9 +378,9 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         title=found.title,
         lists_images=found.lists_images,
         numbers_categories=True,
-        own_ids=rows.shown_ids(),
+        own_ids=origin.shown_ids(),
         numbered_images=found.numbered_images,
-        n_apart=rows.n_apart,
+        n_apart=origin.apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
         lists=origin.lists() if options.records else None,

@@ -23,13 +23,26 @@ _NO_SIDE = "expected a number of pixels, 1 or more"
 class ValueProblemError(ValueError):
     """A value that is not as its tool writes it; its text follows "object 7: "."""
 
+    code = "T001"
+    """The rule that the defect is of."""
+
+
+class UnknownSizeError(ValueProblemError):
+    """A shape that needs the size of its image, which is not known."""
+
+    code = "T002"
+
 
 class MaskProblemError(ValueProblemError):
     """A mask that cannot be decoded; its text follows "the mask "."""
 
+    code = "T008"
+
 
 class EmptyMaskProblemError(MaskProblemError):
     """A mask without pixels."""
+
+    code = "T011"
 
 
 def plain_text(value: object) -> str:
@@ -98,6 +111,20 @@ def numbers_of(values: object, names: Sequence[str]) -> list[float]:
     """Return the numbers under some keys of an object; raises ValueProblemError if missing."""
     given = mapping(values)
     return [number_of(given.get(name), name) for name in names]
+
+
+def degrees_of(value: object, name: str, *, in_radians: bool = False) -> float:
+    """Return an angle in degrees, from 0 up to 360; 0 if it is missing.
+
+    Examples
+    --------
+    >>> degrees_of(-90, "angle"), degrees_of(None, "angle")
+    (270, 0.0)
+    """
+    if not value:
+        return 0.0
+    number = number_of(value, name)
+    return (float(np.rad2deg(number)) if in_radians else number) % 360
 
 
 def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:

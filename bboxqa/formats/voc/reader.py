@@ -41,10 +41,7 @@ _NOTES = (
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate the files of a folder or archive, or one file.
-
-    Raises DatasetError if there are no files.
-    """
+    """Translate the files of a folder or archive, or one file."""
     into.title = "Pascal VOC XML"
     members = members_of(path)
     named = [*members_with(members, ".xml")]
@@ -95,10 +92,8 @@ class _VocRecords:
         image = self._image(place, member, root)
         for number, found in enumerate(root.all("object"), start=1):
             where = Where(member.name, found.line)
-            try:
+            with self._into.refusing(f"object {number}", where):
                 self._add_object(found, image, where, base)
-            except ValueProblemError as error:
-                self._into.refuse(f"object {number}", error, where)
 
     def _base(self, data: bytes, root: Element, member: Member) -> int:
         """Return the coordinate of the first pixel of a file, which files of bboxqa state."""

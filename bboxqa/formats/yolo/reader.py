@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from os.path import exists
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from posixpath import normpath
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
@@ -22,195 +23,24 @@ from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import Boxes, Collector
-from bboxqa.formats.translation.files import (
-    NO_LABELS,
-    LabelFile,
-    add_files,
-    label_batches,
-    lines_of,
-    rows_of,
-)
-from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND
+from bboxqa.formats.translation.collector import Boxes, Collector, Lines
+from bboxqa.formats.translation.files import NO_LABELS, label_batches
+from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 
 if TYPE_CHECKING:
     from yaml import Node
 
 
-_MOST_NAMES, _MOST_PARTS = 100_000, 100
-# Patterns, addresses and absolute paths.
-_ELSEWHERE = re.compile(r"^/|[:*]")
+_ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
+_MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
+# Files that are not plain are added in so many batches; few are added one by one.
+_PARTS, _FEW = 16, 8
+_LabelFile = tuple[Member, Record, bytes]
+"""A file, the record of its image, and its content."""
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
-
-
-class ClassNames(msgspec.Struct):
-    """The classes in a file."""
-
-    names: dict[int, str] = msgspec.field(default_factory=dict)
-    lines: dict[int, int] = msgspec.field(default_factory=dict)
-    """The line of each name."""
-    n_classes: int | None = None
-    """The number under `nc`."""
-    nc_line: int = 1
-    keypoints: tuple[int, int] | None = None
-    """Number of key points, and number of values per key point."""
-    joints: dict[int, list[str]] = msgspec.field(default_factory=dict)
-    """Names of key points, by class."""
-    parts: dict[str, list[tuple[str, int]]] = msgspec.field(default_factory=dict)
-    """The paths under `train` and `val`, each with its line."""
-    root: str = ""
-    """The folder from which these lead, under `path`."""
-    problem: str = ""
-    """Why the file cannot be read, or what is wrong with `kpt_shape`."""
-    problem_line: int = 1
-
-
-def class_names_of(member: Member) -> ClassNames:
-    """Return the names in a file of lines or of YAML, or why it cannot be read.
-
-    Raises DatasetError as `Member.read` does.
-    """
-    data = member.text()
-    text = data.decode("utf-8", "replace")
-    found = names_of_yaml(text) if is_yaml(member.name) else names_of_lines(text)
-    # One character in another encoding, as in a comment, does not hide the names.
-    is_readable = bool(found.names or found.keypoints or found.problem)
-    if b"\0" in data or ("\ufffd" in text and not is_readable):
-        return ClassNames(problem="is not text in UTF-8")
-    return found
-
-
-def names_of_lines(text: str) -> ClassNames:
-    r"""Return the names in a file with one name per line, such as classes.txt and obj.names.
-
-    Examples
-    --------
-    >>> names_of_lines("cat\ndog\n\n").names
-    {0: 'cat', 1: 'dog'}
-    """
-    lines = enumerate(text.rstrip().splitlines()[:_MOST_NAMES])
-    names = {number: line.strip() for number, line in lines if line.strip()}
-    return ClassNames(names, {number: number + 1 for number in names})
-
-
-def names_of_yaml(text: str) -> ClassNames:
-    r"""Return `names`, `nc` and `kpt_shape` of a YAML file, as far as it has them.
-
-    Names are a list, or a mapping from numbers. Unquoted words are texts: a class may be called
-    ``no``.
-
-    Examples
-    --------
-    >>> names_of_yaml("nc: 2\nnames: ['cat', 'dog']  # two").names
-    {0: 'cat', 1: 'dog'}
-    >>> names_of_yaml("names:\n  0: cat\n  3: no\n").names
-    {0: 'cat', 3: 'no'}
-    >>> names_of_yaml("nc: 1\nnames: [cat").problem
-    "is YAML that cannot be read: expected ',' or ']', but got '<stream end>'"
-    """
-    from yaml import SafeLoader, YAMLError, compose
-
-    if len(text) > _MOST_TEXT:
-        return ClassNames(problem=f"has more than {_MOST_TEXT:,} characters of YAML")
-    try:
-        # libyaml's loader is faster, but crashes the process if brackets are nested deeply.
-        top = compose(text, Loader=SafeLoader)
-    except (YAMLError, RecursionError) as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        problem = f"is YAML that cannot be read: {one_line(problem or 'nested too deeply')}"
-        return ClassNames(problem=problem, problem_line=mark.line + 1 if mark else 1)
-    values = dict(_pairs(top))
-    found = ClassNames()
-    names = values.get("names")
-    for number, name in _numbered(names)[:_MOST_NAMES]:
-        if isinstance(name.value, str):
-            found.names[number], found.lines[number] = name.value, name.start_mark.line + 1
-    if names is not None and names.value and not (found.names or isinstance(names.value, str)):
-        found.problem = "the names of classes are not texts"
-        found.problem_line = names.start_mark.line + 1
-    found.n_classes = _number(values.get("nc"))
-    if found.n_classes is not None:
-        found.nc_line = values["nc"].start_mark.line + 1
-    found.root = _text(values.get("path"))
-    for key in ("train", "val"):
-        named = values.get(key)
-        listed = named.value if named is not None and named.id == "sequence" else [named]
-        found.parts[key] = [
-            (_text(each), each.start_mark.line + 1) for each in listed[:_MOST_PARTS] if each
-        ]
-    shape = values.get("kpt_shape")
-    if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
-        numbers = [_number(each) for _, each in _numbered(shape)]
-        if len(numbers) == 2 and numbers[0] and numbers[1] in (2, 3):
-            found.keypoints = n_joints, _ = numbers[0], numbers[1]
-            listed = _numbered(values.get("kpt_names"))
-            joints = {number: [str(n.value) for _, n in _numbered(each)] for number, each in listed}
-            found.joints = {number: own for number, own in joints.items() if len(own) == n_joints}
-        else:
-            written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
-            expected = "[number of key points, 2 or 3], such as [17, 3]"
-            found.problem = f"kpt_shape is {written}; expected {expected}"
-            found.problem_line = shape.start_mark.line + 1
-    return found
-
-
-def missing_parts(
-    found: ClassNames, member: Member, known: Collection[str]
-) -> Iterator[tuple[str, int]]:
-    """Yield what is wrong with paths of train and val that name nothing, each with its line.
-
-    `known` are folders and files of the source, which may be named by the end of their path.
-    """
-    for key, paths in found.parts.items():
-        for path, line in paths:
-            plain = normpath(path.replace("\\", "/")) if path else ""
-            # Absolute paths may be of another machine.
-            if (
-                plain
-                and not _ELSEWHERE.search(plain)
-                and not _is_there(plain, found, member, known)
-            ):
-                yield f"{key} is {cut(one_line(path))}, which names no file or folder", line
-
-
-def _is_there(path: str, found: ClassNames, member: Member, known: Collection[str]) -> bool:
-    folder = Path(member.shown).parent
-    # `Path.exists` raises an error for a name that is too long.
-    if member.is_file and any(exists(folder / each / path) for each in (found.root, "")):  # noqa: PTH110
-        return True
-    end = "/".join(each for each in path.split("/") if each not in ("..", "."))
-    return not end or any(f"/{each}".endswith(f"/{end}") for each in known)
-
-
-def _text(node: "Node | None") -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""
-
-
-def _pairs(node: "Node | None") -> "list[tuple[str, Node]]":
-    """Return the keys and values of a mapping; none of any other node."""
-    pairs = node.value if node is not None and node.id == "mapping" else []
-    return [(key.value, value) for key, value in pairs if isinstance(key.value, str)]
-
-
-def _numbered(node: "Node | None") -> "list[tuple[int, Node]]":
-    """Return the values of a list, or of a mapping from numbers, with their numbers."""
-    if node is not None and node.id == "sequence":
-        return [*enumerate(node.value)]
-    return [(int(key), value) for key, value in _pairs(node) if _is_number(key)]
-
-
-def _number(node: "Node | None") -> int | None:
-    text = node.value if node is not None else None
-    return int(text) if isinstance(text, str) and _is_number(text) else None
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
-
-
-_ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
-_MOST_CLASSES = 1 << 20
+# Patterns, addresses and absolute paths, which may be of another machine.
+_ELSEWHERE = re.compile(r"^/|[:*]")
 # The values in messages on lines.
 _VALUES = re.compile(r"'.*'|\".*\"|-?\d\S*")
 _NOTES = (
@@ -221,11 +51,40 @@ _NOTES = (
 )
 
 
-def translate(path: Path, into: Collector) -> None:
-    """Translate a folder or archive of label files.
+class _Classes(msgspec.Struct):
+    """What a file says about classes, each with its line."""
 
-    Raises DatasetError if it has no label files.
-    """
+    names: dict[int, str] = msgspec.field(default_factory=dict)
+    lines: dict[int, int] = msgspec.field(default_factory=dict)
+    defects: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
+    """The code, the message and the line of each defect of the names."""
+    keypoints: tuple[int, int] | None = None
+    """Number of key points, and number of values per key point."""
+    joints: dict[int, list[str]] = msgspec.field(default_factory=dict)
+    """Names of key points, by class."""
+    paths: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
+    """The key, the path and the line of each path under `train` and `val`."""
+    root: str = ""
+    """The folder from which these lead, under `path`."""
+    problem: str = ""
+    """Why the file cannot be read, or what is wrong with `kpt_shape`."""
+    problem_line: int = 1
+
+
+class _Label(msgspec.Struct):
+    """The label in a line, in coordinates relative to the image."""
+
+    number: int
+    """The number of the class."""
+    shares: list[float]
+    """A box, as its centre and size, or the points of an outline."""
+    points: list[float] = msgspec.field(default_factory=list)
+    """Key points."""
+    score: float | None = None
+
+
+def translate(path: Path, into: Collector) -> None:
+    """Translate a folder or archive of label files."""
     into.title = "YOLO labels"
     members = members_of(path)
     texts: list[Member] = []
@@ -262,7 +121,7 @@ def class_names(path: Path) -> dict[int, str]:
     return next((found.names for _, found in described if found.names), {})
 
 
-def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
+def _described(members: Sequence[Member]) -> list[tuple[Member, _Classes]]:
     """Return the files with class names, or that should have them and cannot be read."""
     named = sorted((each for each in members if is_names_file(each.name)), key=_rank)
     n_yamls = sum(is_yaml(each.name) for each in named)
@@ -271,7 +130,7 @@ def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
         head, is_only = member.head(), is_yaml(member.name) and n_yamls == 1
         is_known = is_only or PurePosixPath(member.name).name.lower() in _ORDER
         if is_known or is_names_head(member.name, head):
-            names = class_names_of(member)
+            names = _classes_of(member)
             if names.names or names.keypoints or names.problem:
                 found.append((member, names))
     return found
@@ -284,7 +143,7 @@ def _rank(member: Member) -> tuple[int, int, str]:
 
 
 def _check_classes(
-    path: Path, described: list[tuple[Member, ClassNames]], label_folders: Collection[str]
+    path: Path, described: list[tuple[Member, _Classes]], label_folders: Collection[str]
 ) -> None:
     """Put the longest of several lists of class names in folders with labels first.
 
@@ -325,58 +184,51 @@ def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
     return max(found, key=lambda each: len(each.keys() & known))
 
 
-class LineError(ValueError):
-    """A line that is not a label."""
-
-
-class Label(msgspec.Struct):
-    """The label in a line, in coordinates relative to the image."""
-
-    number: int
-    """The number of the class."""
-    shares: list[float]
-    """A box, as its centre and size, or the points of an outline."""
-    points: list[float] = msgspec.field(default_factory=list)
-    """Key points."""
-    score: float | None = None
-
-
-def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
-    """Parse a line; raises LineError if the line is not as YOLO writes it.
-
-    `keypoints` is the number of key points, and of values per key point, if known.
-
-    Examples
-    --------
-    >>> label_of("3 0.5 0.5 0.25 0.5", None)
-    Label(number=3, shares=[0.5, 0.5, 0.25, 0.5], points=[], score=None)
-    """
+def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
+    """Parse a line; raises ValueProblemError if it is not as YOLO writes it."""
     first, *rest = line.split()
     try:
         values = [float(each) for each in rest]
         number = float(first)
     except ValueError:
         what = "commas; expected points and spaces" if "," in line else "a value that is no number"
-        raise LineError(f"{line[:60]!r} has {what}") from None
+        raise ValueProblemError(f"{line[:60]!r} has {what}") from None
     if not number.is_integer() or not 0 <= number < 1 << 31:
-        raise LineError(f"the class is {first}; expected a whole number, 0 or more")
+        raise ValueProblemError(f"the class is {first}; expected a whole number, 0 or more")
     if not all(map(math.isfinite, values)):
-        raise LineError(f"{line[:60]!r} has a value that is not finite")
+        raise ValueProblemError(f"{line[:60]!r} has a value that is not finite")
     n = len(values)
     n_pose = 4 + keypoints[0] * keypoints[1] if keypoints else 0
     if keypoints and n in (n_pose, n_pose + 1):
-        return Label(int(number), values[:4], values[4:n_pose], *values[n_pose:])
+        return _Label(int(number), values[:4], values[4:n_pose], *values[n_pose:])
     if n in (4, 5):
-        return Label(int(number), values[:4], [], *values[4:])
+        return _Label(int(number), values[:4], [], *values[4:])
     if n < 6:
         some = f"{count(n, 'number')} after the class"
-        raise LineError(f"the line has {some}; expected 4 for a box, or more points")
+        raise ValueProblemError(f"the line has {some}; expected 4 for a box, or more points")
     if keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
-        shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
-        raise LineError(f"the line seems to be a box and key points; expected {shape} in data.yaml")
+        expected = f"expected kpt_shape: [{(n - 4) // 3}, 3] in data.yaml"
+        raise ValueProblemError(f"the line seems to be a box and key points; {expected}")
     if n % 2 and not 0 <= values[-1] <= 1:
-        raise LineError(f"the line has {n} numbers after the class; expected pairs of x and y")
-    return Label(int(number), values[: n - n % 2], [], *values[n - n % 2 :])
+        expected = "expected pairs of x and y"
+        raise ValueProblemError(f"the line has {n} numbers after the class; {expected}")
+    return _Label(int(number), values[: n - n % 2], [], *values[n - n % 2 :])
+
+
+def _boxes_in(texts: Sequence[bytes]) -> tuple[IndexArray, FloatArray] | None:
+    """Return the number of lines of each text, and their five numbers (N, 5); None for others."""
+    stripped = [text.replace(b"\r\n", b"\n").rstrip() for text in texts]
+    n_lines = np.array([text.count(b"\n") + 1 if text else 0 for text in stripped], np.int64)
+    whole = b"\n".join(filter(None, stripped))
+    if whole.translate(None, b"0123456789+-.eE \t\n"):
+        return None
+    if not whole:
+        return n_lines, np.zeros((0, 5))
+    try:
+        rows = np.loadtxt(whole.decode().split("\n"), np.float64, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return (n_lines, rows) if rows.shape == (n_lines.sum(), 5) else None
 
 
 class _LabelRecords:
@@ -385,7 +237,7 @@ class _LabelRecords:
     def __init__(
         self,
         images: FileImages,
-        described: list[tuple[Member, ClassNames]],
+        described: list[tuple[Member, _Classes]],
         inside: set[str],
         into: Collector,
     ) -> None:
@@ -396,7 +248,7 @@ class _LabelRecords:
         self._ids: dict[int, int] = {}
         named = (each for each in described if each[1].names or not each[1].keypoints)
         self._named = next(named, None)
-        self._classes = self._named[1] if self._named else ClassNames()
+        self._classes = self._named[1] if self._named else _Classes()
         self._shape = next((each for each in described if each[1].keypoints), None)
         self._keypoints = self._shape[1].keypoints if self._shape else None
         self._is_unread = False
@@ -408,19 +260,13 @@ class _LabelRecords:
         if self._named:
             self._add_classes(*self._named)
 
-    def _add_classes(self, member: Member, found: ClassNames) -> None:
+    def _add_classes(self, member: Member, found: _Classes) -> None:
         """Add the categories in the file of class names, in its order."""
-        seen: dict[str, int] = {}
         for number, name in sorted(found.names.items()):
             where = self._where(member, found.lines[number])
-            if name in seen:
-                problem = f"classes {seen[name]} and {number} are both named {one_line(name)!r}"
-                self._into.defect("T024", problem, where)
-            seen.setdefault(name, number)
             self._ids[number] = self._into.category(name, where)
-        if found.n_classes not in (None, len(found.names)):
-            problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
-            self._into.defect("T021", problem, self._where(member, found.nc_line))
+        for code, problem, line in found.defects:
+            self._into.defect(code, problem, self._where(member, line))
 
     def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
@@ -431,8 +277,9 @@ class _LabelRecords:
             known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
         known |= {each.name for each in others if not is_picture(each.name)}
         for member, found in self._described:
-            if member.name in self._inside:
-                for problem, line in missing_parts(found, member, known):
+            for key, path, line in found.paths if member.name in self._inside else ():
+                if not _is_there(path, found.root, member, known):
+                    problem = f"{key} is {cut(one_line(path))}, which names no file or folder"
                     self._into.defect("T025", problem, self._where(member, line))
 
     def _where(self, member: Member, line: int) -> Where:
@@ -442,14 +289,25 @@ class _LabelRecords:
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         files = [(each, self._images.labelled(place, each), text) for place, each, text in batch]
-        add_files(files, self._add_plain, self._add_file)
+        self._add_files(files)
 
-    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
+    def _add_files(self, files: Sequence[_LabelFile]) -> None:
+        """Add the labels of files, in smaller batches if some of them are not plain."""
+        if not files or self._add_plain(files):
+            return
+        step = -(-len(files) // _PARTS)
+        for start in range(0, len(files), step):
+            if len(files) > _FEW:
+                self._add_files(files[start : start + step])
+            else:
+                self._add_file(*files[start])
+
+    def _add_plain(self, files: Sequence[_LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         names = self._classes.names
         if self._wanted.add_boxes is None or not all("width" in image for _, image, _ in files):
             return False
-        found = rows_of([text for _, _, text in files], 5)
+        found = _boxes_in([text for _, _, text in files])
         if found is None:
             return False
         n_boxes, rows = found
@@ -460,7 +318,10 @@ class _LabelRecords:
         numbers = np.flatnonzero(np.bincount(number))
         if self._named is not None and not {*numbers.tolist()} <= {*names}:
             return False
-        lines = lines_of(files, n_boxes, np.ones(len(files), np.int64))
+        first = np.cumsum(n_boxes) - n_boxes
+        line = np.arange(1, len(rows) + 1) - np.repeat(first, n_boxes)
+        file = np.repeat(np.arange(len(files)), n_boxes)
+        lines = Lines([member.name for member, _, _ in files], file, line)
         for row in np.sort(np.unique(number, return_index=True)[1]).tolist():
             self._category(int(number[row]), lines.where(row))
         ids = np.zeros(numbers.max(initial=0) + 1, np.int64)
@@ -468,14 +329,11 @@ class _LabelRecords:
         images = np.array([image["id"] for _, image, _ in files], np.int64)
         sizes = np.array([(image["width"], image["height"]) for _, image, _ in files], np.float64)
         bbox = np.concatenate([shares[:, :2] - shares[:, 2:] / 2, shares[:, 2:]], 1)
-        bbox *= np.tile(np.repeat(sizes, n_boxes, 0), 2)
-        image_id = np.repeat(images, n_boxes)
-        nobody = np.full(len(bbox), -1)
-        self._into.boxes(Boxes(image_id, ids[number], bbox, lines, nobody))
+        bbox *= np.tile(sizes[file], 2)
+        self._into.boxes(Boxes(images[file], ids[number], bbox, lines, np.full(len(bbox), -1)))
         return True
 
-    def _add_file(self, file: LabelFile) -> None:
-        member, image, data = file
+    def _add_file(self, member: Member, image: Record, data: bytes) -> None:
         try:
             lines = enumerate(data.decode().splitlines(), start=1)
         except UnicodeDecodeError:
@@ -489,8 +347,8 @@ class _LabelRecords:
         for number, line in filled:
             where = Where(member.name, number)
             try:
-                label = label_of(line, self._keypoints)
-            except LineError as error:
+                label = _label_of(line, self._keypoints)
+            except ValueProblemError as error:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
                     cause = _VALUES.sub("", str(error))
@@ -513,7 +371,7 @@ class _LabelRecords:
         todo = "give --image-size 1920x1080, or --image-size DIR with the images"
         self._into.defect("T002", f"{problem}; {todo}", where)
 
-    def _add_label(self, label: Label, image: Record, where: Where) -> int:
+    def _add_label(self, label: _Label, image: Record, where: Where) -> int:
         record = self._shape_of(label, (image["width"], image["height"]))
         record["image_id"] = image["id"]
         record["category_id"] = self._category(label.number, where)
@@ -525,7 +383,7 @@ class _LabelRecords:
             self._tally["score"] += 1
         return self._into.annotation(record, where)
 
-    def _check(self, label: Label, where: Where, row: int) -> None:
+    def _check(self, label: _Label, where: Where, row: int) -> None:
         """Report what is wrong with a label, also where the size of the image is not known."""
         if label.number not in self._classes.names and self._named is not None:
             last = max(self._classes.names, default=-1)
@@ -536,7 +394,7 @@ class _LabelRecords:
             problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
             self._into.defect("T003", problem, where, row)
 
-    def _shape_of(self, label: Label, size: tuple[int, int]) -> Record:
+    def _shape_of(self, label: _Label, size: tuple[int, int]) -> Record:
         """Return the COCO geometry keys of a label, in pixels."""
         if len(label.shares) > 4:
             points = np.array(label.shares).reshape(-1, 2) * size
@@ -574,3 +432,123 @@ class _LabelRecords:
         elif len(names) > 1:
             several = f"{count(len(names), 'file')} with class names"
             self._into.notes.append(f"{several}: {one_line(self._named[0].name)} is used")
+
+
+def _classes_of(member: Member) -> _Classes:
+    """Return the classes in a file of lines or of YAML; raises DatasetError as `Member.read`."""
+    data = member.text()
+    text = data.decode("utf-8", "replace")
+    if is_yaml(member.name):
+        found = _classes_in_yaml(text)
+    else:
+        listed = enumerate(text.rstrip().splitlines()[:_MOST_NAMES])
+        found = _named((number, line.strip(), number + 1) for number, line in listed)
+    # One character in another encoding, as in a comment, does not hide the names.
+    is_readable = bool(found.names or found.keypoints or found.problem)
+    if b"\0" in data or ("\ufffd" in text and not is_readable):
+        return _Classes(problem="is not text in UTF-8")
+    return found
+
+
+def _named(rows: Iterable[tuple[int, str, int]]) -> _Classes:
+    """Return classes from their numbers, names and lines."""
+    found, seen = _Classes(), dict[str, int]()
+    for number, name, line in rows:
+        if name:
+            found.names[number], found.lines[number] = name, line
+    for number, name in sorted(found.names.items()):
+        if (first := seen.setdefault(name, number)) != number:
+            problem = f"classes {first} and {number} are both named {one_line(name)!r}"
+            found.defects.append(("T024", problem, found.lines[number]))
+    return found
+
+
+def _classes_in_yaml(text: str) -> _Classes:
+    """Return `names`, `nc`, `kpt_shape` and paths of YAML, in which unquoted words are texts."""
+    from yaml import SafeLoader, YAMLError, compose
+
+    if len(text) > _MOST_TEXT:
+        return _Classes(problem=f"has more than {_MOST_TEXT:,} characters of YAML")
+    try:
+        # libyaml's loader is faster, but crashes the process if brackets are nested deeply.
+        values = dict(_pairs(compose(text, Loader=SafeLoader)))
+    except (YAMLError, RecursionError) as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        problem = f"is YAML that cannot be read: {one_line(problem or 'nested too deeply')}"
+        return _Classes(problem=problem, problem_line=mark.line + 1 if mark else 1)
+    names = values.get("names")
+    listed = _numbered(names)[:_MOST_NAMES]
+    found = _named((number, _text(each), _line_of(each)) for number, each in listed)
+    if names is not None and names.value and not (found.names or isinstance(names.value, str)):
+        found.problem, found.problem_line = "the names of classes are not texts", _line_of(names)
+    n_classes = _number(values.get("nc"))
+    if n_classes not in (None, len(found.names)):
+        problem = f"nc is {n_classes}, but there are {len(found.names)} names"
+        found.defects.append(("T021", problem, _line_of(values["nc"])))
+    found.root = _text(values.get("path"))
+    for key in ("train", "val"):
+        of_part = values.get(key)
+        inside = of_part.value if of_part is not None and of_part.id == "sequence" else [of_part]
+        found.paths += [(key, _text(each), _line_of(each)) for each in inside[:_MOST_PATHS] if each]
+    shape = values.get("kpt_shape")
+    if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
+        _add_key_points(found, shape, values.get("kpt_names"), text)
+    return found
+
+
+def _add_key_points(found: _Classes, shape: "Node", names: "Node | None", text: str) -> None:
+    numbers = [_number(each) for _, each in _numbered(shape)]
+    if len(numbers) == 2 and numbers[0] and numbers[1] in (2, 3):
+        found.keypoints = numbers[0], numbers[1]
+        for number, each in _numbered(names):
+            own = [str(joint.value) for _, joint in _numbered(each)]
+            if len(own) == numbers[0]:
+                found.joints[number] = own
+    else:
+        written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
+        expected = "[number of key points, 2 or 3], such as [17, 3]"
+        found.problem = f"kpt_shape is {written}; expected {expected}"
+        found.problem_line = _line_of(shape)
+
+
+def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
+    """Return whether a path of train or val names a file or folder, maybe by its end."""
+    plain = normpath(path.replace("\\", "/")) if path else ""
+    if not plain or _ELSEWHERE.search(plain):
+        return True
+    folder = Path(member.shown).parent
+    # `Path.exists` raises an error for a name that is too long.
+    if member.is_file and any(exists(folder / each / plain) for each in (root, "")):  # noqa: PTH110
+        return True
+    end = "/".join(each for each in plain.split("/") if each not in ("..", "."))
+    return not end or any(f"/{each}".endswith(f"/{end}") for each in known)
+
+
+def _line_of(node: "Node") -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _text(node: "Node | None") -> str:
+    return node.value if node is not None and isinstance(node.value, str) else ""
+
+
+def _pairs(node: "Node | None") -> "list[tuple[str, Node]]":
+    """Return the keys and values of a mapping; none of any other node."""
+    pairs = node.value if node is not None and node.id == "mapping" else []
+    return [(key.value, value) for key, value in pairs if isinstance(key.value, str)]
+
+
+def _numbered(node: "Node | None") -> "list[tuple[int, Node]]":
+    """Return the values of a list, or of a mapping from numbers, with their numbers."""
+    if node is not None and node.id == "sequence":
+        return [*enumerate(node.value)]
+    pairs = ((_whole(key), value) for key, value in _pairs(node))
+    return [(key, value) for key, value in pairs if key is not None]
+
+
+def _number(node: "Node | None") -> int | None:
+    return _whole(_text(node))
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
