@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from shutil import get_terminal_size
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +85,6 @@ def show(
     """
     from bboxqa.report import view
 
-    if output_format == "text" and sys.stdout and sys.stdout.isatty():
-        options["width"] = get_terminal_size().columns
     if quiet:
         options["quiet"] = True
     lines = iter(view(views, output_format)(result, **options))

@@ -19,10 +19,7 @@ from bboxqa.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bboxqa.model.ratings import Ratings, TaskEstimates
-    from bboxqa.pipelines.segments import TierAgreement
 
 
 _OPTIONS = options(
@@ -201,7 +198,8 @@ def segments(
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
     from bboxqa.formats.recordings import read_segments
-    from bboxqa.pipelines.segments import measure_segments
+    from bboxqa.pipelines.segments import measure_segments, shown_in_text
+    from bboxqa.report import stats_views as shown
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
@@ -211,36 +209,13 @@ def segments(
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
-    views: dict[str, Any] = {"csv": partial(_csv, raw=raw_csv), "json": _json, "text": _lines}
-    print_result(found, views, output_format, output)
+    tasks, labels = [tier.estimates for tier in found], [tier.labels for tier in found]
+    views: dict[str, Any] = {
+        "csv": partial(shown.as_csv, labels=labels, raw=raw_csv),
+        "json": partial(shown.as_json, labels=labels),
+        "text": lambda tasks: shown.text_lines(
+            [*map(shown_in_text, tasks)], scale_label, labels=labels
+        ),
+    }
+    print_result(tasks, views, output_format, output)
     return 0
-
-
-def _csv(tiers: "list[TierAgreement]", *, raw: bool) -> str:
-    """Return the coefficients of each tier, followed by the agreement on each label."""
-    from msgspec.structs import replace
-
-    from bboxqa.report.stats_views import as_csv
-
-    estimates = []
-    for tier in tiers:
-        labels = {f"label {label.label}": label.agreement for label in tier.labels}
-        coefficients = {**tier.estimates.coefficients, **labels}
-        estimates.append(replace(tier.estimates, coefficients=coefficients))
-    return as_csv(estimates, raw=raw)
-
-
-def _json(tiers: "list[TierAgreement]") -> list[dict[str, Any]]:
-    from bboxqa.report.stats_views import as_json, labels_json
-
-    shown = as_json([tier.estimates for tier in tiers])
-    labels = ({"labels": labels_json(tier.labels)} for tier in tiers)
-    return [each | more for each, more in zip(shown, labels, strict=True)]
-
-
-def _lines(tiers: "list[TierAgreement]") -> "Iterator[str]":
-    from bboxqa.pipelines.segments import shown_in_text
-    from bboxqa.report.stats_views import label_lines, text_lines
-
-    yield from text_lines([shown_in_text(tier.estimates) for tier in tiers], scale_label)
-    yield from label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers])

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from bboxqa.core.plugins import lookup
 
 View: TypeAlias = Callable[..., Iterator[str]]
-"""Views of text also take `width`, the width of a terminal."""
 
 # Strings, so that a view is imported only when it is used.
 AGREEMENT_VIEWS: dict[str, str] = {

@@ -1,6 +1,6 @@
 """A result as lines of text: the answer on one screen, and its tables where they are asked for."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 
 import msgspec
@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import (
@@ -39,45 +39,38 @@ _AUTO = "Hungarian matching where two annotate an image, greedy matching where m
 
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
-_OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
-
-# The columns that are shown of wide tables; the last ones may not fit.
+# The tables of a diagnosis that are shown, the most useful first, with their columns.
 _COLUMNS = {
-    "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
     "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
-    "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
-    "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
-    "rotated_offsets": ("annotator", "measure", "unit", "n", "offset", "spread", "systematic"),
-    "category_use": ("annotator", "category", "n_used", "n_expected", "use", "systematic"),
-    "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
-    "difficulty": ("category", "n", "alpha", "found_share", "class_share"),
-    "agreement_by_size": ("size", *_OF_GROUP),
-    "agreement_by_size_quarter": ("size", *_OF_GROUP),
-    "agreement_by_crowding": ("crowding", *_OF_GROUP),
-    "agreement_by_region": ("region", *_OF_GROUP),
-    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
-    "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
-    "joints": ("joint", "n_both", "missing_share", "distance_percent", "swapped_share", "sigma"),
+    "confusions": ("first", "second", "n", "share", "alpha_merged", "gain"),
+    "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
+    "joints": (
+        "category", "joint", "n_both", "missing_share", "distance_percent", "swapped_share",
+        "sigma",
+    ),
     "joint_annotators": (
-        "annotator", "joint", "offset_x_px", "offset_y_px", "missing_share", "swapped_share",
+        "annotator", "category", "joint", "offset_x_px", "offset_y_px", "missing_share",
+        "swapped_share",
     ),
     "tracks": ("annotator_1", "annotator_2", "n_boxes_1", "n_boxes_2", "idf1", "switches"),
-    "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
+    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
+    "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
+    "rotated_offsets": ("annotator", "measure", "unit", "n", "offset", "spread", "systematic"),
+    "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
+    "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
     "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "n_images", "reason"),
+    "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     # The reason names the kind and the annotators.
-    "review_images": ("image", "alpha_gain", "f1_gain", "reason", "n_objects"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
+}  # fmt: skip
+# Their order: the lowest values of a column first, or with "-" the largest, without 0.
+_ORDER = {
+    "annotators": "f1", "offsets": "-offset_percent", "rotated_offsets": "p_value",
+    "copies": "-n_identical", "joints": "-distance_percent", "joint_annotators": "-offset_percent",
+    "tracks": "idf1",
 }  # fmt: skip
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
-# The tables that are shown first.
-_FIRST = (
-    "annotators", "confusions", "decomposition", "joints", "joint_annotators", "tracks", "work",
-    "offsets", "rotated_offsets", "boxes_per_object", "copies", "suggested_threshold",
-    "sensitivity", "review",
-)  # fmt: skip
-# A matrix of more annotators is hard to read, and too wide.
-_MOST_COMPARED = 12
 # Rows of tables, and annotators of the table of a reference.
 _ROWS, _MOST_RIGHT = 5, 10
 # The options that write all tables.
@@ -89,15 +82,14 @@ def text_lines(
     *,
     story: Story | None = None,
     details: bool = False,
-    width: int | None = None,
     quiet: bool = False,
     add: Sequence[str] = ("--details",),
 ) -> Iterator[str]:
     """Yield who was compared, the verdict, what lowers agreement, the figures and what to do next.
 
     With `details`, all sentences, notes and the first rows of tables follow, 100 lines in all. With
-    `quiet`, only warnings, the verdict and the figures are yielded. Names are shortened to fit a
-    `width`, that of a terminal. The last line names the options to `add`.
+    `quiet`, only warnings, the verdict and the figures are yielded. The last line names the options
+    to `add`.
     """
     first = result.thresholds[0]
     records = [
@@ -110,8 +102,8 @@ def text_lines(
         verdict[_MOST_GATES:] = [f"and {count(len(verdict) - _MOST_GATES, 'more threshold')}"]
     above += [*[""] * bool(above), *verdict, ""]
     figures = [*_figures(result)] if result.n_images else []
-    tables = [] if quiet else [*_repeats(first, width)]
-    tables += reference_lines(first, width, offsets=details)
+    tables = [] if quiet else [*_repeats(first)]
+    tables += reference_lines(first, offsets=details)
     if quiet:
         yield from (*above, *figures, *tables)
         return
@@ -127,7 +119,7 @@ def text_lines(
     lines = [*above, *told, *figures, *tables, *last]
     yield from lines
     if details:
-        yield from _details(result, story, width, _MOST_LINES - len(lines))
+        yield from _details(result, story, _MOST_LINES - len(lines))
 
 
 def _compared(result: MeasuredAgreement) -> str:
@@ -235,9 +227,7 @@ def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:
     return images, np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
 
 
-def _details(
-    result: MeasuredAgreement, story: Story | None, width: int | None, room: int
-) -> Iterator[str]:
+def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Iterator[str]:
     """Yield settings, notes and the first rows of tables, as many as there is room for."""
     part, settings = result.thresholds[0], result.settings
     share = f" ({percent(part.n_complete_units / part.n_units, 0)})" if part.n_units else ""
@@ -255,12 +245,13 @@ def _details(
     lines += [f"Note: {note}" for note in result.notes[len(result.headlines) :]]
     yield from lines
     room -= len(lines) + 1
-    left_out = []
-    for name, block in _blocks(part, story, width):
+    tables = story.tables if isinstance(story, Diagnosis) else {}
+    left_out = [name for name in tables if name not in (*_COLUMNS, REPEATS)]
+    for name, block in _blocks(part, story):
         if len(block) <= room:
             yield from block
             room -= len(block)
-        elif block:
+        else:
             left_out.append(name)
     if left_out:
         yield f"More tables, csv files of {_OUT}: {', '.join(left_out)}"
@@ -282,67 +273,62 @@ def _mean_alpha(part: ThresholdResult) -> Iterator[str]:
         )
 
 
-def _blocks(
-    part: ThresholdResult, story: Story | None, width: int | None
-) -> Iterator[tuple[str, list[str]]]:
+def _blocks(part: ThresholdResult, story: Story | None) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the lines of each table, the most useful first."""
     at = f"at {part.threshold_label}"
     order = np.argsort(part.categories["f1"], kind="stable")
     found = _shown(part, part.categories, ("category", "f1", "found", "class_share", "alpha"))
-    legend = {
-        "f1": "F1 of each two annotators on objects of the category",
-        "found": "share that the other one drew, under any name",
-    }
-    title = f"Categories, worst first, {at}"
-    columns = (*found.columns,)[:7]
-    shown = Excerpt(title, "categories", 2 * _ROWS, columns, legend=legend)
-    yield "categories", [*table_excerpt(found, order, width, shown)]
+    title = f"Categories, worst first, {at}\n found: share that the other drew, under any name"
+    yield "categories", [*table_excerpt(found, order, Excerpt(title, "categories", 2 * _ROWS))]
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
         order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
         title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
         found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
-        yield "pairs", [*table_excerpt(found, order, width, Excerpt(title, "pairs", _ROWS))]
+        yield "pairs", [*table_excerpt(found, order, Excerpt(title, "pairs", _ROWS))]
     images, order = _costly_images(part)
     of = "F1" if isnan(part.alpha) else "alpha"
-    cost = f"{of} without the image, minus {of} of all; other figures: of the image alone"
-    title = f"Images, by what they cost in {of} {at}"
+    title = f"Images, by what they cost in {of} {at}\n cost: {of} without it, minus {of} of all"
     found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
-    shown = Excerpt(title, "images", _ROWS, legend={"cost": cost})
-    yield "images", [*table_excerpt(found, order, width, shown)]
+    yield "images", [*table_excerpt(found, order, Excerpt(title, "images", _ROWS))]
     if not isinstance(story, Diagnosis):
         return
     tables = {**story.tables, "review": story.review}
-    for name in dict.fromkeys((*_FIRST, *tables)):
-        if name in tables and name != REPEATS:
-            yield name, _table(name, tables[name], story.threshold_label, width)
+    for name in [name for name in _COLUMNS if name in tables]:
+        yield name, [*_table(name, tables[name], story.threshold_label)]
 
 
-def _table(name: str, table: Table, threshold: str, width: int | None) -> list[str]:
-    """Return the first rows of a table of a diagnosis; none if it shows nothing."""
-    order = _ORDERS.get(name)
-    rows = np.arange(len(table)) if order is None else order(table)
+def _table(name: str, table: Table, threshold: str) -> Iterator[str]:
+    """Yield the first rows of a table of a diagnosis."""
+    rows, key = np.arange(len(table)), _ORDER.get(name, "")
+    if name == "sensitivity":
+        # Every other threshold of 0.05 to 0.95.
+        rows = rows[1::2]
+    elif key:
+        values = table[key.lstrip("-")]
+        values = -np.abs(values) if key[0] == "-" else values
+        # Rows that are systematic come first.
+        later = ~table["systematic"] if "systematic" in table.columns else values
+        rows = np.lexsort((values, later))
+        rows = rows[values[rows] != 0] if key[0] == "-" else rows
+    several = "category" in table.columns and len(np.unique(table["category"])) > 1
+    columns = [each for each in _COLUMNS[name] if each != "category" or several]
     title = name.replace("_", " ").capitalize()
-    if name not in _OF_ALL_THRESHOLDS:
-        title += f" at {threshold}"
-    n_rows = _ROWS if name in _FIRST else 3
-    shown = Excerpt(title, name, n_rows, _columns(name, table), folded="reason")
-    return [*table_excerpt(table, rows, width, shown)]
+    title += "" if name in _OF_ALL_THRESHOLDS else f" at {threshold}"
+    yield from table_excerpt(table, rows, Excerpt(title, name, _ROWS, columns))
 
 
-def _repeats(part: ThresholdResult, width: int | None) -> Iterator[str]:
+def _repeats(part: ThresholdResult) -> Iterator[str]:
     """Yield the agreement of all annotators with themselves, then of each, the lowest F1 first."""
     if part.repeats is not None:
         order = np.append(0, 1 + np.argsort(part.repeats["f1"][1:], kind="stable"))
         title = f"Annotators with themselves, in images annotated again, at {part.threshold_label}"
         columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
         shown = Excerpt(title, "repeats", 1 + _ROWS, columns, out=_OUT)
-        yield from table_excerpt(part.repeats, order, width, shown)
+        yield from table_excerpt(part.repeats, order, shown)
 
 
-def reference_lines(
-    part: ThresholdResult, width: int | None = None, *, offsets: bool = False
-) -> Iterator[str]:
+def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator[str]:
     """Yield the agreement of annotators with the reference, the lowest F1 first.
 
     With `offsets`, a second table has the offsets of edges, or of rotated boxes.
@@ -358,81 +344,18 @@ def reference_lines(
         title += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
     columns = ("annotator", "f1", "precision", "recall", "class_share", "mean_similarity")
     shown = Excerpt(title, "reference", columns=columns, out=_OUT)
-    yield from table_excerpt(found.annotators, order, width, shown)
+    yield from table_excerpt(found.annotators, order, shown)
     if offsets and len(found.offsets):
         is_rotated = "measure" in found.offsets.columns
         of = ("measure", "unit", "offset") if is_rotated else ("edge", "offset_px")
         title = f"{'Boxes' if is_rotated else 'Edges of boxes'} against those of the reference"
         shown = Excerpt(title, "reference_offsets", 4 * _MOST_RIGHT, ("annotator", *of))
-        yield from table_excerpt(found.offsets, np.arange(len(found.offsets)), width, shown)
+        yield from table_excerpt(found.offsets, np.arange(len(found.offsets)), shown)
 
 
 def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
     """Return a table with some columns first; columns of other similarities are not called IoU."""
-    # The last columns may not fit.
     order = [*dict.fromkeys((*names, *_LAST, *table.columns))]
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
     found = {name: table.columns[name] for name in order if name in table.columns}
     return Table({name.replace("mean_iou", own): column for name, column in found.items()})
-
-
-def _columns(name: str, table: Table) -> Collection[str] | None:
-    """Return the columns to show, without empty texts; joints have their category if several."""
-    if name not in _COLUMNS:
-        return None
-    found = ((each, table.columns.get(each)) for each in _COLUMNS[name])
-    columns = [
-        each for each, column in found if not isinstance(column, Categorical) or any(column.names)
-    ]
-    if name in OF_KEYPOINTS and len(np.unique(table["category"])) > 1:
-        columns.insert(columns.index("joint"), "category")
-    return columns
-
-
-def _by(
-    name: str, *, largest: bool = False, systematic: bool = False, known: bool = False
-) -> Callable[[Table], IndexArray]:
-    """Return an order by a column, with `systematic` rows first, and of `known` values only."""
-
-    def order(table: Table) -> IndexArray:
-        key = -np.abs(table[name]) if largest else table[name]
-        rows: IndexArray = np.lexsort((key, ~table["systematic"] if systematic else key))
-        return rows[~np.isnan(key[rows])] if known else rows
-
-    return order
-
-
-def _largest_gain(table: Table) -> IndexArray:
-    gain = table["alpha_gain"]
-    return np.argsort(-(table["f1_gain"] if np.isnan(gain).all() else gain), kind="stable")
-
-
-def _most_confused(table: Table) -> IndexArray:
-    rows = np.flatnonzero(table["category"] != table["others"])
-    return rows[np.argsort(-table["n"][rows], kind="stable")]
-
-
-# Rows that show nothing are left out, such as the matrix of two annotators, which repeats their F1.
-_ORDERS: dict[str, Callable[[Table], IndexArray]] = {
-    "pair_similarity": _by("mean_similarity"),
-    "decomposition_by_category": _largest_gain,
-    "decomposition_by_annotator": _largest_gain,
-    "annotators": _by("f1"),
-    "offsets": _by("offset_percent", largest=True, systematic=True),
-    "rotated_offsets": _by("p_value", systematic=True, known=True),
-    "quarter_turns": lambda table: np.flatnonzero(table["share"] > 0),
-    "category_use": _by("p_value", systematic=True, known=True),
-    "confusion_matrix": _most_confused,
-    "agreement_matrix": lambda table: np.arange(
-        len(table) if 2 < len(table) <= _MOST_COMPARED else 0
-    ),
-    "agreement_groups": lambda table: np.arange(len(table) if (table["group"] > 1).any() else 0),
-    "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
-    # Without one of two annotators, nothing can be compared.
-    "category_vitality": _by("vitality", known=True),
-    "joints": _by("distance_percent", largest=True),
-    "joint_annotators": _by("offset_percent", largest=True, systematic=True),
-    "tracks": _by("idf1"),
-    # Every other threshold of 0.05 to 0.95.
-    "sensitivity": lambda table: np.arange(1, len(table), 2),
-}

@@ -31,13 +31,10 @@ _BOTH = ("both", "renamed")
 _FIGURES = ("alpha, pooled", "alpha, mean over images", "existence, F1")
 
 
-def text_lines(
-    result: ComparisonResult, *, width: int | None = None, quiet: bool = False
-) -> Iterator[str]:
+def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str]:
     """Yield the changes, agreement before and after, and the rows that changed most.
 
-    Names longer than the width of the terminal are folded. With `quiet`, only warnings, the numbers
-    of annotations and alpha are yielded.
+    With `quiet`, only warnings, the numbers of annotations and alpha are yielded.
     """
     if not quiet:
         yield from _compared(result)
@@ -50,7 +47,7 @@ def text_lines(
     yield from _agreement_lines(result)
     if not quiet:
         yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
-        yield from _tables(result, width)
+        yield from _tables(result)
 
 
 def _compared(result: ComparisonResult) -> Iterator[str]:
@@ -150,7 +147,7 @@ def _all_images(result: ComparisonResult) -> Iterator[str]:
             )
 
 
-def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
+def _tables(result: ComparisonResult) -> Iterator[str]:
     """Yield the most frequent renames, and the images and annotators with most changes."""
     tables = [("Renamed annotations", "renames", result.renames)]
     for noun, plural in _PLURALS.items():
@@ -167,7 +164,7 @@ def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
         tables.append((title, "alpha_categories", table))
     for title, name, table in tables:
         every = np.arange(len(table))
-        yield from table_excerpt(table, every, width, Excerpt(title, name, _ROWS))
+        yield from table_excerpt(table, every, Excerpt(title, name, _ROWS))
 
 
 def _most_changed(table: Table) -> IndexArray:

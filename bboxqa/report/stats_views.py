@@ -1,7 +1,7 @@
 """Coefficients, similar annotators and associated columns of ratings as text, JSON and CSV."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import isnan, nan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isnan
 from textwrap import wrap
 from typing import Any
 
@@ -9,36 +9,19 @@ from bboxqa.core.text import clean, count
 from bboxqa.model.ratings import (
     ColumnAssociation,
     Estimate,
-    Grouping,
     LabelAgreement,
     SimilarAnnotators,
     TaskEstimates,
 )
-from bboxqa.model.table import Table
-from bboxqa.report.numbers import (
-    csv_line,
-    decimal,
-    interval_text,
-    json_interval,
-    json_number,
-    picked,
-)
+from bboxqa.report.numbers import csv_line, decimal, interval_text, picked
 from bboxqa.report.tables import table_lines
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
-_COLUMNS = (
-    *_COUNTS, "coefficient", "value", "low", "high", "standard_error", "status", "n_shared",
-    "observed", "expected",
-)  # fmt: skip
+_OF_ESTIMATE = ("standard_error", "status", "n_shared", "observed", "expected")
 _TITLES = (
     "task", "coefficient", "value", "95 % interval", "std. error", "compared", "observed",
     "expected", "reading",
 )  # fmt: skip
-# Titles of columns of words, which are aligned left.
-_WORDS = {
-    "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
-    "annotator", "of value",
-}  # fmt: skip
 # Tasks, rows of details, and names that are shown; pairs of similar annotators.
 _SHOWN, _MOST_PAIRS = 10, 20
 # A larger table of counts does not fit on a screen.
@@ -48,12 +31,15 @@ _ALL = "all of them with --format json"
 
 Label = Callable[[str, float], str]
 """Returns the word of a scale for a coefficient and its value, or ""."""
+Labels = Sequence[Sequence[LabelAgreement]]
+"""The agreement on each label, of each task."""
 
 
 def text_lines(
     tasks: Sequence[TaskEstimates],
     label: Label | None = None,
     totals: Mapping[str, Estimate] | None = None,
+    labels: Labels = (),
 ) -> Iterator[str]:
     """Yield the coefficients of each task with details, and advice on undefined ones.
 
@@ -75,131 +61,124 @@ def text_lines(
         yield f"{name}{units}, {people}, {count(task.n_ratings, 'rating')}"
     if len(tasks) > _SHOWN:
         yield f"… and {count(len(tasks) - _SHOWN, 'more task')}"
-    yield ""
-    rows = [
-        (task.task or "", *_row(name, estimate, label))
-        for task in tasks
-        for name, estimate in task.coefficients.items()
-    ]
+    named = [(task.task or "", where(task, tasks), task.coefficients) for task in tasks]
     if len(tasks) > 1:
-        rows += [("total", *_row(name, mean, label)) for name, mean in (totals or {}).items()]
-    yield from _aligned([_TITLES, *rows])
+        named.append(("total", "total", totals or {}))
+    yield from _table(
+        _TITLES,
+        [
+            (task, name, *_cells(estimate), "" if label is None or isnan(estimate.value) else
+             label(name, estimate.value))
+            for task, _, estimates in named
+            for name, estimate in estimates.items()
+        ],
+    )  # fmt: skip
     if len(tasks) == 1:
         yield from _details(tasks[0])
-    yield from _remarks(tasks, totals or {})
+    yield from _remarks(tasks, [each[1:] for each in named])
+    if any(labels):
+        yield ""
+        yield "Agreement by label: time that both of a pair mark, divided by time that either marks"
+        titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
+        rows = [
+            (task.task or "", each.label, *_cells(each.agreement)[:2], each.both, each.either,
+             each.n_recordings)
+            for task, own in zip(tasks, labels, strict=True)
+            for each in own
+        ]  # fmt: skip
+        yield from _aligned(titles, rows)
 
 
-def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterator[str]:
-    """Yield the agreement on each label of each tier; two tiers may have the same name.
-
-    Examples
-    --------
-    >>> for line in label_lines([("posture", [LabelAgreement("sit", Estimate(0.5), 2, 4, 1)])]):
-    ...     print(line)
-    <BLANKLINE>
-    Agreement by label: time that both of a pair mark, divided by time that either marks
-     tier     label  agreement  both  either  recordings
-     posture  sit       0.5000     2       4           1
-    """
-    yield ""
-    yield "Agreement by label: time that both of a pair mark, divided by time that either marks"
-    titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
-    rows = []
-    for tier, labels in tiers:
-        for label in labels:
-            numbers = (f"{each:,}" for each in (label.both, label.either, label.n_recordings))
-            rows.append((tier, label.label, *_value_and_interval(label.agreement), *numbers))
-    yield from _aligned([titles, *rows])
+def where(task: TaskEstimates, tasks: Sequence[TaskEstimates]) -> str:
+    """Return the name of a task, if there are several."""
+    return clean(task.task) if task.task is not None and len(tasks) > 1 else ""
 
 
-def _row(name: str, estimate: Estimate, label: Label | None) -> tuple[str, ...]:
-    undefined, pairs = isnan(estimate.value), estimate.n_shared is not None
-    return (
-        name,
-        *_value_and_interval(estimate),
-        decimal(estimate.standard_error),
-        "" if estimate.n_shared is None else f"{estimate.n_shared:,}",
-        decimal(estimate.observed) if pairs else "",
-        decimal(estimate.expected) if pairs else "",
-        "" if undefined or label is None else label(name, estimate.value),
-    )
+def _cells(estimate: Estimate) -> tuple[Any, ...]:
+    """Return value, interval, standard error, and what only means over pairs have."""
+    value = "undefined" if isnan(estimate.value) else estimate.value
+    of_pairs = (estimate.n_shared, estimate.observed, estimate.expected)
+    shown = (None,) * 3 if estimate.n_shared is None else of_pairs
+    return value, estimate.interval, estimate.standard_error, *shown
 
 
-def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    return decimal(estimate.value) or "undefined", interval_text(estimate.interval)
+def _cell(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return interval_text(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return clean(value) if isinstance(value, str) else decimal(value)
+
+
+def _aligned(titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield rows below their titles, texts on the left, without columns that are empty."""
+    columns = [
+        ([clean(title), *map(_cell, values)], all(not isinstance(each, int) for each in values)
+         and not any(isinstance(each, float) and not isnan(each) for each in values))
+        for title, *values in zip(titles, *rows, strict=True)
+    ]  # fmt: skip
+    kept = [(cells, is_text) for cells, is_text in columns if any(cells[1:]) or not cells[0]]
+    left = [place for place, (_, is_text) in enumerate(kept) if is_text]
+    lines = table_lines([*zip(*(cells for cells, _ in kept), strict=True)], left)
+    yield from (f" {line}" for line in lines)
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[Any]], most: int = 0) -> Iterator[str]:
+    """Yield a table, or its first rows, after an empty line; nothing without rows."""
+    if rows:
+        yield from ("", *_aligned(titles, rows[: most or None]))
+    if most and len(rows) > most:
+        yield f" … and {len(rows) - most:,} more ({_ALL})"
 
 
 def _details(task: TaskEstimates) -> Iterator[str]:
     """Yield the pairs and values of a task by rising kappa, and annotators by falling alpha."""
+
+    def last(number: float | None) -> float:
+        return 2.0 if number is None or isnan(number) else number
+
     pairs = [
-        (row["first"], row["second"], f"{row['n_shared']:,}", decimal(row["kappa"]),
-         interval_text(row["interval"]))
-        for row in sorted(_pairs_json(task), key=lambda row: _or_last(row["kappa"]))
-    ]  # fmt: skip
-    if len(pairs) > 1:
-        yield from _detail(("first", "second", "compared", "kappa", "95 % interval"), pairs)
-    people = sorted(task.annotators.items(), key=lambda item: _or_last(-item[1]))
-    without = [(name, decimal(alpha)) for name, alpha in people]
-    yield from _detail(("annotator", "alpha without"), without)
-    values = sorted(task.values.items(), key=lambda item: _or_last(item[1].get("fleiss_kappa")))
-    rows = [
-        (name, decimal(row.get("fleiss_kappa")),
-         interval_text((row.get("low", nan), row.get("high", nan))),
-         decimal(row.get("alpha_without")))
-        for name, row in values
-    ]  # fmt: skip
-    titles = ("of value", "fleiss_kappa of it", "95 % interval", "alpha without")
-    yield from _detail(titles, rows)
+        tuple(row[key] for key in ("first", "second", "n_shared", "kappa", "interval"))
+        for row in sorted(_pairs(task), key=lambda row: last(row["kappa"]))
+    ]
+    people = sorted(task.annotators.items(), key=lambda item: last(-item[1]))
+    values: list[tuple[Any, ...]] = [
+        (name, *(row.get(key) for key in ("fleiss_kappa", "interval", "alpha_without")))
+        for name, row in _values(task).items()
+    ]
+    values.sort(key=lambda row: last(row[1]))
+    titles = ("first", "second", "compared", "kappa", "95 % interval")
+    yield from _table(titles, pairs if len(pairs) > 1 else [], _SHOWN)
+    yield from _table(("annotator", "alpha without"), people, _SHOWN)
+    of_values = ("of value", "fleiss_kappa of it", "95 % interval", "alpha without")
+    yield from _table(of_values, values, _SHOWN)
 
 
-def _or_last(number: float | None) -> float:
-    """Return a sort key that puts undefined numbers last."""
-    return 2.0 if number is None or isnan(number) else number
-
-
-def _detail(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    if rows:
-        yield from ("", *_aligned([titles, *rows[:_SHOWN]]))
-    if len(rows) > _SHOWN:
-        yield f" … and {len(rows) - _SHOWN:,} more ({_ALL})"
-
-
-def _aligned(rows: Sequence[Sequence[str]], n_names: int = 0) -> Iterator[str]:
-    """Yield rows below their titles, without columns that are empty in every row; names first."""
-    columns = [tuple(map(clean, column)) for column in zip(*rows, strict=True)]
-    kept = [column for n, column in enumerate(columns) if any(column[1:]) or n < n_names]
-    left = [n for n, column in enumerate(kept) if (n < n_names if n_names else column[0] in _WORDS)]
-    yield from (f" {line}" for line in table_lines([*zip(*kept, strict=True)], left))
-
-
-def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
+def _remarks(
+    tasks: Sequence[TaskEstimates], named: Sequence[tuple[str, Mapping[str, Estimate]]]
+) -> Iterator[str]:
     """Yield each status with its coefficients and advice, then the notes."""
-    concerned: dict[str, list[str]] = {}
-    advice: dict[str, str] = {}
+    statuses: dict[tuple[str, str], list[str]] = {}
     notes: dict[str, list[str]] = {}
-    for task in tasks:
-        where = clean(task.task) if task.task is not None and len(tasks) > 1 else ""
-        for name, estimate in task.coefficients.items():
+    for place, estimates in named:
+        for name, estimate in estimates.items():
             if estimate.status != "ok":
-                own = concerned.setdefault(estimate.status, [])
-                own.append(f"{name} ({where})" if where else name)
-                advice.setdefault(estimate.status, estimate.advice)
+                of_status = statuses.setdefault((estimate.status, estimate.advice), [])
+                of_status.append(f"{name} ({place})" if place else name)
+            elif place == "total":
+                notes["its standard error treats tasks as independent"] = ["total"]
+    for task in tasks:
         for note in task.notes:
-            notes.setdefault(note, []).append(where)
-    for name, mean in totals.items():
-        if mean.status != "ok":
-            concerned.setdefault(mean.status, []).append(f"{name} (total)")
-        elif len(tasks) > 1:
-            notes.setdefault("its standard error treats tasks as independent", []).append("total")
-    if concerned or notes:
+            notes.setdefault(note, []).append(where(task, tasks))
+    if statuses or notes:
         yield ""
-    for status, names in concerned.items():
+    for (status, advice), names in statuses.items():
         yield f" {_first(names)}: {clean(status)}"
-        if advice.get(status):
-            yield f"   {advice[status]}"
+        if advice:
+            yield f"   {advice}"
     for note, places in notes.items():
-        where = _first([*filter(None, places)]) if len(places) < len(tasks) else ""
-        yield f" Note{f' ({where})' if where else ''}: {clean(note)}"
+        place = _first([*filter(None, places)]) if len(places) < len(tasks) else ""
+        yield f" Note{f' ({place})' if place else ''}: {clean(note)}"
 
 
 def _first(names: Sequence[str]) -> str:
@@ -208,7 +187,7 @@ def _first(names: Sequence[str]) -> str:
     return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown
 
 
-def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
+def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[str, Any]]:
     """Return tasks as values for JSON, one object per task; None where a number is undefined.
 
     Examples
@@ -217,60 +196,71 @@ def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
     >>> as_json([task])[0]["coefficients"]["scott_pi"]
     {'value': 0.5, 'interval': None, 'standard_error': None, 'status': 'ok'}
     """
-    return [
+    found: list[dict[str, Any]] = [
         {
             **picked(task, *_COUNTS),
             "coefficients": {name: _estimate(each) for name, each in task.coefficients.items()},
-            "pairs": _pairs_json(task),
+            "pairs": _pairs(task),
             "annotators": {
-                name: {"alpha_without": json_number(value)}
+                name: {"alpha_without": None if isnan(value) else value}
                 for name, value in task.annotators.items()
             },
-            "values": {name: _value_json(columns) for name, columns in task.values.items()},
+            "values": _values(task),
             "notes": list(task.notes),
         }
         for task in tasks
     ]
+    for task, own in zip(found, labels, strict=bool(labels)):
+        task["labels"] = [
+            {"label": each.label, **_estimate(each.agreement, "agreement"),
+             **picked(each, "both", "either", "n_recordings")}
+            for each in own
+        ]  # fmt: skip
+    return found
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    of_pairs = () if estimate.n_shared is None else ("n_shared", "observed", "expected")
-    return picked(estimate, "value", "interval", "standard_error", "status", *of_pairs)
+def _estimate(estimate: Estimate, name: str = "value") -> dict[str, Any]:
+    of_pairs = () if estimate.n_shared is None else _OF_ESTIMATE[2:]
+    found = picked(estimate, "value", "interval", *_OF_ESTIMATE[:2], *of_pairs)
+    return {name: found.pop("value"), **found}
 
 
-def _pairs_json(task: TaskEstimates) -> list[dict[str, Any]]:
+def _pairs(task: TaskEstimates) -> list[dict[str, Any]]:
     """Return a row for each pair of annotators."""
     if task.pairs is None:
         return []
-    names, pairs = task.annotator_names, task.pairs
+    names, fields = task.annotator_names, task.pairs.__struct_fields__
+    rows = zip(*(getattr(task.pairs, field).tolist() for field in fields), strict=True)
+    found = [dict(zip(fields, row, strict=True)) for row in rows]
     return [
-        {
-            "first": names[first],
-            "second": names[second],
-            "n_shared": n_shared,
-            "observed": json_number(observed),
-            "expected": json_number(expected),
-            "kappa": json_number(kappa),
-            "interval": json_interval(interval),
-            "standard_error": json_number(error),
-        }
-        for first, second, n_shared, observed, expected, kappa, error, interval in zip(
-            *(getattr(pairs, field).tolist() for field in pairs.__struct_fields__), strict=True
-        )
-    ]
+        {"first": names[row["first"]], "second": names[row["second"]], "n_shared": row["n_shared"]}
+        | {name: _plain(row[name])
+           for name in ("observed", "expected", "kappa", "interval", "standard_error")}
+        for row in found
+    ]  # fmt: skip
 
 
-def _value_json(columns: Mapping[str, float]) -> dict[str, Any]:
-    ends = ("low", "high")
-    values: dict[str, Any] = {
-        column: json_number(number) for column, number in columns.items() if column not in ends
-    }
-    if "low" in columns:
-        values["interval"] = json_interval([columns[end] for end in ends])
-    return values
+def _values(task: TaskEstimates) -> dict[str, dict[str, Any]]:
+    """Return the columns of each value, its interval as one."""
+    found = {}
+    for name, columns in task.values.items():
+        own = {key: _plain(number) for key, number in columns.items() if key not in ("low", "high")}
+        ends = {"interval": _plain([columns["low"], columns["high"]])} if "low" in columns else {}
+        found[name] = own | ends
+    return found
 
 
-def as_csv(tasks: Sequence[TaskEstimates], *, raw: bool = False) -> str:
+def _plain(value: Any) -> Any:
+    """Return a number or an interval, None where it is undefined."""
+    is_undefined = any(map(isnan, value)) if isinstance(value, list) else isnan(value)
+    return None if is_undefined else value
+
+
+def _csv(rows: Iterable[Iterable[object]], *, raw: bool) -> str:
+    return "".join(csv_line(row, raw=raw) for row in rows)
+
+
+def as_csv(tasks: Sequence[TaskEstimates], labels: Labels = (), *, raw: bool = False) -> str:
     """Return CSV with a row per task and coefficient; a cell is empty where a number is undefined.
 
     With `raw`, texts that spreadsheets would run as formulas stay as they are.
@@ -280,30 +270,17 @@ def as_csv(tasks: Sequence[TaskEstimates], *, raw: bool = False) -> str:
     >>> print(as_csv([TaskEstimates("on", 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()[1])
     on,5,2,10,scott_pi,0.5,,,,ok,,,
     """
-    lines = [csv_line(_COLUMNS)]
-    for task in tasks:
-        for name, estimate in task.coefficients.items():
-            low, high = map(json_number, estimate.interval)
-            row = {"coefficient": name, "low": low, "high": high, **_estimate(estimate)}
-            lines.append(csv_line(map((row | picked(task, *_COUNTS)).get, _COLUMNS), raw=raw))
-    return "".join(lines)
-
-
-def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
-    """Return the agreement on each label as values for JSON; None where a number is undefined.
-
-    Examples
-    --------
-    >>> labels_json([LabelAgreement("sit", Estimate(0.5, (0.25, 0.75), 0.1), 2, 4, 1)])
-    [{'label': 'sit', 'agreement': 0.5, 'interval': [0.25, 0.75], 'standard_error': 0.1, \
-'status': 'ok', 'both': 2, 'either': 4, 'n_recordings': 1}]
-    """
-    records = []
-    for label in labels:
-        values = _estimate(label.agreement)
-        head = {"label": label.label, "agreement": values.pop("value")}
-        records.append({**head, **values, **picked(label, "both", "either", "n_recordings")})
-    return records
+    rows: list[list[object]] = [[*_COUNTS, "coefficient", "value", "low", "high", *_OF_ESTIMATE]]
+    for place, task in enumerate(tasks):
+        of_labels = (
+            {f"label {each.label}": each.agreement for each in labels[place]} if labels else {}
+        )
+        counts = picked(task, *_COUNTS).values()
+        for name, each in {**task.coefficients, **of_labels}.items():
+            found = _estimate(each)
+            ends = found["interval"] or (None, None)
+            rows.append([*counts, name, found["value"], *ends, *map(found.get, _OF_ESTIMATE)])
+    return _csv(rows, raw=raw)
 
 
 def similar_lines(tasks: Sequence[SimilarAnnotators]) -> Iterator[str]:
@@ -311,30 +288,23 @@ def similar_lines(tasks: Sequence[SimilarAnnotators]) -> Iterator[str]:
     for task in tasks:
         if task.task is not None:
             yield f"{clean(task.task)}:"
-        rows = [
-            (first, second, f"{n_shared:,}", decimal(equal), decimal(cosine))
-            for first, second, n_shared, equal, cosine in task.pairs.head(_MOST_PAIRS).rows()
-        ]
-        yield from _aligned([("first", "second", "shared", "equal answers", "cosine"), *rows], 2)
+        rows = [*task.pairs.head(_MOST_PAIRS).rows()]
+        yield from _aligned(("first", "second", "shared", "equal answers", "cosine"), rows)
         if len(task.pairs) > _MOST_PAIRS:
             yield f" … and {len(task.pairs) - _MOST_PAIRS:,} more ({_ALL})"
         for found in task.groupings:
-            yield from ("", *_group_lines(found, task.groups))
+            silhouette = decimal(found.silhouette) or "undefined"
+            n_groups = count(found.n_groups, "group")
+            yield ""
+            yield f" {n_groups} by {_METHODS[found.method]}, silhouette {silhouette}"
+            group = task.groups[found.method]
+            for number in range(1, found.n_groups + 1):
+                members = task.groups["annotator"][group == number]
+                yield f"   {number}: {', '.join(map(clean, members))}"
+            if found.status != "ok":
+                yield f"   {found.status}"
         yield from (f" Note: {note}" for note in task.notes)
         yield ""
-
-
-def _group_lines(found: Grouping, groups: Table) -> Iterator[str]:
-    """Yield the groups of one method."""
-    silhouette = decimal(found.silhouette) or "undefined"
-    n_groups = count(found.n_groups, "group")
-    yield f" {n_groups} by {_METHODS[found.method]}, silhouette {silhouette}"
-    group = groups[found.method]
-    for number in range(1, found.n_groups + 1):
-        members = groups["annotator"][group == number]
-        yield f"   {number}: {', '.join(map(clean, members))}"
-    if found.status != "ok":
-        yield f"   {found.status}"
 
 
 def similar_json(tasks: Sequence[SimilarAnnotators]) -> list[dict[str, Any]]:
@@ -354,23 +324,18 @@ def similar_json(tasks: Sequence[SimilarAnnotators]) -> list[dict[str, Any]]:
 
 def similar_csv(tasks: Sequence[SimilarAnnotators], *, raw: bool = False) -> str:
     """Return the pairs of annotators as CSV."""
-    rows = [csv_line(["task", *tasks[0].pairs.columns], raw=raw)]
-    rows += [csv_line([task.task, *row], raw=raw) for task in tasks for row in task.pairs.rows()]
-    return "".join(rows)
+    rows = ([task.task, *row] for task in tasks for row in task.pairs.rows())
+    return _csv([["task", *tasks[0].pairs.columns], *rows], raw=raw)
 
 
 def association_lines(found: ColumnAssociation) -> Iterator[str]:
     """Yield a test of independence: the table, the result in words, and its limits."""
-    first, second = map(clean, found.columns)
-    n_rows, n_columns = found.counts.shape
+    (first, second), (n_rows, n_columns) = map(clean, found.columns), found.counts.shape
     n = count(int(found.counts.sum()), "row")
     yield f"{n} by {first} ({n_rows:,}) and {second} ({n_columns:,})"
     if n_rows <= _MOST_PAIRS and n_columns <= _MOST_COLUMNS:
-        rows = [
-            (name, *(f"{number:,}" for number in row))
-            for name, row in zip(found.values[0], found.counts.tolist(), strict=True)
-        ]
-        yield from ("", *_aligned([("", *found.values[1]), *rows], 1))
+        rows = zip(found.values[0], found.counts.tolist(), strict=True)
+        yield from _table(("", *found.values[1]), [(name, *row) for name, row in rows])
     yield ""
     if found.degrees_of_freedom:
         yield (
@@ -387,7 +352,7 @@ def association_json(found: ColumnAssociation) -> dict[str, Any]:
         "columns": list(found.columns),
         "values": [list(names) for names in found.values],
         "counts": found.counts.tolist(),
-        "chi_square": json_number(found.statistic),
+        "chi_square": picked(found, "statistic")["statistic"],
         **picked(found, "degrees_of_freedom", "p_value", "cramers_v", "interval", "status"),
         "notes": list(found.notes),
     }
@@ -395,8 +360,7 @@ def association_json(found: ColumnAssociation) -> dict[str, Any]:
 
 def association_csv(found: ColumnAssociation, *, raw: bool = False) -> str:
     """Return the table of counts as CSV, a row for each pair of values that occur together."""
-    rows = [csv_line([*found.columns, "n"], raw=raw)]
     first, second = found.values
-    for row, column in zip(*found.counts.nonzero(), strict=True):
-        rows.append(csv_line([first[row], second[column], int(found.counts[row, column])], raw=raw))
-    return "".join(rows)
+    cells = zip(*found.counts.nonzero(), strict=True)
+    rows = ([first[row], second[column], int(found.counts[row, column])] for row, column in cells)
+    return _csv([[*found.columns, "n"], *rows], raw=raw)

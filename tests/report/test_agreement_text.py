@@ -1,7 +1,5 @@
 """A result as lines of text."""
 
-import re
-
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -40,19 +38,11 @@ def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, titl
     assert {"IoU" in each for each in shown} == {similarity == "bbox"}
 
 
-@pytest.mark.parametrize("width", [40, 80, None])
-def test_tables_fit_a_narrow_terminal_and_names_are_whole_elsewhere(data, width):
+def test_names_in_tables_are_whole(data):
     names = tuple(name * 30 for name in data.annotator_names)
     result = result_of(replace(data, annotator_names=names))
-    lines = [*text_lines(result, story=result.diagnose(), details=True, width=width)]
-    start = next(number for number, line in enumerate(lines) if line.startswith("Pairs"))
-    stop = next(number for number, line in enumerate(lines) if line.startswith("Images, by"))
-    if width is None:
-        assert any(line.startswith(f" {names[0]} ") for line in lines[start:stop])
-    else:
-        rows = [line for line in lines[start + 1 : stop] if not line.startswith(" … and")]
-        assert max(map(len, rows)) <= width
-        assert any(re.match(" Ann1A.*…", line) for line in rows)
+    lines = [*text_lines(result, story=result.diagnose(), details=True)]
+    assert any(line.startswith(f" {names[0]} ") for line in lines)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +125,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         }
     )
     columns, every = ("name", "f1"), np.arange(3)
-    lines = table_excerpt(table, every, 80, Excerpt("Title", "rates", columns=columns))
+    lines = table_excerpt(table, every, Excerpt("Title", "rates", columns=columns))
     assert [*lines] == [
         "",
         "Title",
@@ -146,7 +136,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         " –: undefined or without meaning",
         " … and 1 more column (in rates.csv of --out DIR)",
     ]
-    (*_, last) = table_excerpt(table, every, 80, Excerpt("Title", "rates", n_rows=1))
+    (*_, last) = table_excerpt(table, every, Excerpt("Title", "rates", n_rows=1))
     assert last == " … and 2 more rows (in rates.csv of --out DIR)"
 
 
@@ -159,18 +149,13 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
             "status": text_column(["ok", "undefined: no pair", "no meaning: one category"]),
         }
     )
-    legend = {"cost": "alpha without the image, minus alpha", "gain": "not shown"}
-    found = [*table_excerpt(table, np.arange(3), 30, Excerpt("Title", "images", legend=legend))]
-    assert [line.strip() for line in found[6:]] == [
-        "cost: alpha without the",
-        "image, minus alpha",
-        "alpha –: undefined: no pair;",
-        "no meaning: one category",
-        "–: undefined or without",
-        "meaning",
+    found = [*table_excerpt(table, np.arange(3), Excerpt("Title\n cost: without it", "images"))]
+    assert found[2] == " cost: without it"
+    assert [line.strip() for line in found[7:]] == [
+        "alpha –: undefined: no pair; no meaning: one category",
+        "–: undefined or without meaning",
     ]
-    assert found[6] == " cost: alpha without the"
-    first = [*table_excerpt(table, np.arange(1), 80, Excerpt("Title", "images"))]
+    first = [*table_excerpt(table, np.arange(1), Excerpt("Title", "images"))]
     assert not any("–" in line for line in first)
 
 
