@@ -84,7 +84,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     text, source = _text_of(path, options)
     document = read_bytes(text, str(path), options)
     if begins_with_results(text):
-        return results_file(document, path, options, source)
+        return _results_file(document, path, options, source)
     _check_text(document, path)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
     problems: list[str] = []
@@ -348,7 +348,13 @@ def _first_list(text: bytes) -> Any:
         return json.JSONDecoder().raw_decode(text.decode())[0]
 
 
-def results_file(
+def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
+    """Return the results in a file; raises DatasetError if it is no list of them."""
+    text, source = _text_of(path, options)
+    return _results_file(read_bytes(text, str(path), options), path, options, source)
+
+
+def _results_file(
     document: RawDocument, path: Path, options: ReadSettings, source: Source
 ) -> AnnotationFile:
     """Return the results of at least the lowest score.

@@ -1,7 +1,6 @@
 """Lists of results as annotators, with the images and categories of other files."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +10,15 @@ from msgspec.structs import replace
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.reader import COCO, begins_as_results, results_file
+from bboxqa.formats.coco.reader import COCO, begins_as_results, read_results
 from bboxqa.formats.dataset.people import Attribution, attribute
-from bboxqa.formats.dataset.reading import Predictions, Reading
-from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import Sources
-from bboxqa.model.annotations import Choices, Source
+from bboxqa.model.annotations import Choices
 
 _NAMED = 3
-
-
-def read_predictions(predictions: Predictions, options: ReadSettings) -> AnnotationFile:
-    """Return results of at least the minimum score, with images and categories known by id.
-
-    Raises DatasetError if the file is not a list of results, if a score is missing or not between 0
-    and 1, or if no result reaches the minimum score.
-    """
-    path = predictions.path
-    with named_errors(path, "a JSON file of results"):
-        content = read_whole(path)
-    options = replace(options, score=predictions.score)
-    source = Source(
-        str(path),
-        len(content),
-        blake2b(content).hexdigest() if options.digest else None,
-        role="predictions",
-        annotator=predictions.annotator,
-    )
-    return results_file(read_bytes(content, str(path), options), path, options, source)
 
 
 def is_results_list(path: Path, choices: Choices) -> bool:
@@ -54,31 +31,55 @@ def are_results(file: AnnotationFile) -> bool:
     return file.records == "results"
 
 
-def with_tables(
-    files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]
-) -> list[AnnotationFile]:
-    """Return files in which lists of results have the images and categories of other files.
+def with_results(
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading, options: ReadSettings
+) -> tuple[list[AnnotationFile], Sources, list[str]]:
+    """Return files whose lists of results, last, have images and categories of others; and notes.
 
-    Without other files, images and categories keep their ids as names, and each list is about the
-    images of all lists. `tables` are the other files, also those that are not measured. Raises
-    DatasetError if the ids can mean several things.
+    The results of a model are the last file. Beside lists, a file without annotations is by nobody:
+    it is among the `tables` of the sources. Without other files, images and categories keep their
+    ids as names, and each list is about the images of all lists. Raises DatasetError if the results
+    cannot be read, or if the ids can mean several things.
     """
+    triples = [*zip(read, sources.files, sources.names, strict=True)]
+    tables: list[AnnotationFile] = []
+    if any(map(are_results, read)) and not sources.is_named:
+        tables = [each for each in read if not (are_results(each) or len(each.columns.id))]
+        triples = [each for each in triples if each[0] not in tables]
+    triples.sort(key=lambda each: are_results(each[0]))
+    others = [*tables, *(file for file, _, _ in triples if not are_results(file))]
+    if reading.truth is not None and not others and triples:
+        wanted = replace(options, tables=True, progress=None)
+        others = [format_of(reading.truth, options.choices).read(reading.truth, wanted)]
+    if (model := reading.predictions) is not None:
+        found = read_results(model.path, replace(options, score=model.score))
+        source = replace(found.source, role="predictions", annotator=model.annotator)
+        triples.append((replace(found, source=source), model.path, model.annotator))
+    files = [file for file, _, _ in triples]
+    left = replace(
+        sources,
+        files=[path for _, path, _ in triples],
+        names=[name for _, _, name in triples],
+        notes=[*sources.notes, *_table_notes(tables)],
+        tables=tables,
+    )
     lists = [file for file in files if are_results(file)]
     if not lists:
-        return [*files]
-    known = [each for each in tables if not each.numbers_categories]
-    if tables and not known:
+        return files, left, []
+    known = [each for each in others if not each.numbers_categories]
+    if others and not known:
         problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
         raise DatasetError(
-            [f"{problem}{tables[0].source.name} is of another format"],
+            [f"{problem}{others[0].source.name} is of another format"],
             "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
         )
     images = _by_id(known or lists, "images", "file_name")
     categories = _by_id(known or lists, "categories", "name")
-    return [
+    files = [
         replace(file, images=images, categories=categories) if are_results(file) else file
         for file in files
     ]
+    return files, left, _result_notes(lists, are_named=bool(others))
 
 
 def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
@@ -98,7 +99,52 @@ def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
     return [record for _, record in known.values()]
 
 
-def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
+def _table_notes(tables: Sequence[AnnotationFile]) -> list[str]:
+    names = first_few(tables, _NAMED, lambda each: one_line(each.source.name))
+    note = f"{names}: no annotations; the results take images and categories from there"
+    return [note] if tables else []
+
+
+def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> list[str]:
+    """Return notes on the results that count as annotations, and on images known by id only."""
+    notes = []
+    for file in lists:
+        source, n = file.source, len(file.columns.id)
+        path, least = Path(source.name), f"with a score of {source.score:g} or more"
+        if source.role == "predictions":
+            who = f"{one_line(own_name(path))}: {count(n, 'result')} of {one_line(path.name)}"
+            notes.append(f"{who} {least}; the model was asked about all images")
+        else:
+            found = f"results {least} count: {n:,} of {n + file.n_below:,}"
+            notes.append(f"{one_line(source.name)}: {found}; asked about all images")
+    if not are_named:
+        names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
+        notes.append(
+            f"images and categories of {names} are known by id only (image 7, category 3): to name "
+            "them, give the COCO file with these ids as well"
+        )
+    return notes
+
+
+def attribution_of(
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
+) -> Attribution:
+    """Return the annotators of all files, among them those of lists of results, and a model."""
+    n_given = len(read) - (reading.predictions is not None)
+    # Lists of results alone are attributed as other files are.
+    n = sum(not are_results(each) for each in read) or n_given
+    whole = replace(sources, names=sources.names[:n], files=sources.files[:n])
+    least = 1 if n < len(read) else reading.min_annotators
+    found = attribute(read[:n], whole, replace(reading, min_annotators=least))
+    if n < n_given and found.names == (UNNAMED,):
+        by_files = replace(reading, attribution="files", min_annotators=1)
+        found = attribute(read[:n], whole, by_files)
+    for file, name in zip(read[n:], sources.names[n:], strict=True):
+        found = _with_list(found, file, name)
+    return found
+
+
+def _with_list(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
     """Return an attribution with a further file, of an annotator asked about all its images.
 
     Raises DatasetError if another annotator has the name.
@@ -123,63 +169,3 @@ def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> 
         names=(*attribution.names, name),
         n_beside=attribution.n_beside + 1,
     )
-
-
-def attribution_of(
-    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
-) -> Attribution:
-    """Return the annotators of all files, among them a model."""
-    names = sources.names
-    n_whole = sum(not are_results(each) for each in read)
-    # Lists of results alone are attributed as other files are.
-    n_attributed = n_whole or len(names)
-    has_more = reading.predictions is not None or n_attributed < len(names)
-    least = 1 if has_more else reading.min_annotators
-    whole = replace(sources, names=names[:n_attributed])
-    found = attribute(read[:n_attributed], whole, replace(reading, min_annotators=least))
-    if n_attributed < len(names) and found.names == (UNNAMED,):
-        by_files = replace(reading, attribution="files", min_annotators=1)
-        found = attribute(read[:n_attributed], whole, by_files)
-    for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
-        found = _with_results(found, file, name)
-    if reading.predictions is None:
-        return found
-    return _with_results(found, read[-1], reading.predictions.annotator)
-
-
-def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:
-    """Return notes on the results that count as annotations, and on images known by id only."""
-    lists = [file for file in files if are_results(file)]
-    notes = []
-    for file in lists:
-        source, n = file.source, len(file.columns.id)
-        path, least = Path(source.name), f"with a score of {source.score:g} or more"
-        if source.role == "predictions":
-            who = f"{one_line(own_name(path))}: {count(n, 'result')} of {one_line(path.name)}"
-            notes.append(f"{who} {least}; the model was asked about all images")
-        else:
-            found = f"results {least} count: {n:,} of {n + file.n_below:,}"
-            notes.append(f"{one_line(source.name)}: {found}; asked about all images")
-    if lists and not tables:
-        names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
-        notes.append(
-            f"images and categories of {names} are known by id only (image 7, category 3): to name "
-            "them, give the COCO file with these ids as well"
-        )
-    return notes
-
-
-def without_empty(
-    files: Sequence[AnnotationFile],
-) -> tuple[list[int], list[AnnotationFile], list[str]]:
-    """Return the files to measure, those that only list images, and a note on these.
-
-    Beside lists of results, a file without annotations is not by an annotator.
-    """
-    kept = [place for place, file in enumerate(files) if are_results(file) or len(file.columns.id)]
-    left = [file for place, file in enumerate(files) if place not in kept]
-    if not left or not any(map(are_results, files)):
-        return [*range(len(files))], [], []
-    names = first_few(left, _NAMED, lambda each: one_line(each.source.name))
-    note = f"{names}: no annotations; the results take images and categories from there"
-    return kept, left, [note]

@@ -24,10 +24,7 @@ from bboxqa.formats.dataset.predictions import (
     are_results,
     attribution_of,
     is_results_list,
-    read_predictions,
-    result_notes,
-    with_tables,
-    without_empty,
+    with_results,
 )
 from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
@@ -76,29 +73,30 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         read = _read_all(sources.files, replace(options, tables=has_lists))
     except DatasetError as error:
         raise error.with_advice(sources.notes) from None
-    found, read = _measured(sources, read)
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
-    files = found.files if reading.predictions is None else [*found.files, reading.predictions.path]
-    read, tables = _with_results(read, found.tables, reading, options)
+    if sources.is_named:
+        pairs = zip(read, sources.names, strict=True)
+        read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
+    read, found, of_results = with_results(read, sources, reading, options)
     read = with_join_names(read, reading.join_by, found.names)
     unused = unused_map_notes(read, reading.category_map)
     read = with_one_order(with_category_map(read, reading.category_map))
     attributed = _attributed(read, found, reading)
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
-    doubts = reading.check(files, read, attributed) if reading.check is not None else ()
+    doubts = reading.check(found.files, read, attributed) if reading.check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     try:
-        data = join(read, files, attributed, reading, sessions, seconds)
+        data = join(read, found.files, attributed, reading, sessions, seconds)
     except NothingToCompareError as error:
         # What is left out, or is read as one annotator's, may be the work of others.
         raise error.with_advice(found.notes) from None
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
-    notes += result_notes(read, tables)
+    notes += of_results
     headlines = (*doubts, *data.headlines)
     data = replace(
         data, notes=tuple(notes), headlines=headlines, map_notes=unused,
@@ -108,46 +106,6 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     del read
     trim_memory()
     return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)
-
-
-def _measured(sources: Sources, read: list[AnnotationFile]) -> tuple[Sources, list[AnnotationFile]]:
-    """Return the files that are measured, lists of results last."""
-    tables: list[AnnotationFile] = []
-    notes: list[str] = []
-    kept = [*range(len(read))]
-    if sources.is_named:
-        pairs = zip(read, sources.names, strict=True)
-        read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
-    else:
-        kept, tables, notes = without_empty(read)
-    kept.sort(key=lambda place: are_results(read[place]))
-    left = replace(
-        sources,
-        files=[sources.files[each] for each in kept],
-        names=[sources.names[each] for each in kept],
-        notes=[*sources.notes, *notes],
-        tables=tables,
-    )
-    return left, [read[each] for each in kept]
-
-
-def _with_results(
-    read: Sequence[AnnotationFile],
-    tables: Sequence[AnnotationFile],
-    reading: Reading,
-    options: ReadSettings,
-) -> tuple[list[AnnotationFile], list[AnnotationFile]]:
-    """Return the files with results of a model, whose images and categories are those of others.
-
-    Also return the files that these are taken from.
-    """
-    tables = [*tables, *(each for each in read if not are_results(each))]
-    if reading.truth is not None and not tables and any(map(are_results, read)):
-        tables += _read_all([reading.truth], replace(options, tables=True, progress=None))
-    if reading.predictions is not None:
-        read = [*read, read_predictions(reading.predictions, options)]
-    found = with_tables(read, tables)
-    return found, tables
 
 
 def _attributed(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
@@ -162,9 +120,11 @@ def _attributed(read: Sequence[AnnotationFile], sources: Sources, reading: Readi
         return found
     # Files that name nobody may be named after people.
     is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
-    others = people_in_paths(sources.files) if is_by_name else set[str]()
     kept = {each for each in found.names if is_split(each)}
-    kept |= set() if reading.predictions is None else {reading.predictions.annotator}
+    files = sources.files
+    if reading.predictions is not None:
+        kept, files = kept | {reading.predictions.annotator}, files[:-1]
+    others = people_in_paths(files) if is_by_name else set[str]()
     given = pseudonyms_of(reading.pseudonyms, {*found.names, *others} - kept)
     new = {name: name if name in kept else given.get(name, name) for name in found.names}
     asked = [
