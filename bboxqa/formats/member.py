@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -69,7 +69,6 @@ ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, z
 
 _FIRST = 1 << 16
 _PART = 1 << 20
-_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Member(NamedTuple):
@@ -168,31 +167,15 @@ def too_large(shown: str, most: int) -> DatasetError:
 
 
 def _content_of(path: str, most: int) -> bytes:
-    """Return the content of a file, of a small one twice as fast as with `open`.
-
-    Raises DatasetError if it is too large.
-    """
-    number = os.open(path, _READ_ONLY)
-    try:
-        data = os.read(number, _FIRST)
-        if len(data) < _FIRST and not (data and os.read(number, 1)):
-            return data
-        if (size := os.fstat(number).st_size) > most:
-            raise _outgrown(path, size, most)
-    finally:
-        os.close(number)
+    """Return the content of a file; raises DatasetError if it is larger than when it was listed."""
     # A buffer would be copied once more.
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-        data = file.readall()
-    if len(data) > most:
-        raise _outgrown(path, len(data), most)
+        size = os.fstat(file.fileno()).st_size
+        data = file.readall() if size <= most else b""
+    if max(size, len(data)) > most:
+        advice = "Wait until nothing writes to it." if most < MAX_SIZE else "Split it."
+        raise DatasetError([f"{path}: has {size:,} bytes; expected at most {most:,}"], advice)
     return data
-
-
-def _outgrown(path: str, size: int, most: int) -> DatasetError:
-    """Return the error for a file that is larger than any may be, or than when it was listed."""
-    advice = "Wait until nothing writes to it." if most < MAX_SIZE else "Split it."
-    return DatasetError([f"{path}: has {size:,} bytes; expected at most {most:,}"], advice)
 
 
 def opened_file(path: str | Path) -> IO[bytes]:
@@ -253,18 +236,15 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
 
 
 def _top(archive: str, members: list[Member]) -> str:
-    """Return the only folder at the top of an archive if the archive has its name, else "".
+    """Return the only folder at the top of an archive that is named after it, else "".
 
-    File managers name an archive after the folder they pack, which is that of an annotator. Copies
-    and downloads have numbers behind the name, such as "ann (1).zip". Other words are of people:
-    "ann_day1.zip" may hold day1/, which the archive of another annotator holds as well.
+    File managers name an archive after the folder they pack, which is that of an annotator; a copy
+    or a download of it is called "ann (1).zip", "ann-2.zip" or "ann copy.zip".
     """
-    folder, slash, _ = members[0].name.partition("/") if members else ("", "", "")
-    behind = archive.removeprefix(folder)
-    if not slash or behind == archive or not _OF_COPIES.fullmatch(behind):
-        return ""
-    top = folder + slash
-    return top if all(each.name.startswith(top) for each in members) else ""
+    top = members[0].name.partition("/")[0] if members else ""
+    is_named = archive.startswith(top) and _OF_COPIES.fullmatch(archive[len(top) :])
+    is_only = all(each.name.startswith(f"{top}/") for each in members)
+    return f"{top}/" if top and is_named and is_only else ""
 
 
 def _too_many(path: Path) -> DatasetError:
@@ -337,20 +317,6 @@ def unzipped(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.GzipFile(path))
 
 
-_UNPACKED = 1 << 20
-
-
-@contextmanager
-def _room() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
-            "disk, or unpack the archive, and name its folder"
-        ) from None
-
-
 def _unpacked(path: Path, most: int) -> mmap.mmap:
     """Return the content of a gzip file; raises DatasetError if it has more than `most` bytes.
 
@@ -359,18 +325,21 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
     """
     import tempfile
 
-    with _room():
-        file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115 - closed below
-    with gzip.open(path) as packed, file:
-        left = most + 1
-        while left > 0 and (chunk := packed.read(min(left, _UNPACKED))):
-            left -= len(chunk)
-            with _room():
+    try:
+        with tempfile.TemporaryFile(prefix="bboxqa-") as file, gzip.open(path) as packed:
+            while file.tell() <= most and (chunk := packed.read(_PART)):
                 file.write(chunk)
                 file.flush()
-        if left <= 0:
-            raise too_large(str(path), most)
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if file.tell() > most:
+                raise too_large(str(path), most)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
+            "disk, or unpack the archive, and name its folder"
+        ) from None
 
 
 _UNIX = 3
