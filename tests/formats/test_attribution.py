@@ -200,7 +200,7 @@ def test_a_file_twice(tmp_path):
 # Fewer than two annotators.
 
 
-WAYS = ("1. a key on each annotation", "2. one image record per annotator", "3. one file or folder")
+WAYS = ("a key on annotations", "an image record for each", "or a file or folder for each: ")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     assert f"export.json: {problem}" in text
     for way in WAYS:
         assert way in text
-    assert "bboxqa agree FIRST.json SECOND.json" in text
+    assert "--annotator NAME=1.json --annotator NAME=2.json" in text
 
 
 def test_files_whose_images_have_no_name(tmp_path):
@@ -255,16 +255,14 @@ def test_a_format_names_its_own_ways(tmp_path):
     (tmp_path / "1.xml").write_text(XML)
     with pytest.raises(DatasetError) as caught:
         read_dataset(tmp_path / "1.xml")
-    assert str(caught.value).splitlines()[2:-1] == [
-        "  1. the assignee in the export",
-        "  2. one file or folder per annotator: bboxqa agree FIRST.xml SECOND.xml",
+    assert str(caught.value).splitlines()[1:] == [
+        "Agreement needs at least two annotators, named by the assignee in the export,",
+        "or a file or folder for each: --annotator NAME=1.xml --annotator NAME=2.xml",
     ]
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann/a.json").write_text(
         '{"version": "5.2", "shapes": [{"label": "cat", "points": [[1, 1], [3, 3]],'
         ' "shape_type": "rectangle"}], "imagePath": "a.jpg"}'
     )
-    with pytest.raises(
-        DatasetError, match="or give\n     one file or folder per annotator: bboxqa"
-    ):
+    with pytest.raises(DatasetError, match=r"annotator=NAME.,\nor a file or folder for each: --a"):
         read_dataset(tmp_path / "ann")

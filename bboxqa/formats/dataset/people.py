@@ -37,15 +37,6 @@ WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
 _SHOWN, _LINES, _EXAMPLES = 3, 20, 3
-_FEW = "Agreement needs at least two annotators."
-_KEYS = f"""\
-a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
-     name it with --annotator-key if it is none of:
-     {", ".join(ANNOTATOR_KEYS)}
-  2. one image record per annotator, with the same file_name:
-     {{"id": 1, "file_name": "a.jpg", "annotator": "NAME"}},
-     {{"id": 2, "file_name": "a.jpg", "annotator": "OTHER NAME"}}
-  3."""
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
 _Asked = list[tuple[str, ...] | None]
@@ -158,29 +149,22 @@ def _by_key(
 ) -> list[Attribution]:
     """Return one attribution for each annotator key that occurs, in the order of the keys.
 
-    Where no key names people in all files, but each file has one, these together are the last.
     Raises DatasetError for a key that names several people, and nobody in some of the files.
     """
-    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
-    several = [[key] * len(files) for key in keys]
-    own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
-    is_common = any(all(_names_in(file, key) for file in files) for key in keys)
-    is_mixed = not is_common and all(own)
     result = []
-    for of_files in (*several, *([own] if is_mixed else [])):
-        key = of_files[0] if len({*of_files}) == 1 else ""
-        pairs = [*zip(files, of_files, strict=True)]
-        authors = [file.columns.authors[each] for file, each in pairs]
+    for key in ANNOTATOR_KEYS if annotator_key is None else (annotator_key,):
+        authors = [file.columns.authors[key] for file in files]
         names = tuple(sorted({name for author in authors for name in author.names}))
         if not names:
             continue
-        lacking = [file for file, each in pairs if not _names_in(file, each)]
+        way = way_by_key(files, key)
+        lacking = [file for file in files if not _names_in(file, key)]
         if lacking and not chosen:
-            if len({*names} - {UNNAMED}) > 1 and not is_mixed:
+            if len({*names} - {UNNAMED}) > 1:
                 problem = (
-                    f"{listed_files(lacking)}: names nobody, while {way_by_key(files, of_files)} "
-                    f"names {first_few(names, _SHOWN, one_line)} in the other files; expected all "
-                    "files to name annotators, or each to be by one"
+                    f"{listed_files(lacking)}: names nobody, while {way} names "
+                    f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
+                    "to name annotators, or each to be by one"
                 )
                 raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
@@ -192,24 +176,21 @@ def _by_key(
         # The lists of what is translated have people, also where another key is chosen.
         asked: list[_Asked] = [
             [None] * len(file.images)
-            if file.named_by and each != ANNOTATOR_KEYS[0]
+            if file.named_by and key != ANNOTATOR_KEYS[0]
             else _asked_in(file.images)
-            for file, each in pairs
+            for file in files
         ]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - {*names}))
-        result.append(Attribution(way_by_key(files, of_files), codes, asked, names, key=key))
+        result.append(Attribution(way, codes, asked, names, key=key))
     return result
 
 
-def way_by_key(files: Sequence[AnnotationFile], keys: Sequence[str]) -> str:
-    """Return how files name annotators, each by a key on annotations."""
+def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
+    """Return how files name annotators by a key on annotations."""
     # Users have never seen the keys of translated formats.
-    words = [
-        (file.named_by if key == ANNOTATOR_KEYS[0] else "") or f"the key {key!r} on annotations"
-        for file, key in zip(files, keys, strict=True)
-    ]
-    return " and ".join(dict.fromkeys(words))
+    own = [file.named_by if key == ANNOTATOR_KEYS[0] else "" for file in files]
+    return " and ".join(dict.fromkeys(each or f"the key {key!r} on annotations" for each in own))
 
 
 def _asked_in(images: Sequence[Image]) -> _Asked:
@@ -429,16 +410,13 @@ def _nothing_found(
     reading: Reading,
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators."""
-    one, key = next((each for each in found if _is_named(each)), None), reading.session_key
-    problem, advice = "no annotator is named in the files", _ways_to_name(files)
+    one = next((each for each in found if _is_named(each)), None)
+    problem, advice = "no annotator is named in the files", _ways_to_name(files[0])
     if one is not None:
         problem = f"one annotator only, {one.names[0]!r}, by {one.way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    if one is not None and key:
-        option = "--attribution files" if key == "file" else f"--annotator-key {key}"
-        advice = f"To measure agreement across sessions, take each as an annotator: {option}"
-    elif one is not None and len(files) > 1 and reading.annotator_key is None:
+    if one is not None and len(files) > 1 and reading.annotator_key is None:
         advice = (
             "If each file is by another person: --attribution files\n"
             "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
@@ -448,21 +426,17 @@ def _nothing_found(
     return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
-def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
-    """Return how files of this format name annotators."""
-    file, path = files[0], Path(files[0].source.name)
+def _ways_to_name(file: AnnotationFile) -> str:
+    """Return how a file of this format, or several, name annotators."""
+    path = Path(file.source.name)
     end = "" if path.is_dir() else path.suffix
-    each = (
-        f"one file or folder per annotator: bboxqa agree FIRST{end} SECOND{end}\n"
-        f"     or with names of your choice: --annotator NAME=1{end} --annotator NAME=2{end}"
-    )
-    if file.title and not file.named_by:
-        inside = (
-            "an attribute (--annotator-key attributes.NAME) or a column (--columns annotator=NAME)"
-        )
-        return f"{_FEW} Name who drew what by {inside}, or give\n     {each}"
-    way = f"{file.named_by} in the export\n  2." if file.named_by else _KEYS
-    return f"{_FEW} They are found in one of these ways:\n  1. {way} {each}"
+    by = "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME)"
+    if not file.title:
+        by = f"a key on annotations ({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY), "
+        by += "the key annotator on an image record for each"
+    by = f"{file.named_by} in the export" if file.named_by else by
+    each = f"a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
+    return f"Agreement needs at least two annotators, named by {by},\nor {each}"
 
 
 def nothing_to_compare(files: Sequence[AnnotationFile], choices: Choices) -> NothingToCompareError:
