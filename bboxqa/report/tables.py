@@ -11,7 +11,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.numbers import decimal
 
-_MOST_COLUMNS = 8
+_MOST_COLUMNS = 9
 
 
 def table_lines(
@@ -57,7 +57,7 @@ class Excerpt(msgspec.Struct, frozen=True):
     """The name of the csv file that has all rows."""
     n_rows: int = 10
     columns: Collection[str] | None = None
-    """By default the first eight."""
+    """By default the first nine."""
     out: str = "--out DIR"
     """The options that write the file."""
 
