@@ -37,7 +37,7 @@ from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.model.annotations import completed
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.numbers import csv_line, interval, json_text, number
+from bboxqa.report.numbers import MINUS, csv_line, interval_text, json_text, number
 from bboxqa.report.pages import Data, render
 from bboxqa.report.reproduction import settings_table
 from bboxqa.report.result_files import manifest
@@ -498,7 +498,7 @@ def _row(out: Path, row: Row, *, several_measures: bool) -> dict[str, Any]:
         "cells": (
             row.status,
             _shown(row.alpha),
-            interval(bounds, 4),
+            interval_text(bounds).replace("-", MINUS),
             *map(_shown, (row.f1, row.class_alpha)),
             place,
             *map(_shown, counts),

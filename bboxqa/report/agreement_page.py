@@ -22,7 +22,7 @@ from bboxqa.report.numbers import (
     MINUS,
     estimate_text,
     figure_text,
-    interval,
+    interval_text,
     json_figure,
     measure_of,
     number,
@@ -156,9 +156,10 @@ def _figure_cell(row: Record, name: str, *, is_share: bool) -> Cell:
     """Return a figure with its interval as a cell; what is copied is the value alone."""
     figure = json_figure(row, name)
     value, ends = figure["value"], figure["interval"]
-    shown = percent(value) if is_share else number(value)
-    bounds = [100 * each for each in ends] if ends and is_share else ends
-    text = f"{shown} {interval(bounds, 1 if is_share else 2)}".rstrip()
+    text = figure_text(figure)
+    if is_share:
+        bounds = interval_text(ends and [100 * each for each in ends], 1).replace("-", MINUS)
+        text = f"{percent(value)} {bounds}".rstrip()
     return Cell(text, "" if value is None else str(value), is_number=True)
 
 

@@ -14,9 +14,8 @@ from bboxqa.model.results import Figure, MeasuredAgreement, ReferenceAgreement, 
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import (
     json_figure,
-    json_interval,
-    json_number,
     json_text,
+    json_value,
     number,
     percent,
     picked,
@@ -76,15 +75,15 @@ def figures_at(part: ThresholdResult) -> Record:
         **picked(part, "status", "interval"),
         "largest_category": {
             "name": part.largest_category[0] or None,
-            "share": json_number(part.largest_category[1]),
+            "share": json_value(part.largest_category[1]),
         },
-        "observed_disagreement": json_number(part.observed),
-        "expected_disagreement": json_number(part.expected),
+        "observed_disagreement": json_value(part.observed),
+        "expected_disagreement": json_value(part.expected),
         **picked(part, "mean_image_alpha"),
         "mean_image_status": "ok" if known else unknown,
         **picked(part, "mean_image_interval", "mean_drawn_image_alpha"),
         "meaningful_image_alpha": {
-            "value": json_number(meaningful.mean),
+            "value": json_value(meaningful.mean),
             **picked(meaningful, "interval", "n_images"),
         },
         **picked(part, "share_of_images_at_1"),
@@ -98,8 +97,8 @@ def figures_at(part: ThresholdResult) -> Record:
         "place": {
             **picked(place, "mean_iou", "median_iou", "interval", "n_pairs"),
             "below_threshold": {
-                "value": json_number(place.below_threshold),
-                "interval": json_interval(place.below_interval),
+                "value": json_value(place.below_threshold),
+                "interval": json_value(place.below_interval),
             },
         },
         **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),

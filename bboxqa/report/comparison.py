@@ -18,8 +18,8 @@ from bboxqa.report.numbers import (
     decimal,
     difference_text,
     interval_text,
-    json_number,
     json_text,
+    json_value,
     picked,
 )
 from bboxqa.report.result_files import manifest, write_tables
@@ -207,8 +207,8 @@ def summary(result: ComparisonResult) -> dict[str, Any]:
         "matched_by": "id" if result.by_id else "similarity",
         "unused_ids": result.unused_ids or None,
         "changes": dict(result.counts),
-        "moved_px": {"median": json_number(median), "largest": json_number(most)},
-        "moved_similarity": {"median": json_number(typical), "smallest": json_number(least)},
+        "moved_px": {"median": json_value(median), "largest": json_value(most)},
+        "moved_similarity": {"median": json_value(typical), "smallest": json_value(least)},
         "images": _things(result.images, "image"),
         "categories": result.categories.records(),
         "annotators": result.annotators.records(),
@@ -304,9 +304,9 @@ def since_summary(since: SinceRun) -> dict[str, Any]:
     figures = [
         {
             "name": name,
-            "before": json_number(before),
-            "now": json_number(now),
-            "difference": json_number(now - before),
+            "before": json_value(before),
+            "now": json_value(now),
+            "difference": json_value(now - before),
         }
         for name, before, now in since.figures
     ]

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import isnan, nan
+from math import isnan
 from typing import Any
 from unicodedata import bidirectional
 
@@ -31,18 +31,18 @@ def measure_of(similarity: str) -> str:
     return "OKS" if similarity == "keypoints" else similarity
 
 
-def decimal(value: float | None) -> str:
-    """Return a number with four decimals, and zero without a sign; empty where undefined.
+def decimal(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many decimals, and zero without a sign; empty where undefined.
 
     Examples
     --------
     >>> decimal(2 / 3), decimal(-1e-9), decimal(None)
     ('0.6667', '0.0000', '')
     """
-    return "" if value is None or isnan(value) else f"{value:z.4f}"
+    return "" if value is None or isnan(value) else f"{value:z.{digits}f}"
 
 
-def interval_text(interval: Sequence[float] | None) -> str:
+def interval_text(interval: Sequence[float] | None, digits: int = 4) -> str:
     """Return an interval in brackets; empty where undefined.
 
     Examples
@@ -50,71 +50,29 @@ def interval_text(interval: Sequence[float] | None) -> str:
     >>> interval_text((0.25, 0.75)), interval_text((float("nan"), 1))
     ('[0.2500, 0.7500]', '')
     """
-    low, high = interval or (nan, nan)
-    return "" if isnan(low) or isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
+    low, high = (decimal(end, digits) for end in interval or (None, None))
+    return f"[{low}, {high}]" if low and high else ""
 
 
-def estimate_text(value: float, interval: Sequence[float] = (nan, nan)) -> str:
-    """Return a number of text with its interval, if it has one; a dash where undefined.
+def estimate_text(value: float | None, interval: Sequence[float] | None = None) -> str:
+    """Return a number with its interval, if it has one; a dash where undefined.
 
     Examples
     --------
     >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(nan)
     ('0.50 [0.25, 0.75]', '–')
     """
-    if isnan(value):
-        return "–"
-    low, high = interval
-    return (
-        f"{value:z.2f}" if isnan(low) or isnan(high) else f"{value:z.2f} [{low:z.2f}, {high:z.2f}]"
-    )
+    return f"{decimal(value, 2) or '–'} {interval_text(interval, 2)}".rstrip()
+
+
+def figure_text(figure: Mapping[str, Any]) -> str:
+    """Return the value of a figure in JSON with its interval, as a page shows it."""
+    return estimate_text(figure["value"], figure["interval"]).replace("-", MINUS)
 
 
 def difference_text(value: float) -> str:
     """Return a difference with its sign; a dash where undefined."""
     return "–" if isnan(value) else f"{value:+z.4f}"
-
-
-def json_number(value: float) -> float | None:
-    """Return a number for JSON; None where undefined."""
-    return None if isnan(value) else float(value)
-
-
-def json_interval(interval: Sequence[float]) -> list[float] | None:
-    """Return the two ends of an interval for JSON; None where undefined."""
-    low, high = interval
-    return None if isnan(low) or isnan(high) else [float(low), float(high)]
-
-
-def picked(value: object, *names: str) -> dict[str, Any]:
-    """Return attributes for JSON: numbers that are not known are None, pairs are intervals.
-
-    Examples
-    --------
-    >>> from bboxqa.model.ratings import Estimate
-    >>> picked(Estimate(0.5), "value", "interval", "status")
-    {'value': 0.5, 'interval': None, 'status': 'ok'}
-    """
-    return {name: _plain(getattr(value, name)) for name in names}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return json_number(value)
-    is_pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], float)
-    return json_interval(value) if is_pair else value
-
-
-def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a figure of a row of a table for JSON, with its interval.
-
-    Examples
-    --------
-    >>> json_figure({"f1": 0.5, "f1_low": None, "f1_high": None}, "f1")
-    {'value': 0.5, 'interval': None}
-    """
-    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
-    return {"value": row[name], "interval": None if None in bounds else bounds}
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -136,8 +94,8 @@ def percent(value: float | None, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> percent(0.256), percent(None)
-    ('25.6 %', '–')
+    >>> percent(0.1234), percent(None)
+    ('12.3 %', '–')
     """
     return "–" if value is None else f"{number(100 * value, digits)} %"
 
@@ -154,26 +112,43 @@ def signed(value: float | None, digits: int = 1) -> str:
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
-def interval(bounds: Sequence[float] | None, digits: int = 2) -> str:
-    """Return the bounds of an interval in brackets; "" for None.
+def json_value(value: Any) -> Any:
+    """Return a value for JSON: a number or a pair of numbers that is not known is None.
 
     Examples
     --------
-    >>> interval([0.12, 0.345]), interval(None)
-    ('[0.12, 0.34]', '')
+    >>> json_value(nan), json_value((0.25, 0.75)), json_value((nan, nan)), json_value("ok")
+    (None, [0.25, 0.75], None, 'ok')
     """
-    return "" if bounds is None else f"[{number(bounds[0], digits)}, {number(bounds[1], digits)}]"
+    if isinstance(value, float):
+        return None if isnan(value) else float(value)
+    if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], float):
+        return None if any(map(isnan, value)) else [*map(float, value)]
+    return value
 
 
-def figure_text(figure: Mapping[str, Any]) -> str:
-    """Return the value of a figure in JSON, and its interval if there is one.
+def picked(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes for JSON, as `json_value` does.
 
     Examples
     --------
-    >>> figure_text({"value": 0.8038, "interval": [0.7677, 0.8383]})
-    '0.80 [0.77, 0.84]'
+    >>> from bboxqa.model.ratings import Estimate
+    >>> picked(Estimate(0.5), "value", "interval", "status")
+    {'value': 0.5, 'interval': None, 'status': 'ok'}
     """
-    return f"{number(figure['value'])} {interval(figure['interval'])}".rstrip()
+    return {name: json_value(getattr(value, name)) for name in names}
+
+
+def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a figure of a row of a table for JSON, with its interval.
+
+    Examples
+    --------
+    >>> json_figure({"f1": 0.5, "f1_low": None, "f1_high": None}, "f1")
+    {'value': 0.5, 'interval': None}
+    """
+    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
+    return {"value": row[name], "interval": None if None in bounds else bounds}
 
 
 def short_name(name: str, most: int = 28) -> str:

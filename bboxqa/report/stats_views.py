@@ -13,7 +13,7 @@ from bboxqa.model.ratings import (
     SimilarAnnotators,
     TaskEstimates,
 )
-from bboxqa.report.numbers import csv_line, decimal, interval_text, picked
+from bboxqa.report.numbers import csv_line, decimal, interval_text, json_value, picked
 from bboxqa.report.tables import table_lines
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
@@ -202,7 +202,7 @@ def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[st
             "coefficients": {name: _estimate(each) for name, each in task.coefficients.items()},
             "pairs": _pairs(task),
             "annotators": {
-                name: {"alpha_without": None if isnan(value) else value}
+                name: {"alpha_without": json_value(value)}
                 for name, value in task.annotators.items()
             },
             "values": _values(task),
@@ -234,7 +234,7 @@ def _pairs(task: TaskEstimates) -> list[dict[str, Any]]:
     found = [dict(zip(fields, row, strict=True)) for row in rows]
     return [
         {"first": names[row["first"]], "second": names[row["second"]], "n_shared": row["n_shared"]}
-        | {name: _plain(row[name])
+        | {name: json_value(row[name])
            for name in ("observed", "expected", "kappa", "interval", "standard_error")}
         for row in found
     ]  # fmt: skip
@@ -242,18 +242,13 @@ def _pairs(task: TaskEstimates) -> list[dict[str, Any]]:
 
 def _values(task: TaskEstimates) -> dict[str, dict[str, Any]]:
     """Return the columns of each value, its interval as one."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, columns in task.values.items():
-        own = {key: _plain(number) for key, number in columns.items() if key not in ("low", "high")}
-        ends = {"interval": _plain([columns["low"], columns["high"]])} if "low" in columns else {}
-        found[name] = own | ends
+        ends = columns.keys() & {"low", "high"}
+        found[name] = {key: json_value(columns[key]) for key in columns if key not in ends}
+        if ends:
+            found[name]["interval"] = json_value((columns["low"], columns["high"]))
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or an interval, None where it is undefined."""
-    is_undefined = any(map(isnan, value)) if isinstance(value, list) else isnan(value)
-    return None if is_undefined else value
 
 
 def _csv(rows: Iterable[Iterable[object]], *, raw: bool) -> str:

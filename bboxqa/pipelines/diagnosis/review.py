@@ -35,7 +35,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.findings import shape_word
-from bboxqa.report.numbers import json_number
+from bboxqa.report.numbers import json_value
 
 # The most annotators that a reason names, and the most objects that the row of an image describes.
 _NAMED, _OF_IMAGE = 4, 3
@@ -324,7 +324,7 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
             "kind": kinds[-1] if kinds else ALL_AGREE,
             "kinds": kinds,
             "reason": said[at].reason if kinds else "",
-            "similarity": json_number(float(similarity[at])),
+            "similarity": json_value(float(similarity[at])),
         }
 
     listed = []
