@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -90,12 +90,6 @@ class Defect(msgspec.Struct, frozen=True):
     severity: Severity | None = None
 
 
-def hits(where: BoolArray | IndexArray, describe: Callable[[int], Defect]) -> Iterator[Defect]:
-    """Yield a defect for each number in a mask, (N,) bool, or an index, (H,) int64."""
-    numbers = np.flatnonzero(where) if where.dtype == bool else where
-    return map(describe, numbers.tolist())
-
-
 Check = Callable[..., Iterable[Any]]
 """Called with a `Document` and the settings; yields `Rows` and `Defect`s. With scope "files", it is
 called with all documents, and yields pairs of a document and one of these."""
@@ -117,31 +111,20 @@ class Rule(RuleText, frozen=True, eq=False, kw_only=True):
     anywhere if they are about the whole file: then these are hidden, unless they are more severe.
     """
 
-    def __post_init__(self) -> None:
-        # The texts are written as wrapped paragraphs; line breaks have no meaning.
-        for name in ("breaks", "explanation"):
-            msgspec.structs.force_setattr(self, name, " ".join(getattr(self, name).split()))
 
+def rule(head: str, **fields: Any) -> Callable[[Check], Rule]:
+    """Return a decorator that makes a rule of its check.
 
-@overload
-def rule(head: str, *, check: Check, **fields: Any) -> Rule: ...
-@overload
-def rule(head: str, **fields: Any) -> Callable[[Check], Rule]: ...
-def rule(head: str, check: Check | None = None, **fields: Any) -> Rule | Callable[[Check], Rule]:
-    """Return a rule with code, severity and title as in "S001 error: list is missing".
-
-    The kind of fix, if any, follows the severity: "S003 error, safe fix: id is a text". Without
-    `check`, a decorator that makes a rule of its check is returned.
+    The head is code, severity and title as in "S001 error: list is missing". The kind of fix, if
+    any, follows the severity: "S003 error, safe fix: id is a text".
     """
     start, _, title = head.partition(": ")
     code, severity, *fix = start.removesuffix(" fix").replace(",", "").split()
-    texts = {"code": code, "title": title, "severity": Severity(severity), **fields}
-    texts |= {"fix": fix[0]} if fix else {}
-
-    def of_check(check: Check) -> Rule:
-        return Rule(check=check, **texts)
-
-    return of_check if check is None else of_check(check)
+    # The texts are written as wrapped paragraphs; line breaks have no meaning.
+    texts = {name: " ".join(fields[name].split()) for name in ("breaks", "explanation")}
+    fields |= {"code": code, "title": title, "severity": Severity(severity), **texts}
+    fields |= {"fix": fix[0]} if fix else {}
+    return lambda check: Rule(check=check, **fields)
 
 
 Place = tuple[str, int, *tuple[str | int, ...]]
@@ -219,7 +202,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     apart: bool = False
     """Whether each record is reported separately, however many there are, as each has its own
     cause."""
-    fix: Literal["safe", "unsafe"] | None = None
+    fix: Fix | None = None
     """Replaces that of the rule."""
     examples: Callable[[int], tuple[str, ...]] | None = None
     """Pointers to the records that were compared."""

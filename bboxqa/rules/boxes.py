@@ -449,9 +449,8 @@ RULES = (
             outline does so as well.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
-        check=partial(_crossing, is_far=True),
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
-    ),
+    )(partial(_crossing, is_far=True)),
     rule(
         "B004 info, unsafe fix: box extends beyond its image by a pixel or less",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
@@ -460,9 +459,8 @@ RULES = (
             where a fifth of the boxes extend further.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
-        check=partial(_crossing, is_far=False),
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
-    ),
+    )(partial(_crossing, is_far=False)),
     rule(
         "B005 error: boxes look like x1, y1, x2, y2, or numbers in another order",
         breaks="Boxes are read far too large, and AP falls to about 0 without an error.",
@@ -478,9 +476,8 @@ RULES = (
             _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
             _box(75, 65, 20, 10),
         ]},
-        check=partial(_layout, "B005"),
         fix="unsafe",
-    ),
+    )(partial(_layout, "B005")),
     rule(
         "B006 error: boxes look like centre-x, centre-y, width, height",
         breaks="Boxes are read shifted by half their size, and IoU is at most 1/7.",
@@ -495,9 +492,8 @@ RULES = (
             _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
             _box(75, 70, 20, 10),
         ]},
-        check=partial(_layout, "B006"),
         fix="unsafe",
-    ),
+    )(partial(_layout, "B006")),
     rule(
         "B007 error: boxes look normalised to 0 to 1, 100 or 1000",
         breaks="All boxes lie in the corner of their image, and nothing is learned or found.",
@@ -506,9 +502,8 @@ RULES = (
             in the same unit, by the size of their image.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
-        check=partial(_layout, "B007"),
         fix="unsafe",
-    ),
+    )(partial(_layout, "B007")),
     rule(
         "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
@@ -517,9 +512,8 @@ RULES = (
             swap the two numbers.""",
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
-        check=_swapped,
         requires=("B014",),
-    ),
+    )(_swapped),
     rule(
         "B014 warning: same box on images of several sizes",
         breaks="Training and evaluation take background for objects.",
@@ -534,6 +528,5 @@ RULES = (
                 {"image_id": number, "bbox": [10, 9 + number, 20, 30]} for number in (1, 2, 3)
             ],
         },
-        check=_copied,
-    ),
+    )(_copied),
 )  # fmt: skip

@@ -463,8 +463,7 @@ RULES = (
             same category, or split the track.""",
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
-        check=partial(_in_tracks, is_category=True),
-    ),
+    )(partial(_in_tracks, is_category=True)),
     rule(
         "D002 warning: object annotated twice by one annotator",
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
@@ -474,9 +473,8 @@ RULES = (
             both boxes and delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
-        check=partial(_near, same=True),
         requires=("B014",),
-    ),
+    )(partial(_near, same=True)),
     rule(
         "D003 warning: object with two categories by one annotator",
         breaks="One or both labels are wrong: training penalises either answer.",
@@ -486,9 +484,8 @@ RULES = (
             applied.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
-        check=partial(_near, same=False),
         requires=("B014",),
-    ),
+    )(partial(_near, same=False)),
     rule(
         "D004 warning: track twice in one image",
         breaks="Evaluation of tracking counts a false positive and a switch of identities.",
@@ -496,6 +493,5 @@ RULES = (
             which is one object. Give them different tracks, or delete one.""",
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
-        check=partial(_in_tracks, is_category=False),
-    ),
+    )(partial(_in_tracks, is_category=False)),
 )

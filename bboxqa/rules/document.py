@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import msgspec
@@ -481,22 +481,16 @@ def exporter(document: Document) -> str | None:
     return "CVAT" if occluded else "Datumaro"
 
 
-def prefixes(codes: Iterable[str]) -> list[str]:
-    """Return prefixes of codes, normalised for comparison."""
-    return [code.strip().upper() for code in codes]
-
-
-@lru_cache(4096)
-def is_selected(code: str, selected: tuple[str, ...], ignored: tuple[str, ...]) -> bool:
+def is_selected(code: str, selected: Sequence[str], ignored: Sequence[str]) -> bool:
     """Return whether the longest prefix of a code is a selected one rather than an ignored one.
 
     Examples
     --------
-    >>> is_selected("B001", ("B",), ("B001",)), is_selected("B002", (), ("B001",))
+    >>> is_selected("B001", ["B"], ["B001"]), is_selected("B002", [], ["B001"])
     (False, True)
     """
-    return _longest(prefixes(selected) or [""], code) > _longest(prefixes(ignored), code)
-
-
-def _longest(given: Iterable[str], code: str) -> int:
-    return max((len(prefix) for prefix in given if code.startswith(prefix)), default=-1)
+    chosen, left_out = (
+        max((len(prefix) for prefix in given if code.startswith(prefix)), default=-1)
+        for given in (selected or [""], ignored)
+    )
+    return chosen > left_out

@@ -21,7 +21,7 @@ from bboxqa.formats.scanner import Text, read_bytes
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity, identity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.document import Document
-from bboxqa.rules.runner import apply, row_of, without_consequences
+from bboxqa.rules.runner import apply, codes_of, row_of, without_consequences
 
 # One fix may enable another; no file has needed this many passes.
 _MAX_PASSES = 10
@@ -99,8 +99,8 @@ def _asked(
 ) -> Iterator[tuple[str, Edit]]:
     """Yield the edits that fix the findings of the rules, each with the code of its rule."""
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
-    found, _ = without_consequences(document, apply(document, settings))
-    for rule, rows in found:
+    found = apply(document, codes_of(document, settings), settings)
+    for rule, rows in without_consequences(document, found)[0]:
         if (rows.fix or rule.fix) in wanted:
             for number in rows.numbers.tolist():
                 yield from ((rule.code, edit) for edit in rows.edits_of(document, number))

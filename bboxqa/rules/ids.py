@@ -334,9 +334,8 @@ RULES: tuple[Rule, ...] = (
             fix gives every later one a new id above all others.""",
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
-        check=partial(_repeated, "annotations"),
         requires=("D001",),
-    ),
+    )(partial(_repeated, "annotations")),
     rule(
         "I002 error: image id used twice",
         breaks="Annotations of all images with the id are drawn and evaluated on the last.",
@@ -344,6 +343,5 @@ RULES: tuple[Rule, ...] = (
             belongs to. Look the annotations up in the files that were joined, and renumber.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
-        check=partial(_repeated, "images"),
-    ),
+    )(partial(_repeated, "images")),
 )

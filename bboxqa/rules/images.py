@@ -337,8 +337,7 @@ RULES = (
             it is an info finding: tools that ignore it turn the image under its boxes.""",
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
-        check=partial(_other_size, are_swapped=False),
-    ),
+    )(partial(_other_size, are_swapped=False)),
     rule(
         "M004 error, unsafe fix: width and height swapped compared with the image file",
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
@@ -348,8 +347,7 @@ RULES = (
             image.""",
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
-        check=partial(_other_size, are_swapped=True),
-    ),
+    )(partial(_other_size, are_swapped=True)),
 )
 
 # More images than this are one finding.

@@ -365,8 +365,7 @@ RULES = (
             ring; the only ring only where most annotations have no outline.""",
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
-        check=partial(_wrong_length, "P001"),
-    ),
+    )(partial(_wrong_length, "P001")),
     rule(
         "P002 error: polygon with an odd number of coordinates",
         breaks="pycocotools drops the last number, and reshape(-1, 2) stops with ValueError.",
@@ -374,8 +373,7 @@ RULES = (
             and the file does not show which. Export or draw the outline again.""",
         bad=_outline([*_RING, 10]),
         good=_outline([*_RING, 10, 25]),
-        check=partial(_wrong_length, "P002"),
-    ),
+    )(partial(_wrong_length, "P002")),
     rule(
         "P004 warning, safe fix: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
@@ -383,8 +381,7 @@ RULES = (
             where most annotations have no outline.""",
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
-        check=partial(_wrong_length, "P004"),
-    ),
+    )(partial(_wrong_length, "P004")),
 )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -12,8 +13,9 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.formats.columns import Form
+from bboxqa.formats.records import ASKED_KEYS
 from bboxqa.rules.base import Rule, Scope
-from bboxqa.rules.document import Document, is_selected, prefixes
+from bboxqa.rules.document import Document, is_selected
 
 FAMILIES = {
     "F": "File and JSON",
@@ -71,6 +73,12 @@ _CODE = re.compile(r"[A-Z]+[0-9]+")
 _SCOPES: dict[str, Scope] = {code: scope for _, codes, scope in _TABLE for code in codes.split()}
 _MODULES = {code: module for module, codes, _ in _TABLE for code in codes.split()}
 _ORDER = sorted(_MODULES, key=lambda code: ([*FAMILIES].index(code[0]), code))
+_NEEDED = {
+    "F001": "broken", "F002": "trailing", "F003": "encoding", "F004": "not_finite",
+    "F005": "repeated", "A": "people", "C010": "tracks", "D004": "tracks", "P": "outlines",
+    "R": "masks", "O": "rotated boxes", "K": "keypoints",
+}  # fmt: skip
+"""What a document needs to have for a rule, or a family, to have anything to look at."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -87,7 +95,7 @@ class Rules(Mapping[str, Rule]):
         if code not in self._codes:
             raise KeyError(code)
         if code in _MODULES:
-            return _of_module(_MODULES[code])[code]
+            return _rules_of(_MODULES[code])[code]
         # Those of a report are looked up again, as functions of other packages may not be pickled.
         return (self.more or known_rules().more)[code]
 
@@ -102,32 +110,44 @@ class Rules(Mapping[str, Rule]):
         return _SCOPES[code] if code in _SCOPES else self.more[code].scope
 
 
+@cache
+def _rules_of(module: str) -> dict[str, Rule]:
+    values = vars(import_module(f"bboxqa.rules.{module}"))
+    rules = [value for value in values.values() if isinstance(value, Rule)]
+    rules += values.get("RULES", ())
+    return {rule.code: replace(rule, scope=_SCOPES[rule.code]) for rule in rules}
+
+
 RULES = Rules(_ORDER)
 """The rules of bboxqa, ordered by `FAMILIES`, then by number."""
 
 
-@cache
-def _of_module(name: str) -> dict[str, Rule]:
-    values = vars(import_module(f"bboxqa.rules.{name}"))
-    named = (value for value in values.values() if isinstance(value, Rule))
-    rules = (*named, *values.get("RULES", ()))
-    return {rule.code: replace(rule, scope=_SCOPES[rule.code]) for rule in rules}
-
-
 def looks_at(code: str, document: Document) -> bool:
-    """Return whether a document has anything that a rule about some annotations looks at."""
-    columns, family = document.annotations, code[0] if code in _MODULES else ""
-    if family == "P":
-        return not np.isin(columns.form, (Form.ABSENT, Form.EMPTY)).all()
-    if family == "R":
-        return bool(len(columns.rles.row) or (columns.iscrowd == 1).any())
-    if family == "O":
-        return bool(len(columns.rings.row) or len(columns.rotations.row))
-    if family == "K":
-        values = document.categories.values
-        named = any(isinstance(v, dict) and {"keypoints", "skeleton"} & v.keys() for v in values)
-        return bool(len(columns.keypoints.row)) or named
-    return True
+    """Return whether a document has anything that a rule looks at."""
+    needed = _NEEDED.get(code) or _NEEDED.get(code[0]) if code in _MODULES else None
+    return needed is None or bool(document.once(_parts)[needed])
+
+
+def _parts(document: Document) -> dict[str, Any]:
+    """Return what a document has of what not all documents have; empty for nothing."""
+    columns, reading = document.annotations, document.reading
+    keys = [
+        {key for value in records.values if isinstance(value, dict) for key in value}
+        for records in (document.images, document.categories)
+    ]
+    return {
+        "broken": reading.broken,
+        "trailing": reading.trailing,
+        "encoding": reading.encoding,
+        "not_finite": reading.not_finite,
+        "repeated": reading.repeated,
+        "people": columns.annotator_names or keys[0] & {"annotator", *ASKED_KEYS},
+        "tracks": len(columns.tracks.row),
+        "outlines": not np.isin(columns.form, (Form.ABSENT, Form.EMPTY)).all(),
+        "masks": len(columns.rles.row) or (columns.iscrowd == 1).any(),
+        "rotated boxes": len(columns.rings.row) or len(columns.rotations.row),
+        "keypoints": len(columns.keypoints.row) or keys[1] & {"keypoints", "skeleton"},
+    }
 
 
 @cache
@@ -161,14 +181,14 @@ def known_rules() -> Rules:
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:
     """Return the codes of the rules that `select` returns, without loading the rules."""
     rules = known_rules()
-    selected, ignored = tuple(select), tuple(ignore)
-    if gone := RESERVED.intersection(prefixes(selected)):
+    selected, ignored = ([code.strip().upper() for code in each] for each in (select, ignore))
+    if gone := RESERVED.intersection(selected):
         raise ConfigError(
             f"rule {min(gone)} is gone, as no file and no loader needed it; "
             "`bboxqa explain` lists all rules"
         )
-    for prefix in prefixes((*selected, *(each for each in ignored if each not in RESERVED))):
-        if prefix and not any(code.startswith(prefix) for code in rules):
+    for prefix in (*selected, *ignored):
+        if prefix not in RESERVED and not any(code.startswith(prefix) for code in rules):
             near = nearest(prefix, rules) or ";"
             raise ConfigError(
                 f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"

@@ -50,14 +50,16 @@ def chosen_codes(settings: ValidateSettings, name: str) -> tuple[str, ...]:
 
 @gc_paused()
 def apply(
-    document: Document, settings: ValidateSettings, progress: Progress | None = None
+    document: Document,
+    codes: Sequence[str],
+    settings: ValidateSettings,
+    progress: Progress | None = None,
 ) -> list[Found]:
-    """Apply the rules that check single files, and return what they found, including consequences.
+    """Apply rules that check single files, and return what they found, including consequences.
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
-    codes, rules = _codes_of(document, settings), known_rules()
-    result = []
+    rules, result = known_rules(), []
     for number, code in enumerate(codes):
         if progress is not None:
             progress("checking", number, len(codes))
@@ -67,7 +69,7 @@ def apply(
     return result
 
 
-def _codes_of(document: Document, settings: ValidateSettings) -> list[str]:
+def codes_of(document: Document, settings: ValidateSettings) -> list[str]:
     """Return the codes of rules that check single files and apply to this kind of file."""
     kind, scope = kind_of(document), known_rules().scope
     left_out = {"files"} if document.disk is not None else {"files", "images"}
@@ -233,8 +235,9 @@ def validate_documents(
         return describe(document, shown, limit)
 
     for document in documents:
-        codes |= dict.fromkeys(_codes_of(document, settings))
-        findings.append(listed(document, apply(document, settings, progress)))
+        own = codes_of(document, settings)
+        codes |= dict.fromkeys(own)
+        findings.append(listed(document, apply(document, own, settings, progress)))
         files.append(file_report(document))
         kept.append(document.without_annotations())
     if len(kept) > 1:

@@ -587,8 +587,7 @@ RULES: tuple[Rule, ...] = (
             the detector.""",
         bad=_result('"0.9"'),
         good=_result("0.9"),
-        check=partial(_score, are_wrong=False),
-    ),
+    )(partial(_score, are_wrong=False)),
     rule(
         "E002 warning: score outside 0 to 1",
         breaks="Confidence thresholds, calibration and ensembles are wrong.",
@@ -596,6 +595,5 @@ RULES: tuple[Rule, ...] = (
             negative scores logits. Convert them.""",
         bad=_result("90"),
         good=_result("0.9"),
-        check=partial(_score, are_wrong=True),
-    ),
+    )(partial(_score, are_wrong=True)),
 )

@@ -9,7 +9,7 @@ from bboxqa.rules.base import Files, Rule, found_defects, rule
 
 def _rule(head: str, **fields: Any) -> Rule:
     """Return a rule about the defects that a format finds."""
-    return rule(head, check=partial(found_defects, head[:4]), **fields)
+    return rule(head, **fields)(partial(found_defects, head[:4]))
 
 
 def _changed(good: Any, *changes: tuple[str, str]) -> dict[str, Any]:

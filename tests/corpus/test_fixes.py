@@ -13,7 +13,7 @@ from support.validation import document_of, report_of
 
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.runner import apply
+from bboxqa.rules.runner import apply, codes_of
 
 SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
 N_IMAGES = 48
@@ -327,7 +327,8 @@ def test_unsafe_fixes_change_only_records_with_findings(export):
 def rows_of_fixable_findings(document):
     """Return the annotations that rules with a fix find something in."""
     result = set()
-    for rule, rows in apply(document, ValidateSettings()):
+    settings = ValidateSettings()
+    for rule, rows in apply(document, codes_of(document, settings), settings):
         if rule.fix and rows.name == "annotations":
             result.update(rows.rows.tolist())
         for number in rows.numbers.tolist() if rule.fix else ():

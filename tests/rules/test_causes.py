@@ -10,7 +10,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
-from bboxqa.rules.runner import apply
+from bboxqa.rules.runner import apply, codes_of
 
 SETTINGS = ValidateSettings()
 
@@ -114,7 +114,7 @@ def test_hits_name_the_records_that_they_are_about(code):
     """Otherwise a wrong record could be hidden, or counted in a summary."""
     texts = [RULES[code].bad, *([mutant(code, seed=0)] if code in MUTATIONS else [])]
     for document in map(document_of, texts):
-        for rule, rows in apply(document, SETTINGS):
+        for rule, rows in apply(document, codes_of(document, SETTINGS), SETTINGS):
             for number, row in zip(
                 rows.numbers.tolist() if rows.name else (), rows.rows, strict=False
             ):

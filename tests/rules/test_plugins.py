@@ -11,15 +11,14 @@ from bboxqa.rules.registry import RULES, known_rules, select
 GROUP = "bboxqa.rules"
 RULE = """
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base import Defect, Rule, hits
+from bboxqa.rules.base import Rows, Rule
 import numpy as np
 
 
 def check(document, settings):
     names = [document.images.get(row, "file_name") for row in range(len(document.images))]
     wrong = np.array([str(name).endswith(".bmp") for name in names], bool)
-    yield from hits(wrong, lambda row: Defect(f"image is {names[row]}; expected a JPEG",
-                                              pointer=f"/images/{row}/file_name"))
+    yield Rows(wrong, "image is {value}", "images/file_name", "a JPEG")
 
 
 def rule(code):
