@@ -6,13 +6,14 @@ from itertools import combinations
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.authorship import (
     Authorship,
     authorship,
@@ -23,8 +24,6 @@ from bboxqa.rules.authorship import (
 )
 from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import first_equal
-from bboxqa.rules.shapes import outline_numbers, written_numbers
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"
@@ -277,7 +276,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     if not is_complete or is_idle.all():
         return
     if is_idle.any():
-        names = [authors.names[code] for code in np.unique(asked[is_idle, 1]).tolist()]
+        names = [authors.names[code] for code in distinct(asked[is_idle, 1]).tolist()]
         named = ", ".join(map(quoted, names[:3])) + (", …" if len(names) > 3 else "")
         message = (
             f"no annotations by {count(len(names), 'annotator')} ({named}) listed on "
@@ -331,7 +330,7 @@ def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: 
     requires=("B014",),
 )
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
-    authors, boxes = document.once(authorship), document.once(written_numbers)
+    authors, boxes = document.once(authorship), document.once(shapes.written_numbers)
     if len(authors.names) < 2:
         return
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
@@ -339,9 +338,9 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     big = sets[size >= _MIN_COPIED]
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
-    columns = (*boxes.T, document.annotations.category_id, document.once(outline_numbers))
+    columns = (*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers))
     columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
-    shape = first_equal(columns)
+    shape = layout.first_equal(columns)
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))
     of_set = np.split(shape[order], np.searchsorted(of_row[order], np.arange(1, len(sets))))

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.columns import Form
 from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
     Checked,
     LazyEdits,
@@ -27,29 +27,6 @@ from bboxqa.rules.base import (
     summary,
 )
 from bboxqa.rules.document import Document, following
-from bboxqa.rules.layout import (
-    ENOUGH_SIZES,
-    EXPECTED_LAYOUT,
-    Diagnosis,
-    copies_in,
-    diagnose,
-    doubtful_boxes,
-    in_other_layout,
-    inside,
-    lie_elsewhere,
-    overshoot,
-    row_max,
-    row_min,
-    swapped_images,
-)
-from bboxqa.rules.shapes import (
-    RingState,
-    overlapping_rings,
-    ring_states,
-    rows_with_corners,
-    visible_areas,
-    written_numbers,
-)
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
@@ -71,10 +48,10 @@ _ENOUGH, _NEAR = 5, 0.04
     requires=("R008",),
 )
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
-    rotations, box = document.annotations.rotations, document.once(written_numbers)
+    rotations, box = document.annotations.rotations, document.once(shapes.written_numbers)
     wrong: BoolArray = np.any(box[:, 2:4] <= 0, axis=1)
     wrong[rotations.row[rotations.n_numbers == 8]] = False
-    if (diagnosis := document.once(diagnose)) is not None:
+    if (diagnosis := document.once(layout.diagnose)) is not None:
         wrong[diagnosis.rows] = False
 
     def says(row: int) -> str:
@@ -88,7 +65,7 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
 def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
     """Return the edit for a box without area: the bounds of its outline, a flip, or removal."""
     bbox, bounds = document.annotations.bbox[[row]], document.outline_bounds[[row]]
-    if np.isnan(bbox).any() or document.once(doubtful_boxes)[row]:
+    if np.isnan(bbox).any() or document.once(layout.doubtful_boxes)[row]:
         return ()
     box = from_corners(bounds)
     if not (box[:, 2:] > 0).all():
@@ -101,14 +78,14 @@ def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
 
 def _beyond(document: Document) -> FloatArray:
     """Return how far boxes extend beyond their images, (N, 4) px; NaN for others."""
-    size, swapped = document.size, np.append(document.once(swapped_images), False)
-    beyond = overshoot(document.annotations.bbox, size)
-    beyond[~document.has_box | document.once(in_other_layout) | swapped[document.image]] = np.nan
-    if document.once(lie_elsewhere):
+    beyond = layout.overshoot(document.annotations.bbox, document.size)
+    kept = layout.plain_boxes(document) & ~layout.in_swapped_images(document)
+    kept &= np.any(beyond > _ROUNDING, axis=1)
+    if document.once(layout.lie_elsewhere):
         # P007 reports these boxes, whose outlines lie inside of their images.
-        outline = overshoot(from_corners(document.outline_bounds), size)
-        beyond[np.all(outline <= _ROUNDING, axis=1)] = np.nan
-    beyond[~np.any(beyond > _ROUNDING, axis=1)] = np.nan
+        outline = layout.overshoot(from_corners(document.outline_bounds), document.size)
+        kept &= ~np.all(outline <= _ROUNDING, axis=1)
+    beyond[~kept] = np.nan
     return beyond
 
 
@@ -142,7 +119,7 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
     where = np.isfinite(beyond).any(axis=1) & ~np.any(document.once(_is_off), axis=1)
     where &= np.any(beyond > settings.overshoot_px, axis=1) == is_far
     # O006 checks the corners of rotated boxes.
-    where[document.once(rows_with_corners)] = False
+    where[document.once(shapes.rows_with_corners)] = False
 
     def says(row: int) -> str:
         of = size_text(document.size[row])
@@ -155,10 +132,10 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
     """Return the edits that clip a box, and its area where that is the area of the box."""
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
-    if np.isnan(size).any() or document.once(doubtful_boxes)[row]:
+    if np.isnan(size).any() or document.once(layout.doubtful_boxes)[row]:
         return ()
-    inside = np.clip(corners(np.array([bbox])), 0, np.tile(size, 2))
-    box, bounds = rounded_values(from_corners(inside)[0]), document.outline_bounds[row]
+    clipped = np.clip(corners(np.array([bbox])), 0, np.tile(size, 2))
+    box, bounds = rounded_values(from_corners(clipped)[0]), document.outline_bounds[row]
     before, after = np.abs(corners(np.array([bbox, box])) - bounds).max(axis=1)
     # If the outline is not clipped, a clipped box would no longer be its bounds.
     if becomes_degenerate(bbox, box, settings) or after > max(before, settings.bounds_px):
@@ -168,10 +145,6 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     if np.isnan(before) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
         edits += record_edit("annotations", row, "area", value=rounded_number(box[2] * box[3]))
     return edits
-
-
-def _plain(document: Document) -> BoolArray:
-    return document.has_box & ~document.once(in_other_layout)
 
 
 @rule(
@@ -192,7 +165,7 @@ def _small(document: Document, settings: ValidateSettings) -> Checked:
         side = int(sides[row].argmin())
         return f"bbox {('width', 'height')[side]} is {figure_unlike(sides[row, side], least)} px"
 
-    small = _plain(document) & (row_min(sides + rounding) < least)
+    small = layout.plain_boxes(document) & (layout.row_min(sides + rounding) < least)
     yield Rows(small, says, "annotations/bbox", f"at least {least:g} px")
 
 
@@ -213,7 +186,8 @@ def _long(document: Document, settings: ValidateSettings) -> Checked:
         ratio = figure_unlike(max(width, height) / min(width, height), most, 3)
         return f"bbox of {figure(width)} x {figure(height)} px is {ratio} : 1"
 
-    long = _plain(document) & (row_max(sides) > most * row_min(sides))
+    long = layout.row_max(sides) > most * layout.row_min(sides)
+    long &= layout.plain_boxes(document)
     yield Rows(long, says, "annotations/bbox", f"at most {most:g} : 1")
 
 
@@ -227,13 +201,12 @@ def _long(document: Document, settings: ValidateSettings) -> Checked:
     requires=("F004", "S015", "B014"),
 )
 def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
-    share, most = document.annotations.bbox[:, 2:] / document.size, settings.max_image_share
-    share = share[:, 0] * share[:, 1]
+    share, most = document.box_area / document.size.prod(axis=1), settings.max_image_share
 
     def says(row: int) -> str:
         return f"bbox covers {share[row]:.1%} of its image{size_text(document.size[row])}"
 
-    wrong = _plain(document) & (share >= most)
+    wrong = layout.plain_boxes(document) & (share >= most)
     yield Rows(wrong, says, "annotations/bbox", f"less than {most:.1%}")
 
 
@@ -251,20 +224,19 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     ),
 )  # fmt: skip
 def _areas(document: Document, settings: ValidateSettings) -> Checked:
-    columns, outline = document.annotations, document.outline_area
-    given, of_box, outlined = columns.area, columns.bbox[:, 2:].prod(axis=1), outline > 0
-    bare = _plain(document) & np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    given, of_box, outline = document.annotations.area, document.box_area, document.outline_area
+    bare, outlined = layout.plain_boxes(document) & ~document.outlined, outline > 0
 
     def differ(expected: FloatArray) -> BoolArray:
-        wrong: BoolArray = np.abs(given - expected) > settings.area_tolerance * expected + 1
-        return wrong
+        return np.asarray(np.abs(given - expected) > settings.area_tolerance * expected + 1)
 
-    suspects = np.flatnonzero(outlined & differ(outline))
-    outline = visible_areas(document, suspects)
+    suspects = outlined & differ(outline)
+    outline = shapes.visible_areas(document, np.flatnonzero(suspects))
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
     wrong = (expected > 0) & differ(expected)
-    wrong[suspects[_explained(document, outline, suspects)]] = False
-    joined, filled, _ = document.once(overlapping_rings)
+    if suspects.any():
+        wrong &= ~(suspects & _explained(document, outline))
+    joined, filled, _ = document.once(shapes.overlapping_rings)
     expected[joined] = filled
     of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
@@ -313,29 +285,24 @@ def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
     return near
 
 
-def _explained(document: Document, outline: FloatArray, suspects: IndexArray) -> BoolArray:
-    """Return which areas are right although the shoelace formula gives another value.
+def _explained(document: Document, outline: FloatArray) -> BoolArray:
+    """Return which areas, (N,), are right although the shoelace formula gives another value.
 
     The number of pixels differs from the area of a polygon by up to half its perimeter. Rings may
     overlap; holes explain nothing, as COCO fills them. For a ring that crosses itself, the formula
     gives no area.
     """
-    rings, given = document.annotations.rings, document.annotations.area[suspects]
-    ring, n = np.flatnonzero(np.isin(rings.row, suspects)), len(suspects)
-    owner = np.searchsorted(suspects, rings.row[ring])
-    places, offsets = rows(rings.offsets[ring], rings.offsets[ring + 1])
-    edges = following(rings.xy[places], offsets) - rings.xy[places]
-    lengths = sum_by(np.repeat(owner, np.diff(offsets)), np.hypot(*edges.T), n)
-    slack = lengths / 2 + 1
-    joined, filled, _ = document.once(overlapping_rings)
+    rings, given = document.annotations.rings, document.annotations.area
+    edges = following(rings.xy, rings.offsets) - rings.xy
+    owner = np.repeat(rings.row, np.diff(rings.offsets))
+    slack = sum_by(owner, np.hypot(*edges.T), len(given)) / 2 + 1
+    joined, filled, _ = document.once(shapes.overlapping_rings)
     lowest = outline.copy()
     lowest[joined] = np.fmin(filled, outline[joined])
-    lowest, outline = lowest[suspects], outline[suspects]
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
-    crossed = np.zeros(n, np.bool_)
-    if not explained[owner].all():
-        crossed[owner[document.once(ring_states)[ring] != RingState.SOUND]] = True
-    return explained | (crossed & (given > 0))
+    unsound = rings.row[document.once(shapes.ring_states) != shapes.RingState.SOUND]
+    explained[unsound] |= given[unsound] > 0
+    return explained
 
 
 def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
@@ -343,8 +310,8 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
     bbox, area = document.annotations.bbox, document.annotations.area
     of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
     doubtful = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
-    doubtful |= row_max(np.nan_to_num(overshoot(bbox, document.size), nan=-1)) > _ROUNDING
-    result: BoolArray = (doubtful & bare) | document.once(doubtful_boxes)
+    doubtful |= np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
+    result: BoolArray = (doubtful & bare) | document.once(layout.doubtful_boxes)
     return result
 
 
@@ -354,18 +321,18 @@ _NEARLY_ALL = 0.9
 
 def _layout(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """B005 to B007: boxes in the layout that the rule reports."""
-    found = document.once(diagnose)
+    found = document.once(layout.diagnose)
     if found is not None and found.layout.code == code:
         yield summary(
             found.message,
             "annotations/bbox",
             found.rows,
-            expected=EXPECTED_LAYOUT,
+            expected=layout.EXPECTED_LAYOUT,
             edits=LazyEdits(partial(_converted, document, found)) if found.is_certain else (),
         )
 
 
-def _converted(document: Document, found: Diagnosis) -> Iterator[Edit]:
+def _converted(document: Document, found: layout.Diagnosis) -> Iterator[Edit]:
     """Yield the edits that convert boxes, and areas and outlines in the same shares, to pixels."""
     for row, box in zip(found.rows.tolist(), found.bbox, strict=True):
         yield from record_edit("annotations", row, "bbox", value=rounded_values(box))
@@ -386,10 +353,10 @@ def _converted(document: Document, found: Diagnosis) -> Iterator[Edit]:
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
     """B012: images whose boxes lie inside after width and height are swapped."""
-    images = document.once(swapped_images)
+    images = document.once(layout.swapped_images)
     rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
     boxes &= document.has_box
-    n_cured = inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
+    n_cured = layout.inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
     has_outlines = np.isfinite(document.outline_bounds[boxes, 0]).any()
     turned = "" if has_outlines else ", or their boxes are y, x, height, width"
     yield summary(
@@ -404,19 +371,20 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _copied(document: Document, settings: ValidateSettings) -> Checked:
     """B014: boxes with the same numbers on images of several sizes."""
-    copies = document.once(copies_in)
+    copies = document.once(layout.copies_in)
     if copies is None:
         return
     bbox, rows = document.annotations.bbox, copies.rows
     first = rows[copies.group == np.argmax(copies.n_sizes)]
     # If hardly any box was drawn on its image, all other findings about boxes follow from that.
     nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
-    beyond = overshoot(bbox[rows], document.size[rows])
+    beyond = layout.overshoot(bbox[rows], document.size[rows])
     is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
     hides = nearly_all or bool((beyond > settings.overshoot_px).any())
     defect = summary(
-        f"{len(rows):,} boxes have the same four numbers as others on images of {ENOUGH_SIZES} or "
-        f"more sizes, such as [{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
+        f"{len(rows):,} boxes have the same four numbers as others on images of "
+        f"{layout.ENOUGH_SIZES} or more sizes, such as "
+        f"[{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
         f"{len(distinct(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
         "expected boxes drawn on each image",
         "annotations/bbox",

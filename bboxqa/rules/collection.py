@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, deviations, run_starts
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    deviations,
+    overlapping_boxes,
+    run_starts,
+)
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.authorship import authorship
 from bboxqa.rules.base import (
     Checked,
@@ -28,36 +36,18 @@ from bboxqa.rules.base import (
     summary,
 )
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import are_many, first_equal, in_other_layout
-from bboxqa.rules.shapes import (
-    box_iou,
-    compared_boxes,
-    in_equal_boxes,
-    outline_iou,
-    outline_numbers,
-    with_equals,
-    written_numbers,
-)
 
-# Most boxes that the sweep compares a box with; only hundreds of boxes in one place need more.
-_MOST_STEPS = 500
-# Due to rounding, the search needs a tolerance to find pairs exactly at the bound. It only selects
-# the pairs to compare; `geometry.candidates.TOLERANCE` decides which of them match.
+# Rounding must not lose pairs exactly at the bound, nor boxes that are equal but for it.
 _SLACK = 1e-9
-
-
-Pairs = tuple[IndexArray, IndexArray]
-"""(P,) int64. The rows of pairs, the lower ones and the higher ones, in no particular order."""
 
 
 def overlapping(
     bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
-) -> Iterator[Pairs]:
+) -> Iterator[IndexArray]:
     """Yield the pairs of boxes in the same group whose IoU is at least a threshold, in parts.
 
     Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
-    give 999 pairs rather than half a million. If thousands of boxes lie in one place, each is
-    compared with the 500 that begin next to its left edge.
+    give 999 pairs rather than half a million.
 
     Parameters
     ----------
@@ -71,56 +61,33 @@ def overlapping(
 
     Yields
     ------
-    Pairs
+    (2, P) int64
+        The rows of pairs, the lower ones and the higher ones, in no particular order.
 
     Examples
     --------
-    >>> import numpy as np
     >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
-    >>> for left, right in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
-    ...     print(left, right)
-    [0] [2]
+    >>> [pairs.tolist() for pairs in overlapping(boxes, np.zeros(3, int), np.zeros(3), 0.9)]
+    [[[0], [2]]]
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sound = np.isfinite(bbox).all(axis=1) & (bbox[:, 2:] > 0).all(axis=1) & (group >= 0)
-        index = np.flatnonzero(sound)
-        first = first_equal([column[index] for column in (group, *bbox.T, kind)])
-        alone = first == np.arange(len(index))
+        of = np.flatnonzero(sound)
+        first = layout.first_equal([column[of] for column in (group, *bbox.T, kind)])
+        alone = first == np.arange(len(of))
         if not alone.all():
-            yield index[first[~alone]], index[~alone]
-        index = index[alone]
-        yield from _sweep(bbox, group, index[np.lexsort((bbox[index, 0], group[index]))], threshold)
-
-
-def _sweep(
-    bbox: FloatArray, group: IndexArray, of: IndexArray, threshold: float
-) -> Iterator[Pairs]:
-    """Yield the overlapping pairs of rows that are sorted by group and left edge.
-
-    The IoU of two boxes is at most that of their extents along x. If box a starts further left
-    and the IoU is at least t, then the intersection is at least t times as wide as a, and
-    therefore ``left_b - left_a <= (1 - t) * width_a``; the same holds along y.
-    """
-    bbox, group = bbox[of], group[of]
-    left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
-    box = corners(bbox)
-    share = 1 - threshold + _SLACK
-    reach = left + share * width + _SLACK * np.abs(left)
-    drop = share * height + _SLACK * np.abs(top)
-    here = np.arange(len(bbox))
-    for step in range(1, min(len(bbox), _MOST_STEPS + 1)):
-        here = here[here + step < len(bbox)]
-        # If a box is out of reach, so are all later boxes.
-        here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
-        if not len(here):
-            return
-        other = here + step
-        near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
-        low, high = here[near], other[near]
-        enough = bbox_iou(box[low], box[high]) >= threshold
-        if enough.any():
-            pair = of[low[enough]], of[high[enough]]
-            yield np.minimum(*pair), np.maximum(*pair)
+            yield np.stack([of[first[~alone]], of[~alone]])
+        of = of[alone]
+        # The IoU along each side is at least t, so that the distance of the two centres is at most
+        # (1 - t) / (2 (1 + t)) of the sum of the sides: boxes that much smaller overlap.
+        centre = bbox[of, :2] + bbox[of, 2:] / 2
+        half = ((1 - threshold) / (1 + threshold) + _SLACK) * bbox[of, 2:] / 2
+        half += _SLACK * np.abs(centre)
+        middle, box = np.hstack([centre - half, centre + half]), corners(bbox[of])
+        for pairs in overlapping_boxes(group[of], middle, group[of], middle):
+            low, high = np.stack(pairs)[:, pairs[0] < pairs[1]]
+            enough = bbox_iou(box[low], box[high]) >= threshold
+            yield of[np.stack([low[enough], high[enough]])]
 
 
 # Categories with fewer annotations are rare, with a larger share dominant.
@@ -137,13 +104,13 @@ _MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
 def _repeats(document: Document) -> IndexArray:
     """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns = document.annotations
-    result, rows = np.full(len(columns), -1), document.once(in_equal_boxes)
+    result, rows = np.full(len(columns), -1), document.once(shapes.in_equal_boxes)
     if not len(rows):
         return result
     # These columns distinguish many records without decoding them.
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
-    numbers = (*document.once(written_numbers).T, columns.area, *document.outline_bounds.T)
-    rows = with_equals(rows, [*codes, columns.form, *map(np.nan_to_num, numbers)])
+    numbers = (*document.once(shapes.written_numbers).T, columns.area, *document.outline_bounds.T)
+    rows = shapes.with_equals(rows, [*codes, columns.form, *map(np.nan_to_num, numbers)])
     first: dict[str, int] = {}
     # Annotation tools have ids of their own.
     ids = {"id"} if document.reading.origin is None else {"id", "own_id"}
@@ -158,19 +125,19 @@ def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
     """Return the earlier box, (N,), that each repeats, of the same (True) or another category."""
     kind, none = document.annotations.category_id, len(document.annotations)
     found = {True: np.full(none, none), False: np.full(none, none)}
-    bbox, lowest = compared_boxes(document, threshold)
-    distinct = first_equal([kind, document.once(outline_numbers)])
-    parts = map(np.stack, overlapping(bbox, _drawer(document), distinct, lowest))
+    bbox, lowest = shapes.compared_boxes(document, threshold)
+    distinct = layout.first_equal([kind, document.once(shapes.outline_numbers)])
+    parts = overlapping(bbox, _drawer(document), distinct, lowest)
     pairs = np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
     if lowest < threshold:
         # Rotated boxes that cross each other may have equal bounds.
-        pairs = pairs[:, box_iou(document, *pairs) >= threshold]
-    left, right = pairs[:, ~(outline_iou(document, *pairs) < threshold)]
+        pairs = pairs[:, shapes.box_iou(document, *pairs) >= threshold]
+    left, right = pairs[:, ~(shapes.outline_iou(document, *pairs) < threshold)]
     alike = kind[left] == kind[right]
     np.minimum.at(found[True], right[alike], left[alike])
     if (origin := document.reading.origin) is not None:
         # Some tools allow several labels of one region.
-        regions, rows = np.arange(none), document.once(in_equal_boxes)
+        regions, rows = np.arange(none), document.once(shapes.in_equal_boxes)
         regions[rows] = origin.regions_of(rows)
         alike |= regions[left] == regions[right]
     np.minimum.at(found[False], right[~alike], left[~alike])
@@ -185,7 +152,7 @@ def _drawer(document: Document) -> IndexArray:
     # Boxes without a name may be by two annotators, and those in another layout overlap by chance.
     left_out = (authors.author < 0) & shared[document.image]
     left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
-    left_out |= ~columns.named("category_id") | document.once(in_other_layout)
+    left_out |= ~columns.named("category_id") | document.once(layout.in_other_layout)
     return np.where(left_out | (document.image < 0), -1, group)
 
 
@@ -247,7 +214,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         return f"annotation is equal to annotation {name} in all but the id"
 
     # With equal ids, pycocotools keeps one in some places and both in others.
-    wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
+    wrong = repeats & (same_id | layout.are_many(int(repeats.sum()), len(earlier)))
     for where, severity in ((wrong, Severity.ERROR), (repeats & ~wrong, None)):
         yield Rows(
             where,
@@ -284,7 +251,10 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
     def says(row: int) -> str:
         first = int(earlier[row])
         pair = np.array([first]), np.array([row])
-        iou, of_outline = float(box_iou(document, *pair)[0]), float(outline_iou(document, *pair)[0])
+        iou, of_outline = (
+            float(shapes.box_iou(document, *pair)[0]),
+            float(shapes.outline_iou(document, *pair)[0]),
+        )
         both = "" if np.isnan(of_outline) else f", and the outline {figure(of_outline)},"
         kinds = [_category(document, int(document.category[each]), each) for each in (first, row)]
         what = f"which is {kinds[0]} and not {kinds[1]}"
@@ -361,7 +331,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
 )
 def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
-    known = document.has_box & (document.category >= 0) & ~document.once(in_other_layout)
+    known = document.has_box & (document.category >= 0) & ~document.once(layout.in_other_layout)
     rows, bbox = np.flatnonzero(known), document.annotations.bbox
     category = document.category[rows]
     enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
@@ -433,7 +403,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
     if not len(track) or (is_category and "tracks" in document.reading.spans):
         return
     category, image = document.category[rows], document.image[rows]
-    first = first_equal([track, image])
+    first = layout.first_equal([track, image])
     keys, sizes = np.unique(np.stack([track, category], 1), axis=0, return_counts=True)
     # The most frequent category of each track, or the first if tied.
     order = np.lexsort((np.arange(len(keys)), -sizes, keys[:, 0]))

@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
-from bboxqa.formats.columns import Form
+from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
@@ -48,11 +48,14 @@ class Records:
         The `Kind` of the id.
     named : (I,) bool
         Whether there is an id of any type.
+    is_object : (I,) bool
+        Whether the record is an object with keys.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
         self._texts: dict[str, list[str]] = {}
+        self.is_object = np.array([isinstance(value, dict) for value in values], np.bool_)
         raw = [value.get("id", MISSING) if isinstance(value, dict) else MISSING for value in values]
         self.kind = kinds_of(raw, {*map(type, raw)})
         self.id: IndexArray = np.array([id_number(value) for value in raw], np.int64)
@@ -240,6 +243,21 @@ class Document:
         if self.annotator_key is None:
             return np.full(len(self.annotations), -1, np.int32)
         return self.annotations.annotator[self.annotator_key]
+
+    @cached_property
+    def is_object(self) -> BoolArray:
+        """(N,) bool. Whether the record is an object with keys."""
+        return np.asarray(self.annotations.record == Kind.DICT)
+
+    @cached_property
+    def outlined(self) -> BoolArray:
+        """(N,) bool. Whether there is an outline, in whatever form."""
+        return ~np.isin(self.annotations.form, (Form.ABSENT, Form.EMPTY))
+
+    @cached_property
+    def box_area(self) -> FloatArray:
+        """(N,) float64. Width times height of each box in square pixels."""
+        return np.asarray(self.annotations.bbox[:, 2:].prod(axis=1))
 
     @cached_property
     def has_rings(self) -> BoolArray:

@@ -14,9 +14,9 @@ from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout
 from bboxqa.rules.base import Checked, Rows, Rule, ids_of, record_edit, rule, summary, value_at
 from bboxqa.rules.document import Document, Records, kind_of
-from bboxqa.rules.layout import first_equal
 
 _LISTS = {"image_id": "images", "category_id": "categories"}
 _LARGEST = 2**63 - 1
@@ -35,7 +35,7 @@ def _references(document: Document) -> list[str]:
 def _first_rows(ids: IndexArray, named: BoolArray) -> IndexArray:
     """Return the first record with the id of each record, (N,) int64; -1 without an id."""
     rows, result = np.flatnonzero(named), np.full(len(ids), -1)
-    result[rows] = rows[first_equal([ids[rows]])]
+    result[rows] = rows[layout.first_equal([ids[rows]])]
     return result
 
 

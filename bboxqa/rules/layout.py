@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,11 +18,8 @@ from bboxqa.core.arrays import (
     rows_where,
 )
 from bboxqa.core.json_values import shortened
-from bboxqa.formats.columns import Form
 from bboxqa.geometry.boxes import bbox_iou, corners
-
-if TYPE_CHECKING:
-    from bboxqa.rules.document import Document
+from bboxqa.rules.document import Document
 
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
@@ -57,10 +54,9 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
         return sound
 
 
-def boxes_of(document: "Document") -> Boxes:
+def boxes_of(document: Document) -> Boxes:
     """Return the boxes of a document."""
-    columns = document.annotations
-    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    columns, outlined = document.annotations, document.outlined
     return Boxes(
         columns.bbox,
         document.size,
@@ -73,12 +69,12 @@ def boxes_of(document: "Document") -> Boxes:
     )
 
 
-def sized_boxes(boxes: "Boxes | Document") -> BoolArray:
+def sized_boxes(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have a box and an image of known size, (N,) bool."""
     return boxes.has_box & has_size(boxes)
 
 
-def has_size(boxes: "Boxes | Document") -> BoolArray:
+def has_size(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have an image of known size, (N,) bool."""
     size = boxes.size
     return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
@@ -276,7 +272,7 @@ def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
     return small & ~(row_min(size) <= 2 * _PIXELS)
 
 
-def diagnose(document: "Document") -> Diagnosis | None:
+def diagnose(document: Document) -> Diagnosis | None:
     """Return the layout of a document's boxes; see `layout_of`."""
     return layout_of(document.once(boxes_of))
 
@@ -419,13 +415,18 @@ def _diagnosis(
     return Diagnosis(layout, rows, read[rows], concerned, message, is_certain)
 
 
-def in_other_layout(document: "Document") -> BoolArray:
+def in_other_layout(document: Document) -> BoolArray:
     """Return the annotations of images whose boxes are not in COCO's layout, (N,) bool."""
     found = document.once(diagnose)
     return np.zeros(len(document.annotations), np.bool_) if found is None else found.concerned
 
 
-def lie_elsewhere(document: "Document") -> bool:
+def plain_boxes(document: Document) -> BoolArray:
+    """Return the annotations with a box that is in COCO's layout as far as is known, (N,) bool."""
+    return document.has_box & ~document.once(in_other_layout)
+
+
+def lie_elsewhere(document: Document) -> bool:
     """Return whether most boxes lie elsewhere than their outlines in every known layout."""
     bounds = document.outline_bounds
     rows = np.flatnonzero(~document.once(in_other_layout) & ~np.isnan(bounds[:, 0]))
@@ -436,17 +437,16 @@ def lie_elsewhere(document: "Document") -> bool:
     return bool(np.median(iou) < 0.5)
 
 
-def swapped_images(document: "Document") -> BoolArray:
+def swapped_images(document: Document) -> BoolArray:
     """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool.
 
     At least five boxes must show it, and nearly all images that boxes extend beyond.
     """
     image, n = document.image, len(document.images)
     bbox, size = document.annotations.bbox, document.size
-    leave = document.has_box & ~document.once(in_other_layout) & has_size(document)
-    sized = leave.copy()
+    sized = plain_boxes(document) & has_size(document)
     with np.errstate(all="ignore"):
-        leave &= ~inside(bbox, size)
+        leave = sized & ~inside(bbox, size)
         if leave.sum() < _ENOUGH:
             return np.zeros(n, np.bool_)
         still = sized & ~inside(bbox, size[:, ::-1])
@@ -456,15 +456,20 @@ def swapped_images(document: "Document") -> BoolArray:
     return cured if is_proof else np.zeros(n, np.bool_)
 
 
-def doubtful_boxes(document: "Document") -> BoolArray:
+def in_swapped_images(document: Document) -> BoolArray:
+    """Return the annotations of `swapped_images`, (N,) bool."""
+    return np.append(document.once(swapped_images), False)[document.image]
+
+
+def doubtful_boxes(document: Document) -> BoolArray:
     """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
     sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
     """
     image, n, size = document.image, len(document.images), document.size
-    bbox, swapped = document.annotations.bbox, np.append(document.once(swapped_images), False)
-    doubtful: BoolArray = document.once(in_other_layout) | swapped[image] | _are_shares(bbox, size)
+    bbox, swapped = document.annotations.bbox, in_swapped_images(document)
+    doubtful: BoolArray = document.once(in_other_layout) | swapped | _are_shares(bbox, size)
     sized = sized_boxes(document) & ~doubtful
     outside = sized & ~inside(bbox, size)
     n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
@@ -490,7 +495,7 @@ class Copies(msgspec.Struct, frozen=True, eq=False):
     """(G,) int64. The number of distinct image sizes in each group."""
 
 
-def copies_in(document: "Document") -> Copies | None:
+def copies_in(document: Document) -> Copies | None:
     """Return the boxes of a document that are equal on images of several sizes; None for none."""
     return copies_of(document.once(boxes_of), ~document.once(in_other_layout))
 

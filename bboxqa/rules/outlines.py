@@ -17,6 +17,7 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
     Checked,
     Rows,
@@ -31,31 +32,6 @@ from bboxqa.rules.base import (
     summary,
 )
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import (
-    doubtful_boxes,
-    in_other_layout,
-    lie_elsewhere,
-    overshoot,
-    row_max,
-    swapped_images,
-)
-from bboxqa.rules.shapes import (
-    RingState,
-    even_odd_area,
-    flat,
-    invalid_reason,
-    overlapping_rings,
-    polygons_of,
-    ring_rows,
-    ring_states,
-    ring_xy,
-    row_major_masks,
-    rows_with_corners,
-    runs_of,
-    shapes,
-    usable,
-    visible_bounds,
-)
 
 _FORMS = {
     Form.FLAT: "a flat list of numbers",
@@ -186,16 +162,18 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
 )
 def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
     rings = document.annotations.rings
-    states = np.where(rings.n_numbers % 2 == 0, document.once(ring_states), RingState.SOUND)
+    states = np.where(
+        rings.n_numbers % 2 == 0, document.once(shapes.ring_states), shapes.RingState.SOUND
+    )
     yield _of_rings(
         document,
-        states == RingState.INVALID,
-        lambda ring: f"polygon {invalid_reason(rings, ring)}",
+        states == shapes.RingState.INVALID,
+        lambda ring: f"polygon {shapes.invalid_reason(rings, ring)}",
         expected="a ring that does not cross or touch itself",
-        found=lambda ring: invalid_reason(rings, ring),
+        found=lambda ring: shapes.invalid_reason(rings, ring),
         edits=lambda ring: _split_rings(document, int(rings.row[ring])),
     )
-    unchecked = distinct(rings.row[states == RingState.UNCHECKED])
+    unchecked = distinct(rings.row[states == shapes.RingState.UNCHECKED])
     what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
     what += "million pairs of edges side by side; expected fewer points"
     expected = "an outline of fewer points"
@@ -210,23 +188,25 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
 
     rings, value = document.annotations.rings, document.record(row).get("segmentation", [])
     result: list[Any] = []
-    for ring in ring_rows(document, row).tolist():
-        if document.once(ring_states)[ring] != RingState.INVALID:
+    for ring in shapes.ring_rows(document, row).tolist():
+        if document.once(shapes.ring_states)[ring] != shapes.RingState.INVALID:
             result.append(value[rings.place[ring]])
             continue
-        if n_crossings(ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS:
+        if n_crossings(shapes.ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS:
             return ()
-        parts = polygons_of(shapely.make_valid(shapes(rings, np.array([ring]))[0]))
+        parts = shapes.polygons_of(
+            shapely.make_valid(shapes.ring_polygons(rings, np.array([ring]))[0])
+        )
         if not parts:
             return ()
-        result += map(flat, parts)
+        result += map(shapes.flat, parts)
     return record_edit("annotations", row, "segmentation", value=result) if result else ()
 
 
 def _beyond(document: Document) -> FloatArray:
     """Return how far outlines extend beyond their images, (N, 4) px; NaN for others."""
-    swapped = np.append(document.once(swapped_images), False)
-    beyond = overshoot(from_corners(document.outline_bounds), document.size)
+    swapped = np.append(document.once(layout.swapped_images), False)
+    beyond = layout.overshoot(from_corners(document.outline_bounds), document.size)
     beyond[~document.has_rings | swapped[document.image] | ~np.any(beyond > 0, axis=1)] = np.nan
     return beyond
 
@@ -244,7 +224,7 @@ def _beyond(document: Document) -> FloatArray:
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
     beyond = document.once(_beyond)
     far = np.any(beyond > settings.overshoot_px, axis=1)
-    far[document.once(rows_with_corners)] = False
+    far[document.once(shapes.rows_with_corners)] = False
 
     def says(row: int) -> str:
         of = size_text(document.size[row])
@@ -259,14 +239,17 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list
     """Return an outline clipped to its image; None if too little would be left."""
     import shapely
 
-    rings, of_row = document.annotations.rings, ring_rows(document, row)
+    rings, of_row = document.annotations.rings, shapes.ring_rows(document, row)
     width, height = document.size[row].tolist()
-    unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
-    if document.once(doubtful_boxes)[row] or unsound or np.isnan(width + height):
+    unsound = (
+        len(shapes.usable(rings, of_row)) < len(of_row)
+        or document.once(shapes.ring_states)[of_row].any()
+    )
+    if document.once(layout.doubtful_boxes)[row] or unsound or np.isnan(width + height):
         return None
     image, result = shapely.box(0, 0, width, height), []
-    for shape in shapes(rings, of_row):
-        parts = polygons_of(shapely.intersection(shape, image))
+    for shape in shapes.ring_polygons(rings, of_row):
+        parts = shapes.polygons_of(shapely.intersection(shape, image))
         if parts is None:
             return None
         result += parts
@@ -276,7 +259,7 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list
     before, after = from_corners(bounds).tolist()
     if becomes_degenerate(before, after, settings):
         return None
-    return list(map(flat, result))
+    return list(map(shapes.flat, result))
 
 
 @rule(
@@ -293,22 +276,22 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list
 def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     columns, bounds = document.annotations, document.outline_bounds
     edges = corners(columns.bbox)
-    apart = row_max(np.abs(edges - bounds))
-    compared = document.has_box & np.isfinite(apart) & ~document.once(in_other_layout)
+    apart = layout.row_max(np.abs(edges - bounds))
+    compared = document.has_box & np.isfinite(apart) & ~document.once(layout.in_other_layout)
     wrong = np.flatnonzero(compared & (apart > settings.bounds_px))
-    wrong = np.setdiff1d(wrong, document.once(row_major_masks, settings.bounds_px))
+    wrong = np.setdiff1d(wrong, document.once(shapes.row_major_masks, settings.bounds_px))
     # Tools that clip the mask, as pycocotools does, write boxes of the visible part.
     beyond = document.once(_beyond)
     cut = wrong[np.isfinite(beyond[wrong]).any(axis=1)]
-    visible = row_max(np.abs(edges[cut] - visible_bounds(document, cut)))
+    visible = layout.row_max(np.abs(edges[cut] - shapes.visible_bounds(document, cut)))
     wrong = np.setdiff1d(wrong, cut[visible <= settings.bounds_px])
     far = np.any(beyond > settings.overshoot_px, axis=1)
-    is_doubtful = document.once(lie_elsewhere)
+    is_doubtful = document.once(layout.lie_elsewhere)
 
     def new(row: int) -> list[int | float] | None:
         box = rounded_values(from_corners(bounds[[row]])[0])
         # An outline beyond the image has to be clipped first, as its bounds are no better.
-        is_kept = is_doubtful or far[row] or document.once(doubtful_boxes)[row]
+        is_kept = is_doubtful or far[row] or document.once(layout.doubtful_boxes)[row]
         is_kept = is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings)
         return None if is_kept else box
 
@@ -340,11 +323,11 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     good=_outline(_RING, _OTHER, **_BOTH),
 )
 def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
-    rows, filled, shared = document.once(overlapping_rings)
+    rows, filled, shared = document.once(shapes.overlapping_rings)
 
     def says(place: int) -> str:
         row, area = int(rows[place]), figure(filled[place])
-        cut, own = even_odd_area(document, row), ring_rows(document, row)
+        cut, own = shapes.even_odd_area(document, row), shapes.ring_rows(document, row)
         cut_out = "less" if np.isnan(cut) else f"{figure(cut)} px²"
         # A ring inside another adds nothing to the largest.
         if np.isclose(np.abs(document.ring_area[own]).max(), filled[place]):
@@ -515,10 +498,13 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
     good={"annotations": [_COLUMNWISE]},
 )
 def _row_major(document: Document, settings: ValidateSettings) -> Checked:
-    rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
+    rles, rows = (
+        document.annotations.rles,
+        document.once(shapes.row_major_masks, settings.bounds_px),
+    )
 
     def edits(row: int) -> tuple[Edit, ...]:
-        mask, runs = document.record(row)["segmentation"], runs_of(document, row)
+        mask, runs = document.record(row)["segmentation"], shapes.runs_of(document, row)
         height, width = mask["size"]
         # In a square image, the box may be transposed instead.
         most = _MOST_RUNS + _RUNS_EACH * len(runs)

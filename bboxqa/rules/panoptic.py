@@ -14,9 +14,9 @@ from bboxqa.core.machine import threads
 from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout
 from bboxqa.rules.base import Checked, Rows, figure, rule
 from bboxqa.rules.document import Document, kind_of
-from bboxqa.rules.layout import first_equal
 from bboxqa.rules.pictures import ImageState, Place, find_files
 
 _N_COLOURS = 1 << 24
@@ -117,7 +117,7 @@ def _impossible_id(document: Document, _settings: ValidateSettings) -> Checked:
     beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
     expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
     yield _of_segments(document, beyond, "id", expected)
-    repeated = first_equal([segments.row, segments.id]) != np.arange(len(segments.id))
+    repeated = layout.first_equal([segments.row, segments.id]) != np.arange(len(segments.id))
     unique = "an id that no other segment of the image has"
     yield _of_segments(document, repeated & (segments.id > 0), "id", unique)
 

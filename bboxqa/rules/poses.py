@@ -12,6 +12,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
     Checked,
     Rows,
@@ -23,8 +24,6 @@ from bboxqa.rules.base import (
     summary,
 )
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import in_other_layout, overshoot
-from bboxqa.rules.shapes import is_rotated_file, oriented_boxes
 
 _CIRCLE = 360.0
 
@@ -58,7 +57,7 @@ _TWO = [12, 20, 24, 29, 18, 37, 6, 28], [16, 20, 28, 29, 22, 37, 10, 28]
     requires=("F004", "S015"),
 )
 def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
-    boxes, origin = document.once(oriented_boxes), document.reading.origin
+    boxes, origin = document.once(shapes.oriented_boxes), document.reading.origin
     # VOC has radians; in the document they are in degrees.
     is_radians = origin is not None and origin.title == "Pascal VOC XML"
     factor, unit = (np.pi / 180, "radians") if is_radians else (1.0, "degrees")
@@ -88,7 +87,7 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
     good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
 )
 def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
-    boxes = document.once(oriented_boxes)
+    boxes = document.once(shapes.oriented_boxes)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
     yield Rows(
         boxes.is_written & _are_crossed(boxes.corners),
@@ -121,7 +120,7 @@ def _are_crossed(corners: FloatArray) -> BoolArray:
     requires=("F004", "S015", "B002", "B014", "T003"),
 )
 def _beyond(document: Document, settings: ValidateSettings) -> Checked:
-    boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
+    boxes, rotations = document.once(shapes.oriented_boxes), document.annotations.rotations
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
     five = rotations.row[rotations.n_numbers == 5]
@@ -162,7 +161,7 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
     good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
 )
 def _longer(document: Document, _settings: ValidateSettings) -> Checked:
-    if document.reading.origin is not None or not is_rotated_file(document):
+    if document.reading.origin is not None or not shapes.is_rotated_file(document):
         return
     rotations = document.annotations.rotations
     for number, what in ((5, "an angle"), (8, "four corners")):
@@ -325,8 +324,8 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Checked:
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
     points = document.annotations.keypoints
     rows, bounds = points.row, points.bounds
-    beyond = overshoot(from_corners(bounds), document.size[rows])
-    is_plain = document.has_box[rows] & ~document.once(in_other_layout)[rows]
+    beyond = layout.overshoot(from_corners(bounds), document.size[rows])
+    is_plain = document.has_box[rows] & ~document.once(layout.in_other_layout)[rows]
     bbox = np.where(is_plain[:, None], document.annotations.bbox[rows], np.nan)
     box, longer = corners(bbox), bbox[:, 2:].max(axis=1)
     from_box = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])

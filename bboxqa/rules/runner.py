@@ -20,10 +20,10 @@ from bboxqa.formats.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.table import place_in_words
+from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, kind_of, n_records
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
-from bboxqa.rules.shapes import outline_xy
 
 # The number of files that a note names.
 _NAMED = 1
@@ -423,5 +423,5 @@ def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
 
 def written_rings(document: Document, row: int) -> list[FloatArray]:
     """Return the rings of an annotation's outline that can be drawn, each (V, 2) in pixels."""
-    rings = outline_xy(document, row)
+    rings = shapes.outline_xy(document, row)
     return [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]

@@ -60,7 +60,7 @@ def outline_xy(document: Document, row: int) -> list[FloatArray]:
     return [ring_xy(rings, ring) for ring in ring_rows(document, row).tolist()]
 
 
-def shapes(rings: Rings, which: IndexArray) -> Any:
+def ring_polygons(rings: Rings, which: IndexArray) -> Any:
     """Return rings, each with at least 3 finite points, as shapely polygons."""
     import shapely
 
@@ -97,7 +97,7 @@ def ring_states(document: Document) -> ByteArray:
 
     def check(start: int) -> None:
         chunk = rest[start : start + _CHUNK]
-        state[chunk[~shapely.is_valid(shapes(rings, chunk))]] = RingState.INVALID
+        state[chunk[~shapely.is_valid(ring_polygons(rings, chunk))]] = RingState.INVALID
 
     # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
@@ -119,7 +119,7 @@ def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, Float
     import shapely
 
     rows, owner = np.unique(rings.row[which], return_inverse=True)
-    together = shapely.multipolygons(shapes(rings, which), indices=owner)
+    together = shapely.multipolygons(ring_polygons(rings, which), indices=owner)
     # Rings that meet nowhere are valid together, which is fast to check.
     meet = ~shapely.is_valid(together)
     unions = [shapely.union_all(shapely.get_parts(each)) for each in together[meet].tolist()]
@@ -133,7 +133,7 @@ def even_odd_area(document: Document, row: int) -> float:
     """Return the area of rings that cut each other out, by the even-odd rule; NaN of many."""
     import shapely
 
-    parts = shapes(document.annotations.rings, ring_rows(document, row))
+    parts = ring_polygons(document.annotations.rings, ring_rows(document, row))
     if len(parts) > _MOST_RINGS:
         return float("nan")
     while len(parts) > 1:
@@ -148,7 +148,7 @@ def invalid_reason(rings: Rings, ring: int) -> str:
 
     if is_intricate([ring_xy(rings, ring)]):
         return "crosses itself"
-    reason = str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
+    reason = str(shapely.is_valid_reason(ring_polygons(rings, np.array([ring]))[0]))
     what, _, where = reason.rstrip("]").partition("[")
     near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
     words = {

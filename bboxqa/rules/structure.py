@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
@@ -17,6 +18,7 @@ from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
     ABSENT,
     Checked,
@@ -31,8 +33,6 @@ from bboxqa.rules.base import (
     value_in,
 )
 from bboxqa.rules.document import Document, kind_of
-from bboxqa.rules.layout import doubtful_boxes
-from bboxqa.rules.shapes import is_rotated_file
 
 _KEYS = {
     "images": ("id", "file_name", "width", "height"),
@@ -57,16 +57,10 @@ def _typed(value: Any) -> str:
     return "null" if value is None else _NAMES.get(type(value), "a number")
 
 
-def _is_object(values: Sequence[Any]) -> BoolArray:
-    return np.array([isinstance(value, dict) for value in values], np.bool_)
-
-
 def _lacking(document: Document, name: str, key: str) -> BoolArray:
     """Return the records of a list that are objects without a key."""
     if name == "annotations":
-        columns = document.annotations
-        lacks: BoolArray = (columns.record == Kind.DICT) & (columns.kind[key] == Kind.MISSING)
-        return lacks
+        return np.asarray(document.is_object & (document.annotations.kind[key] == Kind.MISSING))
     values = dict(document.lists)[name].values
     return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
 
@@ -139,8 +133,8 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked
         if (value := document.top.get(name)) is not None and not isinstance(value, kind):
             what = f"{name} is {_typed(value)}; expected {wanted}"
             yield Defect(what, pointer_to(name), expected=wanted, severity=Severity.WARNING)
-    odd = {"annotations": document.annotations.record != Kind.DICT}
-    odd |= {name: ~_is_object(records.values) for name, records in document.lists}
+    odd = {"annotations": ~document.is_object}
+    odd |= {name: ~records.is_object for name, records in document.lists}
     for name, where in odd.items():
 
         def says(row: int, name: str = name) -> str:
@@ -184,37 +178,38 @@ def _removed(document: Document, name: str, row: int) -> tuple[Edit, ...]:
 )
 def _required(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
-    wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
-    lacks = np.zeros((len(wanted), len(columns)), np.bool_)
-    for place, key in enumerate(wanted):
-        lacks[place] = _lacking(document, "annotations", key)
+    lacks = {
+        key: _lacking(document, "annotations", key)
+        for key in (*ID_KEYS, "bbox")
+        if key in kind_of(document).required
+    }
     mild = np.zeros(len(columns), np.bool_)
-    if "bbox" in wanted and lacks[-1].any():
-        outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    if (unboxed := lacks.get("bbox", mild)).any():
         if document.reading.is_results:
             # Results need only a box, a mask or keypoints.
-            lacks[-1] &= ~outlined
-            lacks[-1, columns.keypoints.row] = False
+            unboxed &= ~document.outlined
+            unboxed[columns.keypoints.row] = False
         # A warning, since masks can still be evaluated, but only if other annotations have a box.
-        are_boxed = bool(((columns.record == Kind.DICT) & ~lacks[-1]).any())
-        mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & are_boxed
-    found: list[tuple[str, list[str], IndexArray, Severity | None]]
-    found = [("annotations", ["bbox"], np.flatnonzero(mild), Severity.WARNING)]
-    rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
-    number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
-    for each in distinct(number).tolist():
-        keys = [key for place, key in enumerate(wanted) if each >> place & 1]
-        found.append(("annotations", keys, rows[number == each], None))
+        mild = unboxed & document.outlined & (document.is_object & ~unboxed).any()
+        mild &= sum(lacks.values()) == 1
+    yield _without_keys("annotations", ("bbox",), mild, Severity.WARNING)
+    lacking = np.array([*lacks.values(), mild])
+    for each in np.unique(lacking[:, lacking.any(axis=0) & ~mild], axis=1).T:
+        keys = tuple(compress(lacks, each))
+        yield _without_keys("annotations", keys, (lacking == each[:, None]).all(axis=0))
     for name, _ in document.lists:
-        found.append((name, ["id"], np.flatnonzero(_lacking(document, name, "id")), None))
-    for name, keys, where, severity in found:
-        is_one = len(keys) == 1
-        expected = "x, y, width, height" if keys == ["bbox"] else "a whole number"
-        what = f"{keys[0]} is missing"
-        if not is_one:
-            what, expected = f"{' and '.join(keys)} are missing", "them in each record"
-        at, summed = f"{name}/{keys[0]}" if is_one else name, f"{what} in {{share}}"
-        yield Rows(where, what, at, expected, summary=summed, severity=severity, few=1)
+        yield _without_keys(name, ("id",), _lacking(document, name, "id"))
+
+
+def _without_keys(
+    name: str, keys: Sequence[str], where: BoolArray, severity: Severity | None = None
+) -> Rows:
+    """Return the records of a list that lack these keys and no others."""
+    what, at, expected = f"{' and '.join(keys)} are missing", name, "them in each record"
+    if len(keys) == 1:
+        what, at = f"{keys[0]} is missing", f"{name}/{keys[0]}"
+        expected = "x, y, width, height" if keys[0] == "bbox" else "a whole number"
+    return Rows(where, what, at, expected, summary=f"{what} in {{share}}", severity=severity, few=1)
 
 
 @rule(
@@ -273,7 +268,7 @@ def _year(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
-    kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
+    kind, objects = columns.kind["iscrowd"], document.is_object
     absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
     wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
 
@@ -334,7 +329,7 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
     n_numbers = columns.rotations.n_numbers
     wrong = (columns.kind["bbox"] != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
-    if is_rotated_file(document):
+    if shapes.is_rotated_file(document):
         wrong[columns.rotations.row[n_numbers > 0]] = False
         is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
         what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
@@ -366,9 +361,9 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _outline(document: Document, _settings: ValidateSettings) -> Checked:
-    form, objects = document.annotations.form, document.annotations.record == Kind.DICT
-    none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
-    outlined, at = objects & ~none & ~other, "annotations/segmentation"
+    form, at = document.annotations.form, "annotations/segmentation"
+    none, other = document.is_object & ~document.outlined, form == Form.OTHER
+    outlined = document.is_object & ~none & ~other
     n_outlined = np.count_nonzero(outlined)
 
     def new(row: int) -> Any:
@@ -397,15 +392,14 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
-    columns = document.annotations
-    kind, objects = columns.kind["area"], columns.record == Kind.DICT
-    absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
+    kind = document.annotations.kind["area"]
+    absent = document.is_object & np.isin(kind, (Kind.MISSING, Kind.NULL))
     wrong = np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT))
     if not (absent.any() or wrong.any()):
         return
-    of_box = np.where(document.has_box, columns.bbox[:, 2:].prod(axis=1), np.nan)
+    of_box = np.where(document.has_box, document.box_area, np.nan)
     areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
-    areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
+    areas[document.once(layout.doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
     def new(row: int) -> int | float | None:
         written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan
@@ -448,11 +442,12 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _name(document: Document, _settings: ValidateSettings) -> Checked:
-    values = document.images.values
-    named = np.array([bool(name) for name in document.images.texts("file_name")], np.bool_)
-    urls = np.array([bool(url) for url in document.images.texts("coco_url")], np.bool_)
+    named, urls = (
+        np.array([*map(bool, document.images.texts(key))], np.bool_)
+        for key in ("file_name", "coco_url")
+    )
     urls &= _lacking(document, "images", "file_name") if document.lists else False
-    nameless = _is_object(values) & ~named
+    nameless = document.images.is_object & ~named
     yield Rows(nameless & ~urls, at="images/file_name", expected="non-empty text")
     expected, mild = "it besides coco_url", Severity.INFO
     yield Rows(nameless & urls, at="images/file_name", expected=expected, severity=mild)
@@ -467,7 +462,7 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
     good=_captioned(["a cat", "a cat on a mat"]),
 )
 def _captions(document: Document, _settings: ValidateSettings) -> Checked:
-    lacks = (document.annotations.record == Kind.DICT) & ~document.annotations.has_caption
+    lacks = document.is_object & ~document.annotations.has_caption
     lacks &= "caption" in kind_of(document).required
     yield Rows(lacks, at="annotations/caption", expected="a text that is not empty")
 
@@ -571,11 +566,10 @@ def _ignored(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Checked:
     """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
-    scores, where = document.annotations.scores, document.annotations.record == Kind.DICT
+    scores, where = document.annotations.scores, document.is_object.copy()
     where[scores.row[~np.isnan(scores.value)]] = False
     if are_wrong:
-        where[:] = False
-        where[scores.row[(scores.value < 0) | (scores.value > 1)]] = True
+        where = np.isin(np.arange(len(where)), scores.row[(scores.value < 0) | (scores.value > 1)])
     yield Rows(where, at="annotations/score", expected=_SCORE)
 
 

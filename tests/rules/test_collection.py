@@ -127,7 +127,7 @@ BOXES = st.lists(
 def pairs(bbox, group, kind, threshold):
     bbox = np.array(bbox, float).reshape(-1, 4)
     parts = overlapping(bbox, np.array(group), np.array(kind), threshold)
-    return sorted(pair for part in parts for pair in zip(*part, strict=True))
+    return sorted(tuple(pair) for part in parts for pair in part.T.tolist())
 
 
 def all_pairs(bbox, group, kind, threshold):
