@@ -59,7 +59,7 @@ def estimate_text(value: float | None, interval: Sequence[float] | None = None) 
 
     Examples
     --------
-    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(nan)
+    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(None)
     ('0.50 [0.25, 0.75]', '–')
     """
     return f"{decimal(value, 2) or '–'} {interval_text(interval, 2)}".rstrip()
@@ -117,8 +117,8 @@ def json_value(value: Any) -> Any:
 
     Examples
     --------
-    >>> json_value(nan), json_value((0.25, 0.75)), json_value((nan, nan)), json_value("ok")
-    (None, [0.25, 0.75], None, 'ok')
+    >>> json_value(float("nan")), json_value((0.25, 0.75)), json_value("ok")
+    (None, [0.25, 0.75], 'ok')
     """
     if isinstance(value, float):
         return None if isnan(value) else float(value)
