@@ -154,17 +154,6 @@ def median_of_others(values: FloatArray) -> FloatArray:
     return np.where(n > 0, (without((n - 1) // 2) + without(n // 2)) / 2, np.nan)
 
 
-def is_first(found: Bounds, place: int) -> bool:
-    """Return whether the interval of a figure lies above the intervals of all others.
-
-    Figures without an interval count as points.
-    """
-    ends = np.where(np.isnan(found.high), found.value, found.high)
-    others = np.delete(ends, place)
-    others = others[~np.isnan(others)]
-    return bool(found.low[place] > others.max(initial=-np.inf))
-
-
 def judged(table: Table, found: Bounds) -> Bounds:
     """Return figures, with the intervals of annotators with few images set to NaN."""
     few = table["n_images"] < LEAST_IMAGES
@@ -263,7 +252,7 @@ TEMPLATES = {
     "stranger": (
         "{who} agrees with nobody: F1 {size:2}{others}: perhaps other images, or another task"
     ),
-    "worst": "{who} matches the others {how}: F1 {size:2}{others}",
+    "worst": "{who} matches the others less than they match each other: F1 {size:2}{others}",
     "idle": "{who} drew nothing in {images} (the others drew {objects} there)",
     "miss_rate": "{who} misses {size:%} of what most others drew{others}",
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
@@ -330,14 +319,15 @@ TEMPLATES = {
         "with the categories of {which}, alpha would be {merged:z.2f} and not {alpha:z.2f}"
     ),
     "difficult": (
-        "{category} is found {least}: where one annotator draws it, {size:%} of the others draw "
-        "something{others}"
+        "{category} is found less than others: where one annotator draws it, {size:%} of the rest "
+        "draw something{others}"
     ),
     "all agree": "all annotators drew the same {objects} with the same category",
     # Reference
     "worst of reference": (
-        "{who} agrees {how} with the reference {reference}: F1 {size:2}{others}; {recall:%} of its "
-        "objects are matched by {who}, and {precision:%} of what {who} drew match one of them"
+        "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}; "
+        "{recall:%} of its objects are matched by {who}, and {precision:%} of what {who} drew "
+        "match one of them"
     ),
     "reference confusion": (
         "{first} and {second} are confused in {n:,} of the boxes that match objects of "
@@ -378,7 +368,7 @@ ADVICE = {
     "drawn twice by one": "agree{who} that an object is drawn once",
 }
 
-_NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
+NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
 class Gain(NamedTuple):
@@ -434,7 +424,7 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     """The name of its template."""
     who: tuple[str, ...] = ()
     """The annotators that it is about."""
-    size: Measure = _NO_SIZE
+    size: Measure = NO_SIZE
     """Its figure."""
     weight: float = 0.0
     """About the share of objects that it concerns, or of those of its category as if all had as
@@ -486,10 +476,6 @@ SUBSETS = {
         Subset("objects at the border of the image", "less than {} px from it", "further inside"),
         Subset("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
-    "time": (
-        Subset("more at first", "before {}", "later"),
-        Subset("more later on", "from {} on", "before"),
-    ),
     "category": (Subset("{}", "of them", "of the others"),) * 2,
 }
 
@@ -497,37 +483,6 @@ SUBSETS = {
 def said(kind: str, **values: Any) -> str:
     """Return a sentence."""
     return TEMPLATES[kind].format(**values)
-
-
-def findings_of(
-    kind: str,
-    names: Sequence[str] | NDArray[Any],
-    places: Iterable[int] | IndexArray,
-    weight: FloatArray,
-    values: Callable[[int], Mapping[str, Any] | None],
-    *,
-    size: Bounds | None = None,
-    cause: Kind | None = None,
-    table: str = "annotators",
-) -> Iterator[Finding]:
-    """Yield a finding on each of a few annotators, the largest weight first.
-
-    `values` returns the fields of the sentence on an annotator, or None for no sentence.
-    """
-    fields = {place: values(place) for place in map(int, places)}
-    yield from largest(
-        Finding(
-            kind,
-            (str(names[place]),),
-            _NO_SIZE if size is None else size.at(place),
-            float(weight[place]),
-            own,
-            cause,
-            table=table,
-        )
-        for place, own in fields.items()
-        if own is not None
-    )
 
 
 def largest(found: Iterable[Finding]) -> Iterator[Finding]:

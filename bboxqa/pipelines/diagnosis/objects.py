@@ -24,7 +24,6 @@ from bboxqa.pipelines.diagnosis.findings import (
     category_differences,
     confuser,
     in_percent,
-    is_first,
     shape_word,
 )
 
@@ -213,7 +212,6 @@ def category_findings(
     for place in above_others(error, in_images[codes], apart, n_kinds=1)[:1].tolist():
         values: dict[str, Any] = {
             "category": table["category"][place],
-            "least": "least" if is_first(error, place) else "less than most",
             "others": found.others(place, in_percent, "of other categories"),
         }
         weight = (1 - found.value[place]) * share[place]

@@ -1,12 +1,11 @@
 """Findings about annotators: who misses, adds, misnames, copies, agrees in groups, or changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.text import count, first_few, joined
 from bboxqa.diagnostics.agreement_groups import (
     agreement_of_groups,
@@ -16,7 +15,7 @@ from bboxqa.diagnostics.agreement_groups import (
 )
 from bboxqa.diagnostics.categories import Unused
 from bboxqa.diagnostics.decomposition import Kind
-from bboxqa.diagnostics.object_cells import medians, object_cells
+from bboxqa.diagnostics.object_cells import object_cells
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
@@ -34,9 +33,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     above_others,
     bounds,
     confuser,
-    findings_of,
     in_percent,
-    is_first,
     judged,
     largest,
     of_others,
@@ -72,15 +69,12 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     """Yield who matches the others least, of three or more, with alpha without this annotator."""
     table = of.tables["annotators"]
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
-    error = f1.of_complement()
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
-    named = above_others(error, table["n_images"], differences["f1"])
+    named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], None
         pairs = of.of_pairs(name, "f1")
         others = of_others(pairs, f1.value[place], _two_digits, "the others with each other")
-        how = "least" if is_first(error, place) else "less than most do"
-        values = {"how": how, "others": others}
         if vital.high[place] < 0:
             without = of.instead(f"without {name}", -float(vital.value[place]))
         # Boxes that are only badly placed are not missed.
@@ -89,7 +83,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         kind = "stranger" if is_far else "worst"
         cause = Kind.MISSED if is_far else None
         weight = float(of.share[place])
-        yield Finding(kind, (name,), f1.at(place), weight, values, cause, gain=without)
+        yield Finding(kind, (name,), f1.at(place), weight, {"others": others}, cause, gain=without)
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -99,13 +93,20 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     image = matched.data.annotations.image[first]
     n_there = np.bincount(image, minlength=len(asked)) @ asked
     idle = np.flatnonzero((of.tables["annotators"]["n"] == 0) & (n_there > 0))
-
-    def values(place: int) -> dict[str, Any]:
-        images = count(int(asked[:, place].sum()), "image")
-        return {"images": images, "objects": count(int(n_there[place]), "object")}
-
-    weight = n_there / max(len(objects), 1)
-    yield from findings_of("idle", of.names, idle, weight, values, cause=Kind.MISSED)
+    yield from largest(
+        Finding(
+            "idle",
+            (of.names[place],),
+            weight=int(n_there[place]) / max(len(objects), 1),
+            values={
+                "images": count(int(asked[:, place].sum()), "image"),
+                "objects": count(int(n_there[place]), "object"),
+            },
+            cause=Kind.MISSED,
+            table="annotators",
+        )
+        for place in idle.tolist()
+    )
 
 
 def erring_annotators(
@@ -155,29 +156,18 @@ def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> d
     own = np.flatnonzero(among & (cells.annotator == place))
     failed = number[own] if rate == "miss_rate" else 2 * number[own] < number_of[own]
     values = {name: value[cells.object[own]] for name, value in covariates(matched).items()}
-    drawn = matched.data.annotations
-    if drawn.times is not None:
-        by_place = np.flatnonzero(drawn.annotator == place)
-        by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
-        image, n_images = drawn.image[by_place].astype(np.int64), len(matched.data.image_names)
-        time = medians(drawn.times.seconds[by_place], image, n_images)
-        values["time"] = time[cells.image[own]]
     names = matched.data.category_names
     kept = ~np.isin([names[int(each)] for each in values[CATEGORY]], left_out or [""])
     values = {name: value[kept] for name, value in values.items()}
     found = dependence(values, failed[kept].astype(np.bool_), 2 * len(values) * len(of.names))
     if found is None:
         return {}
-    cut = f"{found.threshold:,.0f}"
-    if found.name == CATEGORY:
-        cut = names[int(found.threshold)]
-    elif found.name == "time":
-        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
+    is_of_category = found.name == CATEGORY
+    cut = names[int(found.threshold)] if is_of_category else f"{found.threshold:,.0f}"
     subset = SUBSETS[found.name][not found.below]
     words = {name: text.format(cut) for name, text in subset._asdict().items()}
     rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}
     words |= {name: "none" if text == "0 %" else text for name, text in rates.items()}
-    is_of_category = found.name == CATEGORY
     return words | ({"weight": of.as_category(found.inside)} if is_of_category else {})
 
 
@@ -209,14 +199,16 @@ def unused_findings(of: Diagnosed, unused: Sequence[Unused]) -> Iterator[Finding
     for each in unused:
         words = f"{categories[each.category]} ({count(each.n_objects, 'object')} of others)"
         people.setdefault(each.annotator, []).append(words)
-    yield from findings_of(
-        "unused",
-        of.names,
-        [*people],
-        np.ones(len(of.names)),
-        lambda place: {"categories": joined(people[place])},
-        cause=Kind.MISSED,
-        table="category_use",
+    yield from largest(
+        Finding(
+            "unused",
+            (of.names[place],),
+            weight=1.0,
+            values={"categories": joined(own)},
+            cause=Kind.MISSED,
+            table="category_use",
+        )
+        for place, own in people.items()
     )
 
 
@@ -238,14 +230,14 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         yield Finding("all copy", (), found.at(least), 1.0)
         return
 
-    def values(place: int) -> dict[str, Any]:
-        first, second = (table[column][place] for column in _PAIR)
-        more = f"{_left_out(of, second)}{_apart(of, (first, second), int(table['n'][place]))}"
-        return {"who": joined([first, second]), "left_out": more}
-
-    # Other figures depend on them.
-    weight = np.full(len(table), np.inf)
-    yield from findings_of("copies", table[_PAIR[0]], copied, weight, values, size=found)
+    told = []
+    for place in copied.tolist():
+        pair = [str(table[column][place]) for column in _PAIR]
+        more = f"{_left_out(of, pair[1])}{_apart(of, pair, int(table['n'][place]))}"
+        values = {"who": joined(pair), "left_out": more}
+        # Other figures depend on them.
+        told.append(Finding("copies", (pair[0],), found.at(place), np.inf, values, table="copies"))
+    yield from largest(told)
 
 
 def _left_out(of: Diagnosed, name: str) -> str:
@@ -307,7 +299,6 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
         worst = []
     for place in worst:
         values = {
-            "how": "least" if is_first(error, place) else "less than most do",
             "reference": found.name,
             "others": f1.others(place, _two_digits),
             "recall": recall.at(place),
@@ -345,13 +336,16 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
         if len(table) > 2:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
-        values = {
-            place: {"others": figures.others(place), "reference": found.name}
+        yield from largest(
+            Finding(
+                f"reference {error}",
+                (str(table["annotator"][place]),),
+                figures.at(place),
+                float(figures.value[place] * share[place]),
+                {"others": figures.others(place), "reference": found.name},
+                table="reference",
+            )
             for place in named.tolist()
-        }
-        kind, weight = f"reference {error}", figures.value * share
-        yield from findings_of(
-            kind, table["annotator"], named, weight, values.get, size=figures, table="reference"
         )
     if len(found.offsets):
         yield from offset_findings(table, found.offsets, "reference_offsets", reference=found.name)
@@ -372,14 +366,14 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
         if len(people) >= _SEVERAL:
             n_images = of.tables["annotators"]["n_images"]
             named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
-
-        def values(place: int, found: Bounds = found, unit: str = unit) -> dict[str, Any]:
-            others = found.others(place, "{:+z.3f}".format, "")
-            change = _change(found.at(place))
-            return {"unit": unit, "change": change, "others": others.removeprefix("; : ")}
-
-        weight: FloatArray = np.nan_to_num(np.abs(found.value) * length[name] * share)
-        yield from findings_of("change", people["annotator"], named, weight, values, table="work")
+        told = []
+        for place in named:
+            others = found.others(place, "{:+z.3f}".format, "").removeprefix("; : ")
+            values = {"unit": unit, "change": _change(found.at(place)), "others": others}
+            weight = abs(found.value[place]) * length[name][place] * share[place]
+            who = (str(people["annotator"][place]),)
+            told.append(Finding("change", who, weight=float(weight), values=values, table="work"))
+        yield from largest(told)
         if not named and (everyone.low[0] > 0 or everyone.high[0] < 0):
             whole = abs(everyone.value[0]) * float(np.nanmean(length[name]))
             change = {"unit": unit, "change": _change(everyone.at(0))}

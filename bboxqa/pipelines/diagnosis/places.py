@@ -1,7 +1,7 @@
 """Findings about places: who moves, sizes, turns or exchanges boxes, edges and joints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from bboxqa.pipelines.diagnosis.findings import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
     LEAST_SHARE,
+    NO_SIZE,
     Bounds,
     Diagnosed,
     Finding,
     Measure,
     above_others,
     bounds,
-    findings_of,
     in_percent,
     judged,
     largest,
@@ -241,14 +241,16 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     what, drawn = "overlap", shape_word(of.matched.compared)
     if of.matched.compared == "keypoints":
         what, drawn = "similarity (OKS)", "key points"
-
-    def values(place: int) -> dict[str, Any]:
-        pairs = of.of_pairs(names[place], "mean_iou")
+    told = []
+    for place in places[large[places]].tolist():
+        name, weight = str(names[place]), float(difference.value[place] * of.share[place])
+        pairs = of.of_pairs(name, "mean_iou")
         others = of_others(pairs, found.value[place], "{:.2f}".format, "the others with each other")
-        return {"places": drawn, "what": what, "others": others}
-
-    weight = difference.value * of.share
-    yield from findings_of("imprecise", names, places[large[places]], weight, values, size=found)
+        values = {"places": drawn, "what": what, "others": others}
+        told.append(
+            Finding("imprecise", (name,), found.at(place), weight, values, table="annotators")
+        )
+    yield from largest(told)
 
 
 def _explained(of: Diagnosed) -> FloatArray:
@@ -274,12 +276,18 @@ def offset_table(tables: Mapping[str, Table]) -> str:
 def exchange_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who significantly exchanges width and height; of two, that one of them does."""
     if "quarter_turns" in of.tables:
-        found_places, found = _across(of.tables)
+        places, found = _across(of.tables)
         two = {"who": " or ".join(of.names)} if len(of.names) == 2 else {}
-        values = dict.fromkeys(found_places, two)
-        table = "quarter_turns"
-        yield from findings_of(
-            "across", of.names, found_places, found.value, values.get, size=found, table=table
+        yield from largest(
+            Finding(
+                "across",
+                (of.names[place],),
+                found.at(place),
+                float(found.value[place]),
+                two,
+                table="quarter_turns",
+            )
+            for place in places
         )
 
 
@@ -347,17 +355,16 @@ def _joint_findings(
 ) -> Iterator[Finding]:
     """Yield the annotators with joints whose share, (A, J), is not -1, the largest first."""
     order = np.argsort(-shares, axis=1, kind="stable")
-    largest = shares.max(1)
-    place = np.arange(len(shares)), order[:, 0]
-    values = {}
-    for who in np.flatnonzero(largest >= 0).tolist():
+    told = []
+    for who in np.flatnonzero(shares.max(1) >= 0).tolist():
         own = [labels[each] for each in order[who, : (shares[who] >= 0).sum()]]
-        shown = first_few(own, _MOST_JOINTS)
-        values[who] = {"joints": shown, "joint": own[0], "words": words[who] if words else ""}
-    size = None if found is None else Bounds(*(each[place] for each in found))
-    yield from findings_of(
-        kind, of.names, [*values], largest, values.get, size=size, table="joint_annotators"
-    )
+        values = {"joints": first_few(own, _MOST_JOINTS), "joint": own[0]}
+        values["words"] = words[who] if words else ""
+        at = who, order[who, 0]
+        size = NO_SIZE if found is None else Measure(*(float(each[at]) for each in found))
+        weight = float(shares[at])
+        told.append(Finding(kind, (of.names[who],), size, weight, values, table="joint_annotators"))
+    yield from largest(told)
 
 
 def _joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> FloatArray:
