@@ -61,7 +61,8 @@ def one_line(text: str) -> str:
     >>> print(one_line("two\nlines"))
     two\nlines
     """
-    return clean(text).translate(_LINE_ENDS)
+    # Line ends are not printable.
+    return text if text.isprintable() else clean(text).translate(_LINE_ENDS)
 
 
 def as_written(shown: str) -> str:

@@ -1,5 +1,6 @@
 """Labels to look at again: those that a model, or other annotators, contradict."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,35 +78,36 @@ class Suspects(FrozenArrays, frozen=True, eq=False):
         return len(self.kind)
 
 
-def _places(of: Annotations, kind: int, score: FloatArray, **more: Any) -> Suspects:
-    """Return suspects of a kind from what is known of them; image and box follow from the rest."""
-    n, kept = len(score), np.flatnonzero(score >= _LEAST)
-    known: dict[str, Any] = {"label": -1, "prediction": -1, "one": np.nan, "other": np.nan}
-    known |= {"kind": kind, "score": score, "reason": kind} | more
-    known = {name: np.broadcast_to(each, (n, *np.shape(each)[1:]))[kept]
-             for name, each in known.items()}  # fmt: skip
-    if "image" not in known:
-        label, prediction = known["label"], known["prediction"]
-        at_prediction = (prediction >= 0) & (kind in {MISSING, PLACE})
-        shown = np.where(at_prediction, prediction, label)
-        known |= {"image": of.image[shown].astype(np.int64), "bbox": of.bbox[shown]}
-    return Suspects(**known)
+def _places(of: Annotations, **known: Any) -> Suspects:
+    """Return suspects from what is known of them; image and box follow from the rest."""
+    kept = np.flatnonzero(known["score"] >= _LEAST)
+    columns: dict[str, Any] = {"label": -1, "prediction": -1, "one": np.nan, "other": np.nan}
+    columns |= {"reason": known["kind"]} | known
+    n = len(known["score"])
+    columns = {name: np.broadcast_to(each, (n, *np.shape(each)[1:]))[kept]
+               for name, each in columns.items()}  # fmt: skip
+    if "image" not in columns:
+        label, prediction = columns["label"], columns["prediction"]
+        is_drawn = (columns["kind"] == MISSING) | (columns["kind"] == PLACE)
+        shown = np.where(is_drawn & (prediction >= 0), prediction, label)
+        columns |= {"image": of.image[shown].astype(np.int64), "bbox": of.bbox[shown]}
+    return Suspects(**columns)
 
 
-def _ranked(parts: list[Suspects]) -> Suspects:
-    """Return all suspects in one ranking, each label once, with its highest score.
+def _worst(of: Annotations, labels: IndexArray, found: Sequence[Mapping[str, Any]]) -> Suspects:
+    """Return each label once, as what scores highest of what is `found`, the first of equals."""
+    best = np.argmax([each["score"].round(9) for each in found], axis=0)
+    names = {name for each in found for name in each}
+    columns = {name: np.choose(best, [each.get(name, -1) for each in found]) for name in names}
+    return _places(of, label=labels, **columns)
 
-    Ties are in the order of kinds, images and boxes.
-    """
+
+def _ranked(parts: Sequence[Suspects]) -> Suspects:
+    """Return all suspects, the highest scores first; ties are in the order of kinds and parts."""
     names = [*Suspects.__struct_fields__]
     joined = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
-    keys = [joined[name] for name in ("prediction", "label", "image", "kind")]
-    order = np.lexsort([*keys, -joined["score"].round(9)])
-    label = joined["label"][order]
-    _, first = np.unique(label, return_index=True)
-    is_kept = label < 0
-    is_kept[first] = True
-    return Suspects(**{name: column[order[is_kept]] for name, column in joined.items()})
+    order = np.lexsort((joined["kind"], -joined["score"].round(9)))
+    return Suspects(**{name: column[order] for name, column in joined.items()})
 
 
 class Votes(FrozenArrays, frozen=True, eq=False):
@@ -163,7 +165,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     """
     of, n = both.annotations, len(both.annotations)
     if not n:
-        return _places(of, SPURIOUS, np.zeros(0))
+        return _places(of, kind=SPURIOUS, score=np.zeros(0))
     pairs, _ = candidate_pairs(both, "bbox", _NEAR)
     # Labels come first in an image. The last pair stands for none, which has the index -1.
     label, prediction = (np.append(each, -1) for each in (pairs.left, pairs.right))
@@ -188,15 +190,15 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
         fit[s > 0] = (iou[s > 0] + votes.mean_iou(corners(of.bbox[at]), objects)) / 2
     apart = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
-    of_labels = _ranked([
-        _places(of, SPURIOUS, np.where(sure, 0, (1 - support[best]) * found), label=labels,
-                prediction=prediction[best], one=s[best], other=iou[best],
-                reason=np.where(best < 0, SPURIOUS, SUPPORTED)),
-        _places(of, CLASS, named[other] * (1 - named[own]), label=labels,
-                prediction=prediction[other], one=named[other], other=named[own]),
-        _places(of, PLACE, np.where(has_partner | sure, apart[drawn], 0), label=labels,
-                prediction=prediction[drawn], one=s[drawn], other=iou[drawn]),
-        _places(of, TWICE, 2 * again - 1, label=labels, one=again, other=again),
+    of_labels = _worst(of, labels, [
+        {"kind": SPURIOUS, "score": np.where(sure, 0, (1 - support[best]) * found),
+         "prediction": prediction[best], "one": s[best], "other": iou[best],
+         "reason": np.where(best < 0, SPURIOUS, SUPPORTED)},
+        {"kind": CLASS, "score": named[other] * (1 - named[own]), "reason": CLASS,
+         "prediction": prediction[other], "one": named[other], "other": named[own]},
+        {"kind": PLACE, "score": np.where(has_partner | sure, apart[drawn], 0), "reason": PLACE,
+         "prediction": prediction[drawn], "one": s[drawn], "other": iou[drawn]},
+        {"kind": TWICE, "score": 2 * again - 1, "reason": TWICE, "one": again, "other": again},
     ])  # fmt: skip
     used = of_labels.prediction[of_labels.kind == PLACE]
     nearest = np.zeros(n)
@@ -230,9 +232,10 @@ def _matched(
 
 def _best(label: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> IndexArray:
     """Return the pair with the highest value of each label, (n,); -1 for none."""
-    best, pairs = np.full(n, -1), np.flatnonzero(admissible)
-    order = pairs[np.lexsort((-pairs, value[pairs]))]
-    best[label[order]] = order
+    best, highest, pairs = np.full(n, -1), np.full(n, -np.inf), np.flatnonzero(admissible)[::-1]
+    np.maximum.at(highest, label[pairs], value[pairs])
+    pairs = pairs[value[pairs] == highest[label[pairs]]]
+    best[label[pairs]] = pairs
     return best
 
 
@@ -279,10 +282,10 @@ def _missing(
     edges, image, lower = edges[kept], image[kept], [kept[:0]]
     for one, other in overlapping_boxes(image, edges, image, edges):
         lower.append(other[(one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)])
-    kept = np.delete(kept, np.concatenate(lower))
+    kept = np.sort(np.delete(kept, np.concatenate(lower)))
     reason = np.where(np.isnan(share), MISSING, SHARE)[kept]
-    return _places(of, MISSING, score[kept], prediction=at[kept], reason=reason, one=own[kept],
-                   other=share[kept])  # fmt: skip
+    return _places(of, kind=MISSING, score=score[kept], prediction=at[kept], reason=reason,
+                   one=own[kept], other=share[kept])  # fmt: skip
 
 
 def labelled_share(
@@ -370,28 +373,30 @@ def geometric_suspects(data: Dataset) -> Suspects:
     share = np.full(len(empty), len(empty) / max(n_images, 1))
     whole = np.concatenate([np.zeros((len(empty), 2)), data.image_size[empty]], axis=1)
     return _ranked([
-        *_outliers(data, labels),
-        _copies(of, number),
-        _places(of, TWICE, 2 * again - 1, label=labels, reason=REPEATED, one=again, other=again),
-        _places(of, MISSING, 1 - 2 * share, image=empty, bbox=whole, reason=EMPTY,
+        _places(of, kind=MISSING, score=1 - 2 * share, image=empty, bbox=whole, reason=EMPTY,
                 one=1 - share, other=share),
+        _copies(of, number),
+        _worst(of, labels, [
+            *_outliers(data, labels),
+            {"kind": TWICE, "score": 2 * again - 1, "reason": REPEATED, "one": again,
+             "other": again},
+        ]),
     ])  # fmt: skip
 
 
-def _outliers(data: Dataset, labels: IndexArray) -> list[Suspects]:
-    """Return labels whose size or shape is far from what is usual for the category."""
+def _outliers(data: Dataset, labels: IndexArray) -> Iterator[dict[str, Any]]:
+    """Yield labels whose size or shape is far from what is usual for the category."""
     of = data.annotations
     width, height = of.bbox[labels, 2:].clip(1e-6).T
     size = data.image_size[of.image[labels]].astype(np.float64)
     # Unless the size of all images is known, sizes are those in pixels.
     scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
-    category, found = of.category[labels], []
+    category = of.category[labels]
     is_common = np.bincount(category, minlength=1)[category] >= _FEW_LABELS
     for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
         z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
-        found.append(_places(of, PLACE, score, label=labels, reason=reason, one=z, other=z))
-    return found
+        yield {"kind": PLACE, "score": score, "reason": reason, "one": z, "other": z}
 
 
 def _copies(of: Annotations, number: IndexArray) -> Suspects:
@@ -405,4 +410,5 @@ def _copies(of: Annotations, number: IndexArray) -> Suspects:
     own = [edges[start[each] : stop[each]] for each in image.tolist()]
     around = [[*each[:, :2].min(0), *each[:, 2:].max(0)] for each in own]
     n, bbox = number[image].astype(np.float64), from_corners(np.reshape(around, (-1, 4)))
-    return _places(of, PLACE, n / (n + 1), image=image, bbox=bbox, reason=COPIED, one=n, other=n)
+    return _places(of, kind=PLACE, score=n / (n + 1), image=image, bbox=bbox, reason=COPIED,
+                   one=n, other=n)  # fmt: skip

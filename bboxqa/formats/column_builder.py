@@ -333,6 +333,9 @@ class ColumnsBuilder:
         if numbers is not None:
             whole = valid = np.ones(n, np.bool_)
             self._grow(key, numbers)
+        elif types == {Missing}:
+            whole = valid = np.zeros(n, np.bool_)
+            self._grow(key, np.zeros(n, np.int64))
         else:
             whole = np.array([whole_number(value) is not None for value in column], np.bool_)
             valid = whole | np.array([is_id(value) for value in column], np.bool_)

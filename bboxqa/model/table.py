@@ -122,9 +122,23 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
 
 
 def _as_texts(ids: ShownIds) -> TextArray:
-    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
-        return cast("TextArray", ids)
-    return np.array([*map(str, ids.tolist())], np.str_)
+    if isinstance(ids, FilePlaces):
+        if len(ids.files) == 1 and ids.at.dtype.kind == "U" and (ids.at != "").all():
+            return np.char.add(f"{ids.files[0]}#", cast("TextArray", ids.at))
+        return np.array(ids.tolist(), np.str_)
+    return cast("TextArray", ids) if ids.dtype.kind == "U" else digits(cast("IndexArray", ids))
+
+
+def digits(numbers: IndexArray) -> TextArray:
+    """Return whole numbers as texts that take no more memory than the longest one needs.
+
+    Examples
+    --------
+    >>> digits(np.array([7, -12]))
+    array(['7', '-12'], dtype='<U3')
+    """
+    longest = max(len(str(end(numbers, initial=0))) for end in (np.min, np.max))
+    return numbers.astype(f"U{longest}")
 
 
 _LONGEST_NAME = 22

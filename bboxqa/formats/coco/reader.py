@@ -58,7 +58,7 @@ from bboxqa.formats.source import (
     text_head,
 )
 from bboxqa.model.annotations import Source
-from bboxqa.model.table import FilePlaces
+from bboxqa.model.table import FilePlaces, digits
 
 # Bytes in which a file of Hasty, which has a list of images as well, says its version.
 _FIRST_KEYS = 4096
@@ -385,7 +385,7 @@ def _results_file(
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
-    at = np.char.add("/", rows.astype(np.str_)) if len(rows) else np.zeros(0, np.str_)
+    at = np.char.add("/", digits(rows))
     return AnnotationFile(
         replace(source, score=options.score),
         [Image(each, f"image {each}") for each in _ids(document, "image_id")],
