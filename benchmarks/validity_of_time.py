@@ -19,9 +19,9 @@ import bboxqa
 from bboxqa.diagnostics.over_time import ImageWork, image_work, sessions_of, work
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.disagreements import work_findings
 from bboxqa.pipelines.diagnosis.findings import Diagnosed
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.people import work_findings
 
 if TYPE_CHECKING:
     from bboxqa.model.table import Table

@@ -10,7 +10,7 @@ from support.stories import short_story
 
 import bboxqa
 from bboxqa.diagnostics.strata import dependence, explained_extras
-from bboxqa.pipelines.diagnosis.objects import beyond_background
+from bboxqa.pipelines.diagnosis.findings import beyond_background
 
 
 def test_errors_on_small_objects_are_found_and_others_are_not():

@@ -9,6 +9,7 @@ from support.stories import short_story
 import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
+from bboxqa.pipelines.diagnosis.disagreements import reference_errors
 from bboxqa.pipelines.diagnosis.findings import (
     Bounds,
     Finding,
@@ -18,7 +19,6 @@ from bboxqa.pipelines.diagnosis.findings import (
     median_of_others,
     of_others,
 )
-from bboxqa.pipelines.diagnosis.people import reference_errors
 from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}

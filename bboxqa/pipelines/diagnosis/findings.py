@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from math import isnan
+from math import erfc, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.core.arrays import FloatArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
 from bboxqa.core.text import joined
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
@@ -37,6 +37,8 @@ LEAST_DRAWS = 200
 """Fewest draws that it takes to name somebody: intervals of fewer draws are too imprecise."""
 LEAST_SHARE = 0.01
 """Smaller shares of objects are not worth a sentence."""
+# The chance of a false alarm of all pairs of categories; pairs that leave nothing else to compare.
+_ALARM, _LEAST_LEFT = 0.05, 1e-9
 # Rates of which a lower value is worse.
 _AGREEMENT = ("f1", "class_share", "mean_similarity")
 
@@ -201,6 +203,39 @@ def confuser(
     many = found[n_confused[found] >= n_confused.max() / 2]
     found_names: list[str] = names[many[np.argsort(-n_confused[many], kind="stable")]].tolist()
     return found_names
+
+
+def beyond_background(
+    n: IndexArray, first: IndexArray, second: IndexArray, n_given: IndexArray
+) -> BoolArray:
+    """Return (P,) bool: pairs of categories that are confused more often than others are.
+
+    Without special confusions, pairs are confused as often as both occur. A likelihood-ratio test
+    of each pair against those that are not yet beyond it is corrected for the number of pairs. Two
+    categories alone have no others to compare with.
+    """
+    found = np.zeros(len(n), np.bool_)
+    product = n_given[first] * n_given[second].astype(np.float64)
+    whole, total = (
+        (float(n_given.sum()) ** 2 - float((n_given.astype(float) ** 2).sum())) / 2,
+        n.sum(),
+    )
+    n_drawn = int((n_given > 0).sum())
+    for place in np.argsort(-n / np.maximum(product, 1), kind="stable").tolist():
+        if n[place] < LEAST_CONFUSED:
+            continue
+        observed, expected = n[place] / total, product[place] / whole
+        left = max(1 - expected, 0.0)
+        if left > _LEAST_LEFT and observed > expected:
+            rest = (total - n[place]) * log((1 - observed) / left) if observed < 1 else 0.0
+            ratio = 2 * (n[place] * log(observed / expected) + rest)
+            sure = erfc(sqrt(max(ratio, 0) / 2)) / 2 * n_drawn * (n_drawn - 1) / 2 <= _ALARM
+        else:
+            sure = left <= _LEAST_LEFT
+        if sure:
+            found[place] = True
+            total, whole = total - n[place], whole - product[place]
+    return found
 
 
 def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:

@@ -23,7 +23,7 @@ from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis import objects, people, places
+from bboxqa.pipelines.diagnosis import disagreements, places
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
     LEAST_DRAWS,
@@ -63,7 +63,9 @@ def story_of(of: Diagnosed) -> list[Line]:
     do not explain follow, and last is what the data cannot show.
     """
     named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
-    against = [] if of.part.reference is None else [*people.reference_worst(of.part.reference)]
+    against = (
+        [] if of.part.reference is None else [*disagreements.reference_worst(of.part.reference)]
+    )
     first = [each.line for each in against if named]
     if not len(of.matched.data.annotations):
         return [*first, Line(said("nothing"))]
@@ -71,33 +73,33 @@ def story_of(of: Diagnosed) -> list[Line]:
     is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
     if of.part.reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
-        return [*(each.line for each in people.idle_annotators(of)), Line(said("by chance"))]
+        return [*(each.line for each in disagreements.idle_annotators(of)), Line(said("by chance"))]
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     unused = unused_categories(of.matched) if of.part.reference is None else []
-    found = [*people.idle_annotators(of), *people.unused_findings(of, unused)]
-    found += people.copy_findings(of)
+    found = [*disagreements.idle_annotators(of), *disagreements.unused_findings(of, unused)]
+    found += disagreements.copy_findings(of)
     worst: list[Finding] = []
     strangers: set[str] = set()
     if named:
         apart = differences(of.matched) if judged else {}
-        worst = [*people.worst_annotator(of, apart)] if judged else []
+        worst = [*disagreements.worst_annotator(of, apart)] if judged else []
         strangers = {each.owner for each in worst if each.kind == "stranger"}
         found += _of_people(of, unused, apart)
-        found += [*places.joint_findings(of), *people.work_findings(of)]
+        found += [*places.joint_findings(of), *disagreements.work_findings(of)]
         blamed = {each.owner for each in found if each.cause == Kind.MISSED and each.owner}
-        found += objects.category_findings(of, {each.category for each in unused}, blamed)
+        found += disagreements.category_findings(of, {each.category for each in unused}, blamed)
     if of.part.reference is None:
-        found += objects.confusion_findings(of, named=named and judged)
+        found += disagreements.confusion_findings(of, named=named and judged)
     elif named:
-        found += people.reference_confusions(of.part.reference)
-    found += objects.supercategory_findings(of)
-    found += objects.track_findings(of)
+        found += disagreements.reference_confusions(of.part.reference)
+    found += disagreements.supercategory_findings(of)
+    found += disagreements.track_findings(of)
     # Who does something else altogether is told so, and not how it differs.
     found = [each for each in found if each.owner not in strangers]
     found = _without_explained(found)
-    found = _with_kinds(of, found, [*objects.kind_findings(of)], strangers)
+    found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(_with_worst(found, worst))
-    first += [each.line for each in objects.agreement_findings(of)]
+    first += [each.line for each in disagreements.agreement_findings(of)]
     is_told = any("unknown" in each.line.text for each in found)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
     lines, room = [each.line for each in found], _MOST - len(first) - len(last)
@@ -138,7 +140,7 @@ def _of_people(
     annotators = of.tables["annotators"]
     n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)
     if of.part.reference is not None:
-        yield from people.reference_errors(of.part.reference)
+        yield from disagreements.reference_errors(of.part.reference)
     elif np.count_nonzero(annotators["n_images"]) <= 2:
         # The two who are left without copies, first the one with own boxes.
         pairs = of.tables["copies"].take(np.flatnonzero(of.tables["copies"]["copied"]))
@@ -152,7 +154,7 @@ def _of_people(
             own = of.tables[name].take(rows)
             yield from places.offset_findings(two, own, name, n_apart[left], threshold=at)
         yield from places.exchange_findings(of)
-        yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
+        yield from disagreements.two_annotators(two, has_copies=len(left) < len(annotators))
     elif apart:
         if name:
             offsets = of.tables[name]
@@ -163,8 +165,8 @@ def _of_people(
         for each in unused:
             category = of.matched.data.category_names[each.category]
             left_out.setdefault(of.names[each.annotator], []).append(category)
-        yield from people.erring_annotators(of, apart, _have_judges(of.matched), left_out)
-        yield from people.group_findings(of)
+        yield from disagreements.erring_annotators(of, apart, _have_judges(of.matched), left_out)
+        yield from disagreements.group_findings(of)
 
 
 def _have_judges(matched: MatchedUnits) -> BoolArray:
@@ -214,7 +216,7 @@ def _with_kinds(
         if kind.cause == Kind.CLASS_CONFLICT:
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / max(n_of[name], 1))
-        if len(own) == 1 and own_share >= people.MOSTLY:
+        if len(own) == 1 and own_share >= disagreements.MOSTLY:
             found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else None)
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
