@@ -11,107 +11,72 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bboxqa import stats
-    from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
-    from bboxqa.core.version import __version__
-    from bboxqa.formats.choices import reading
-    from bboxqa.model.annotations import Dataset
-    from bboxqa.model.comparison import ComparisonResult
-    from bboxqa.model.consensus import ConsensusResult
-    from bboxqa.model.diagnosis import Diagnosis, Story
-    from bboxqa.model.findings import Finding
-    from bboxqa.model.settings import AgreeSettings, ValidateSettings
-    from bboxqa.pipelines.accept import Acceptance, accept
-    from bboxqa.pipelines.agree import agree
-    from bboxqa.pipelines.agreement_result import AgreementResult
-    from bboxqa.pipelines.audit import audit
-    from bboxqa.pipelines.compare import compare
-    from bboxqa.pipelines.consensus import consensus
-    from bboxqa.pipelines.convert import Conversion, convert
-    from bboxqa.pipelines.draw import draw
-    from bboxqa.pipelines.plan import ImagePlan, plan
-    from bboxqa.pipelines.read import read, read_coco
-    from bboxqa.pipelines.simulate import Simulation, simulate
-    from bboxqa.pipelines.validate import validate
-    from bboxqa.report.audit import AuditResult
-    from bboxqa.report.drawing import Drawing
-    from bboxqa.report.findings import Report
+    from bboxqa import stats as stats
+    from bboxqa.core.errors import BboxqaError as BboxqaError
+    from bboxqa.core.errors import ConfigError as ConfigError
+    from bboxqa.core.errors import DatasetError as DatasetError
+    from bboxqa.core.errors import OutputError as OutputError
+    from bboxqa.core.version import __version__ as __version__
+    from bboxqa.formats.choices import reading as reading
+    from bboxqa.model.annotations import Dataset as Dataset
+    from bboxqa.model.comparison import ComparisonResult as ComparisonResult
+    from bboxqa.model.consensus import ConsensusResult as ConsensusResult
+    from bboxqa.model.diagnosis import Diagnosis as Diagnosis
+    from bboxqa.model.diagnosis import Story as Story
+    from bboxqa.model.findings import Finding as Finding
+    from bboxqa.model.settings import AgreeSettings as AgreeSettings
+    from bboxqa.model.settings import ValidateSettings as ValidateSettings
+    from bboxqa.pipelines.accept import Acceptance as Acceptance
+    from bboxqa.pipelines.accept import accept as accept
+    from bboxqa.pipelines.agree import agree as agree
+    from bboxqa.pipelines.agreement_result import AgreementResult as AgreementResult
+    from bboxqa.pipelines.audit import audit as audit
+    from bboxqa.pipelines.compare import compare as compare
+    from bboxqa.pipelines.consensus import consensus as consensus
+    from bboxqa.pipelines.convert import Conversion as Conversion
+    from bboxqa.pipelines.convert import convert as convert
+    from bboxqa.pipelines.draw import draw as draw
+    from bboxqa.pipelines.plan import ImagePlan as ImagePlan
+    from bboxqa.pipelines.plan import plan as plan
+    from bboxqa.pipelines.read import read as read
+    from bboxqa.pipelines.read import read_coco as read_coco
+    from bboxqa.pipelines.simulate import Simulation as Simulation
+    from bboxqa.pipelines.simulate import simulate as simulate
+    from bboxqa.pipelines.validate import validate as validate
+    from bboxqa.report.audit import AuditResult as AuditResult
+    from bboxqa.report.drawing import Drawing as Drawing
+    from bboxqa.report.findings import Report as Report
 
-__all__ = [
-    "Acceptance",
-    "AgreeSettings",
-    "AgreementResult",
-    "AuditResult",
-    "BboxqaError",
-    "ComparisonResult",
-    "ConfigError",
-    "ConsensusResult",
-    "Conversion",
-    "Dataset",
-    "DatasetError",
-    "Diagnosis",
-    "Drawing",
-    "Finding",
-    "ImagePlan",
-    "OutputError",
-    "Report",
-    "Simulation",
-    "Story",
-    "ValidateSettings",
-    "__version__",
-    "accept",
-    "agree",
-    "audit",
-    "compare",
-    "consensus",
-    "convert",
-    "draw",
-    "plan",
-    "read",
-    "read_coco",
-    "reading",
-    "simulate",
-    "stats",
-    "validate",
-]
-
-_HOME = {
-    "Acceptance": "bboxqa.pipelines.accept",
-    "AgreeSettings": "bboxqa.model.settings",
-    "AgreementResult": "bboxqa.pipelines.agreement_result",
-    "AuditResult": "bboxqa.report.audit",
-    "BboxqaError": "bboxqa.core.errors",
-    "ComparisonResult": "bboxqa.model.comparison",
-    "ConfigError": "bboxqa.core.errors",
-    "ConsensusResult": "bboxqa.model.consensus",
-    "Conversion": "bboxqa.pipelines.convert",
-    "Dataset": "bboxqa.model.annotations",
-    "DatasetError": "bboxqa.core.errors",
-    "Diagnosis": "bboxqa.model.diagnosis",
-    "Drawing": "bboxqa.report.drawing",
-    "Finding": "bboxqa.model.findings",
-    "ImagePlan": "bboxqa.pipelines.plan",
-    "OutputError": "bboxqa.core.errors",
-    "Report": "bboxqa.report.findings",
-    "Simulation": "bboxqa.pipelines.simulate",
-    "Story": "bboxqa.model.diagnosis",
-    "ValidateSettings": "bboxqa.model.settings",
-    "__version__": "bboxqa.core.version",
-    "accept": "bboxqa.pipelines.accept",
-    "agree": "bboxqa.pipelines.agree",
-    "audit": "bboxqa.pipelines.audit",
-    "compare": "bboxqa.pipelines.compare",
-    "consensus": "bboxqa.pipelines.consensus",
-    "convert": "bboxqa.pipelines.convert",
-    "draw": "bboxqa.pipelines.draw",
-    "plan": "bboxqa.pipelines.plan",
-    "read": "bboxqa.pipelines.read",
-    "read_coco": "bboxqa.pipelines.read",
-    "reading": "bboxqa.formats.choices",
-    "simulate": "bboxqa.pipelines.simulate",
-    "validate": "bboxqa.pipelines.validate",
+# The public names of modules, which are loaded when they are used.
+_NAMES = {
+    "bboxqa.core.errors": ("BboxqaError", "ConfigError", "DatasetError", "OutputError"),
+    "bboxqa.core.version": ("__version__",),
+    "bboxqa.formats.choices": ("reading",),
+    "bboxqa.model.annotations": ("Dataset",),
+    "bboxqa.model.comparison": ("ComparisonResult",),
+    "bboxqa.model.consensus": ("ConsensusResult",),
+    "bboxqa.model.diagnosis": ("Diagnosis", "Story"),
+    "bboxqa.model.findings": ("Finding",),
+    "bboxqa.model.settings": ("AgreeSettings", "ValidateSettings"),
+    "bboxqa.pipelines.accept": ("Acceptance", "accept"),
+    "bboxqa.pipelines.agree": ("agree",),
+    "bboxqa.pipelines.agreement_result": ("AgreementResult",),
+    "bboxqa.pipelines.audit": ("audit",),
+    "bboxqa.pipelines.compare": ("compare",),
+    "bboxqa.pipelines.consensus": ("consensus",),
+    "bboxqa.pipelines.convert": ("Conversion", "convert"),
+    "bboxqa.pipelines.draw": ("draw",),
+    "bboxqa.pipelines.plan": ("ImagePlan", "plan"),
+    "bboxqa.pipelines.read": ("read", "read_coco"),
+    "bboxqa.pipelines.simulate": ("Simulation", "simulate"),
+    "bboxqa.pipelines.validate": ("validate",),
+    "bboxqa.report.audit": ("AuditResult",),
+    "bboxqa.report.drawing": ("Drawing",),
+    "bboxqa.report.findings": ("Report",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = ("stats",)
+__all__ = [*_HOME, *_MODULES]  # noqa: PLE0604 - strings of the table
 
 
 def __getattr__(name: str) -> Any:

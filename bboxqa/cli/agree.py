@@ -69,9 +69,6 @@ def agree(
     FILE is COCO JSON, or what another tool wrote (docs/formats.md): one file with several
     annotators, one file per annotator, or a folder of such files. The output says how annotators
     were identified.
-
-    \b
-    Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 

@@ -94,9 +94,6 @@ def batch(
       bboxqa batch projects/ --min-alpha 0.6     run those that are new or changed
       bboxqa batch s3://bucket/projects --scheduler tcp://host:8786
                                                  files of a store, on a cluster
-
-    \b
-    Exit code 0: passed. 1: a project failed or missed a gate. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.batch.run import Run, run_batch
     from bboxqa.batch.store import find_projects

@@ -54,10 +54,6 @@ def compare(
     annotations are the same if they have the same annotator, image and id, and overlap or are near;
     other annotations are matched by similarity. With several annotators, agreement before and after
     is compared in the images that both versions have.
-
-    \b
-    Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.
-    130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
     from bboxqa.core.pseudonyms import check_key

@@ -63,9 +63,6 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     FILE is what `bboxqa agree` reads. Who drew what, and who was asked about which image, are kept.
     What the format cannot hold is listed, and refused without --lossy. A review queue
     (review.json of `bboxqa agree --out`) needs no --lossy, as the measured files stay as they are.
-
-    \b
-    Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.formats.registry import writer_names

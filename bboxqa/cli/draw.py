@@ -64,9 +64,6 @@ def draw(
     Labels name the category; with --by category they name the annotator, with unit its number, and
     with finding the rules. FILE is the same as for `bboxqa agree`, but may have one annotator, or
     name none.
-
-    \b
-    Exit code 0: drawn. 2: could not draw or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.draw import draw_with

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 READ, COMPARE, OUT = "What is read", "How it is compared", "What comes out"
 """The groups of options in the help of a command."""
 _MORE = "Further options"
+# The options that decide whether a command exits with 1.
+_GATES = ("--fail-on", "--min-alpha", "--min-f1")
 # Names of earlier versions, which are accepted but not shown.
 _EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
 _FILE_OF_SIZES = "bboxqa.file_of_sizes"
@@ -77,6 +79,14 @@ class Command(click.Command):
         for name, records in used.items():
             with formatter.section("Options" if [*used] == [_MORE] else name):
                 formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the exit codes."""
+        names = [name for each in self.get_params(ctx) for name in each.opts if name in _GATES]
+        failed = f" 1: not accepted ({', '.join(names)})." if names else ""
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(f"Exit code 0: done.{failed} 2: could not run. 130: interrupted.")
 
 
 def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -59,9 +59,6 @@ def plan(
     With the planned images, the 95 % interval of alpha (or of F1, with one category) is as narrow
     as --target-width. FILE is the same as for `bboxqa agree`. New images are assumed to be like the
     existing ones.
-
-    \b
-    Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import asdict, replace
 

@@ -57,9 +57,6 @@ def audit(
     (class), badly drawn (place) or repeated (twice), the most suspicious first. A model that was
     trained on these labels repeats their errors: let it predict images that it was not trained on
     (--folds).
-
-    \b
-    Exit code 0: audited. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
@@ -172,9 +169,6 @@ def consensus(
     most frequent category. COCO (default) has who drew it, their ids, the votes of how many asked,
     and how far the edges are apart. All other annotations are in dropped.csv, with the reason.
     FILE is what `bboxqa agree` reads.
-
-    \b
-    Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
@@ -267,9 +261,6 @@ def accept(**given: Any) -> int:
     else in ORIGINAL stays byte by byte. Boxes that audit or consensus propose are added if they
     were changed; delete those that are none, then --add-proposed adds the others. Images that
     REVIEWED lacks are not reviewed yet.
-
-    \b
-    Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes
     from bboxqa.pipelines.accept import accept as accepted

@@ -62,9 +62,6 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
       scale=1.1              too large, by a factor
     And:
       copy=p01:0.3           this share of the images is copied from another annotator
-
-    \b
-    Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.text import count
     from bboxqa.pipelines.simulate import simulate as simulated

@@ -78,9 +78,6 @@ def stats(
 
     TABLE is CSV, TSV, JSON lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
     ratings.
-
-    \b
-    Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     refuse_inputs([output], [table])
     if given["annotators"] and given["association"]:
@@ -192,9 +189,6 @@ def segments(
 
     Annotators are compared between all boundaries of their segments, to the millisecond. Time
     that an annotator did not mark counts as a label of its own.
-
-    \b
-    Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
     from bboxqa.formats.recordings import read_segments

@@ -102,10 +102,7 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
 
     PATH is a COCO JSON file, what another tool wrote (docs/formats.md), or a folder of them.
     `bboxqa explain CODE` explains a rule.
-
-    \b
-    Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
-    """  # noqa: D301 - click reads the sign
+    """
     _check_options(paths, given)
     _check_outputs(paths, config, given)
     given["images"] = given["images"] or None

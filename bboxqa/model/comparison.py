@@ -128,6 +128,9 @@ class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
         """Whether annotations with the same id are taken as the same annotation."""
         return not self.unused_ids
 
+    def _repr_html_(self) -> str:
+        return self.changes._repr_html_()
+
     def __repr__(self) -> str:
         counts = ", ".join(
             f"{number:,} {name.replace('_', ' ')}" for name, number in self.counts.items()
