@@ -1,66 +1,53 @@
-"""Files of one annotator that are empty or cut off: without them, agreement would look better."""
+"""Files of one annotator that are empty, cut off or closed: agreement would look better."""
 
-import io
 import json
+import os
 import tarfile
+import tempfile
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from support.cli import run
 from support.cvat_xml import box, document, head, image
-from support.datasets import annotation, write
+from support.datasets import annotation
 from support.datasets import document as coco
+from support.tool_files import SUFFIXES, text_of, write
 
+import bboxqa
 from bboxqa import read_coco
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
 
 WHO = ("ann", "bob", "eve")
-VOC = (
-    "<annotation><filename>{0}.jpg</filename><size><width>99</width><height>99</height></size>"
-    "<object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>"
-    "</bndbox></object></annotation>"
-)
+CUT = "line 1: is XML that cannot be read: unclosed token"
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
 
 
 def job(who):
     return document(head(who, kind="job"), image("a.jpg", box()), image("b.jpg", box(label="dog")))
 
 
-def zipped(text):
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("annotations.xml", text)
-    return stream.getvalue()
-
-
-def made(kind):
-    """Return the files of three annotators by name, and those of the third."""
-    if kind == "cvat":
-        return {f"{who}.xml": job(who).encode() for who in WHO}, ["eve.xml"]
-    if kind == "zip":
-        return {f"{who}.zip": zipped(job(who)) for who in WHO}, ["eve.zip"]
-    if kind == "coco":
-        boxes = [[10 + n, 10, 20, 20] for n in range(len(WHO))]
-        files = {
-            f"{who}.json": json.dumps(coco([annotation(1, bbox=box)])).encode()
-            for who, box in zip(WHO, boxes, strict=True)
-        }
-        return files, ["eve.json"]
-    if kind == "table":
-        rows = "image,category,x,y,width,height\na.jpg,cat,{},2,3,4\n"
-        files = {f"{who}.csv": rows.format(n).encode() for n, who in enumerate(WHO)}
-        return files, ["eve.csv"]
-    if kind == "voc":
-        files = {
-            f"{who}/{name}.xml": VOC.format(name).replace(">9<", f">{9 + n}<").encode()
-            for n, who in enumerate(WHO)
-            for name in "ab"
-        }
-        return files, ["eve/a.xml", "eve/b.xml"]
-    raise ValueError(kind)
+def made(folder, form):
+    """Write files of three annotators, and return those of the third."""
+    for n, who in enumerate(WHO):
+        if form == "zip":
+            zipped(folder / f"{who}.zip", {"annotations.xml": job(who)})
+        elif form == "voc":
+            texts = {f"{who}/{e}.xml": text_of("voc", f"{e}.jpg", (1 + n, 1, 9, 9)) for e in "ab"}
+            write(folder, **texts)
+        else:
+            text = job(who) if form == "cvat" else text_of(form, box=(10 + n, 10, 20, 20))
+            write(folder, **{f"{who}.{SUFFIXES.get(form, 'json')}": text})
+    return sorted(path for path in folder.rglob("*") if "eve" in str(path) and path.is_file())
 
 
 CASES = [
@@ -68,31 +55,25 @@ CASES = [
     ("cvat", 60, "eve.xml: line 3: is XML that cannot be read: unclosed token"),
     ("cvat", 400, "eve.xml:13:3: is XML that cannot be read: unclosed token"),
     ("zip", 0, "eve.zip: is empty"),
-    (
-        "zip",
-        500,
-        "eve.zip: is a zip archive that cannot be read: its list of files, at the end, is missing",
-    ),
+    ("zip", 500, "eve.zip: is a zip archive that cannot be read: its list of files, at the end"),
     ("coco", 0, "eve.json:1:1: F001 error the file is empty"),
     ("table", 0, "eve.csv: is empty"),
     ("table", 12, "eve.csv: ends within its first line"),
     ("voc", 0, "eve/a.xml: is empty (and 1 more file in this folder)"),
-    ("voc", 9, "eve/a.xml: line 1: is XML that cannot be read: unclosed token (and 1 more file"),
-]
+    ("voc", 9, f"eve/a.xml: {CUT} (and 1 more file"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "length", "words"), CASES)
+@pytest.mark.parametrize(("form", "length", "words"), CASES)
 def test_a_damaged_file_of_an_annotator_fails_everywhere_with_the_same_words(
-    tmp_path, monkeypatch, kind, length, words
+    tmp_path, monkeypatch, form, length, words
 ):
     monkeypatch.chdir(tmp_path)
-    files, cut = made(kind)
-    for name, content in files.items():
-        path = Path("root/street") / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content[:length] if name in cut else content)
-    settings = Settings({"bootstrap": 0, "checks": False}, {})
-    rows = run_batch("root", Path("out"), settings).rows
+    folder = Path("root/street")
+    folder.mkdir(parents=True)
+    for path in made(folder, form):
+        path.write_bytes(path.read_bytes()[:length])
+    rows = run_batch("root", Path("out"), Settings({"bootstrap": 0, "checks": False}, {})).rows
     (row,) = [each for each in rows if each.project == "street"]
     assert (row.status, row.passed) == ("failed", False)
     assert f"street/{words}" in row.message
@@ -101,25 +82,12 @@ def test_a_damaged_file_of_an_annotator_fails_everywhere_with_the_same_words(
     assert f"street/{words}" in error.value.problems[0]
     done = run("validate", "root/street")
     assert done.returncode in (1, 2)
-    shown = words.replace(" F001 error", " ")
-    assert shown.split(":")[0] in done.stdout + done.stderr
-    assert words.rpartition(": ")[2].removeprefix("F001 error ") in done.stdout + done.stderr
-
-
-def packed(path, files, hurt, compression, place):
-    """Write a zip archive in which twenty bytes of one file are zero."""
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-        info = archive.getinfo(hurt)
-    content = bytearray(path.read_bytes())
-    begin = info.header_offset + 30 + len(info.filename)
-    at = begin + int(place * (info.compress_size - 20))
-    content[at : at + 20] = bytes(20)
-    path.write_bytes(content)
+    for part in (words.split(":")[0], words.rpartition(": ")[2].removeprefix("F001 error ")):
+        assert part in done.output
 
 
 def many(n, who=""):
+    """Return a file with boxes of a person in an image."""
     box = [10 + len(who), ord(who[:1] or "a") - 90, 20, 20]
     return json.dumps(coco([annotation(k, bbox=box) for k in range(1, n)]))
 
@@ -131,7 +99,15 @@ def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
     tmp_path, compression, place, n
 ):
     path = tmp_path / "all.zip"
-    packed(path, {f"{who}.json": many(n) for who in WHO}, "ann.json", compression, place)
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for who in WHO:
+            archive.writestr(f"{who}.json", many(n))
+        info = archive.getinfo("ann.json")
+    # Twenty bytes of it are zero.
+    content = bytearray(path.read_bytes())
+    at = info.header_offset + 30 + len(info.filename) + int(place * (info.compress_size - 20))
+    content[at : at + 20] = bytes(20)
+    path.write_bytes(content)
     for command in ("agree", "validate"):
         result = run(command, path)
         assert result.returncode == 2
@@ -141,10 +117,7 @@ def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
 
 @pytest.mark.parametrize("target", ["nowhere.json", "ann.json"])
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
-    folder = tmp_path / "street"
-    folder.mkdir()
-    for who in WHO[1:]:
-        (folder / f"{who}.json").write_text(many(9))
+    folder = write(tmp_path / "street", **{f"{who}.json": many(9) for who in WHO[1:]})
     (folder / "ann.json").symlink_to(target)
     words = "ann.json: is a link that leads nowhere"
     for command in ("agree", "validate"):
@@ -155,41 +128,91 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz"])
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
-def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind):
+@pytest.mark.parametrize("name", ["eve.json", "README"])
+def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind, name):
     path = tmp_path / f"all.{ending}"
-    for name in ("eve.json", "README"):
-        with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
-            for who in WHO[:2]:
-                (tmp_path / "one.json").write_text(many(9, who))
-                archive.add(tmp_path / "one.json", f"{who}.json")
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = kind, "ann.json"
-            archive.addfile(link)
-        if name == "README":
-            assert read_coco(path).annotator_names == WHO[:2]
-            continue
-        for command in ("agree", "validate"):
-            done = run(command, path)
-            assert done.returncode == 2
-            assert done.stderr == (
-                f"Error: {path}/eve.json: is a link, and links in an archive are not followed\n"
-                "Unpack it, and name the folder, or pack the files themselves.\n"
-            )
+    with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
+        for who in WHO[:2]:
+            write(tmp_path, **{"one.json": many(9, who)})
+            archive.add(tmp_path / "one.json", f"{who}.json")
+        link = tarfile.TarInfo(name)
+        link.type, link.linkname = kind, "ann.json"
+        archive.addfile(link)
+    if name == "README":
+        assert read_coco(path).annotator_names == WHO[:2]
+        return
+    for command in ("agree", "validate"):
+        done = run(command, path)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"Error: {path}/eve.json: is a link, and links in an archive are not followed\n"
+            "Unpack it, and name the folder, or pack the files themselves.\n"
+        )
 
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\nsize 99\n"
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content"), [("xml", job("ann")), ("zip", zipped(job("ann"))), ("json", "")]
-)
-def test_a_pointer_of_git_lfs_is_told_as_such(tmp_path, suffix, content):
-    for who in ("ann", "bob"):
-        write(
-            tmp_path / f"jobs/{who}.{suffix}",
-            content or coco([annotation(1, bbox=[1, ord(who[0]) - 90, 20, 20])]),
-        )
-    write(tmp_path / f"jobs/eve.{suffix}", POINTER)
-    for path in (tmp_path / "jobs", tmp_path / f"jobs/eve.{suffix}"):
+@pytest.mark.parametrize("form", ["cvat", "zip", "coco"])
+def test_a_pointer_of_git_lfs_is_told_as_such(tmp_path, form):
+    (path,) = made(tmp_path, form)
+    path.write_text(POINTER)
+    for source in (tmp_path, path):
         with pytest.raises(DatasetError, match="is a Git LFS pointer"):
-            read_coco(path, min_annotators=1)
+            read_coco(source, min_annotators=1)
+
+
+# Files that the user may not read are not said to be damaged.
+
+
+@contextmanager
+def as_ordinary_user():
+    """Give up the rights of the superuser, who can read everything."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def labels(folder):
+    for who in WHO[:2]:
+        write(folder, **{f"{who}/{name}.txt": text_of("yolo") for name in "abc"})
+    return [folder / who for who in WHO[:2]], folder / "ann/b.txt"
+
+
+def archive(folder):
+    path = zipped(folder / "a.zip", {"annotations.xml": text_of("cvat")})
+    return path, path
+
+
+def cvat(folder):
+    path = write(folder, **{"a.xml": text_of("cvat")}) / "a.xml"
+    return path, path
+
+
+def beside_others(folder):
+    write(folder, **{"b.xml": text_of("cvat"), "c.xml": text_of("cvat")})
+    source, path = archive(folder)
+    return [folder / "b.xml", folder / "c.xml", source], path
+
+
+@pytest.mark.parametrize("made", [labels, archive, cvat, beside_others])
+def test_the_advice_is_to_allow_reading(made):
+    with tempfile.TemporaryDirectory() as name, bboxqa.reading(image_size=(100, 80)):
+        folder = Path(name)
+        # Every user can open the folder.
+        folder.chmod(0o755)
+        for part in ("before", "after"):
+            (folder / part).mkdir()
+        source, path = made(folder / "after")
+        # What is needed to read is loaded before rights are given up.
+        read_coco(made(folder / "before")[0], min_annotators=1, attribution="files")
+        path.chmod(0)
+        with as_ordinary_user(), pytest.raises(DatasetError) as error:
+            read_coco(source, min_annotators=1, attribution="files")
+    problem = f"{path}: cannot be read: permission denied"
+    assert problem in str(error.value).replace("Perm", "perm")
+    assert error.value.advice == "Allow reading it, or move it elsewhere."

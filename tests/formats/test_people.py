@@ -1,12 +1,15 @@
-"""People who are named by the files: which are taken, and which are refused with what to type."""
+"""Who annotated what: by key, by records, by file or folder, and what is refused."""
 
 import json
 import re
+from math import isnan
 
 import pytest
-from support.datasets import annotation, document, image, write
+from support.datasets import annotation, document, image
+from support.datasets import write as put
+from support.tool_files import SUFFIXES, asked, text_of, write
 
-from bboxqa import convert, validate
+from bboxqa import agree, convert, read_coco, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
@@ -16,43 +19,235 @@ from bboxqa.model.annotations import Choices
 FIRST, SECOND = [0, 1, 2, 3], [4, 5, 6, 7]
 
 
+def authors(data):
+    """Return who drew each annotation, by its id."""
+    names = [data.annotator_names[place] for place in data.annotations.annotator.tolist()]
+    return dict(zip(data.annotations.id.tolist(), names, strict=True))
+
+
+def keyed(key, *values):
+    """Return an annotation of each name, under a key that may be below others."""
+    records = []
+    for number, value in enumerate(values, 1):
+        record = place = annotation(number)
+        *parents, last = key.split(".")
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = number if key == "id" else value
+        records.append(record)
+    return records
+
+
+def read(tmp_path, content, **more):
+    return read_dataset(put(tmp_path / "export.json", content), Reading(**more))
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"],
+)
+@pytest.mark.parametrize("outlines", [True, False])
+def test_known_keys_on_annotations(key, outlines, tmp_path):
+    data = read(tmp_path, document(keyed(key, "ann", "bob")), outlines=outlines)
+    assert authors(data) == {1: "ann", 2: "bob"}
+    assert asked(data) == {"1.jpg": ["ann", "bob"]}
+    assert data.attribution == f"the key {key!r} on annotations"
+
+
+@pytest.mark.parametrize("key", ["who", "meta.who", "meta.deep.who", "area", "id", "strange-key"])
+def test_a_key_of_the_users_own(key, tmp_path):
+    data = read(tmp_path, document(keyed(key, "ann", "bob")), annotator_key=key)
+    assert authors(data) == ({1: "1", 2: "2"} if key == "id" else {1: "ann", 2: "bob"})
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ((3, 20), ("3", "20")),
+        ((3.0, 20.0), ("3", "20")),
+        (("10", "9"), ("9", "10")),
+        (("b", "a"), ("a", "b")),
+        ((0, 1), ("0", "1")),
+        ((True, False), ("false", "true")),
+        (("Ærøskøbing", "日本"), ("Ærøskøbing", "日本")),
+        (([1, 2], {"a": 1}), ("[1, 2]", '{"a": 1}')),
+    ],
+)
+def test_names_of_any_kind(values, names, tmp_path):
+    assert read(tmp_path, document(keyed("annotator", *values))).annotator_names == names
+
+
+@pytest.mark.parametrize("key", ["rater_list", "annotators"])
+@pytest.mark.parametrize(
+    "value", [["ann", "bob", "cid"], {"ann": 1, "bob": ["s1", "s2"], "cid": None}]
+)
+def test_a_list_on_the_image_says_who_was_asked_and_else_whoever_drew(key, value, tmp_path):
+    images = [image(1, **{key: value}), image(2, **{key: ["ann", "cid"]}), image(3), image(4)]
+    records = [*keyed("annotator", "ann", "bob"), annotation(3, image_id=3, annotator="ann")]
+    data = read(tmp_path, document(records, images))
+    assert asked(data) == {
+        "1.jpg": ["ann", "bob", "cid"], "2.jpg": ["ann", "cid"], "3.jpg": ["ann"], "4.jpg": [],
+    }  # fmt: skip
+    assert (
+        "2 images with fewer than two annotators left out, of which 1 without annotations or a "
+        "list of annotators"
+    ) in data.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "advice"),
+    [
+        (document(keyed("rater", "ann", "bob", "cid"), [image(1, rater_list=["ann", "bob"])]),
+         "annotation 3: is by 'cid', who is not in the list of annotators of its image", ""),
+        (document([*keyed("rater", "ann", "bob", None), annotation(4)]),
+         "2 of 4 annotations do not name their annotator (ids 3, 4); the others do",
+         "Annotators are named by the key 'rater' on annotations: name who drew these"),
+    ],
+)  # fmt: skip
+def test_names_that_contradict_or_are_missing_are_refused(content, problem, advice, tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    (found,) = caught.value.problems
+    assert found.startswith(f"{tmp_path}/export.json: {problem}")
+    assert (caught.value.advice or "").startswith(advice)
+
+
+def test_repeated_records_that_name_their_annotator(tmp_path):
+    pairs = [("a.jpg", "bob"), ("a.jpg", "ann"), ("b.jpg", "ann"), ("b.jpg", "cid")]
+    images = [image(n, name, annotator=who) for n, (name, who) in enumerate(pairs, 1)]
+    data = read(tmp_path, document([annotation(n, image_id=n) for n in (1, 2, 3)], images))
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert authors(data) == {1: "bob", 2: "ann", 3: "ann"}
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "cid"]}
+    assert data.attribution == "repeated image records with one file_name"
+
+
+# One file per annotator.
+
+
+def files(tmp_path, **contents):
+    return [put(tmp_path / f"{name}.json", content) for name, content in contents.items()]
+
+
+ONE = document([annotation(1)])
+OTHER = document([annotation(1, bbox=[1, 1, 5, 5])])
+
+
+def test_images_join_by_name_and_categories_by_name(tmp_path):
+    kinds = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    turned = [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]
+    ann = [annotation(1, 1, 1), annotation(2, 2, 2)]
+    bob = [annotation(1, 8, 2), annotation(2, 9, 1)]
+    data = read_dataset(
+        files(
+            tmp_path,
+            ann=document(ann, [image(1, "a.jpg"), image(2, "b.jpg"), image(3, "c.jpg")], kinds),
+            bob=document(bob, [image(8, "a.jpg"), image(9, "b.jpg")], turned),
+        )
+    )
+    # An image in one file only was not given to the other.
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"], "c.jpg": ["ann"]}
+    assert data.category_names == ("cat", "dog")
+    assert data.annotations.image.tolist() == [0, 0, 1, 1]
+    assert data.annotations.category.tolist() == [0, 0, 1, 1]
+    assert data.annotations.annotator.tolist() == [0, 1, 0, 1]
+
+
+def test_a_pattern_chooses_files_of_a_folder(tmp_path):
+    paths = files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
+    data = read_dataset(tmp_path, Reading(pattern="*_v2.json"))
+    assert data.annotator_names == ("ann_v2", "bob_v2")
+    with pytest.raises(DatasetError, match=r"no file that matches '\*_v3.json' is of a"):
+        read_dataset(tmp_path, Reading(pattern="*_v3.json"))
+    with pytest.raises(DatasetError, match=f"a file is given twice: {paths[0]}"):
+        read_dataset([*paths, paths[0]])
+
+
+WAYS = (
+    "a key on annotations", "an image record for each", "or a file or folder for each: ",
+    "--annotator NAME=1.json --annotator NAME=2.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (document([annotation(1), annotation(2)]), "no annotator is named in the files"),
+        (document(keyed("rater", "ann", "ann")), "one annotator only, 'ann', by the key 'rater'"),
+        (document([annotation(1)], [image(1, annotator="ann")]), "no annotator is named in the"),
+    ],
+)
+def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    assert f"export.json: {problem}" in str(caught.value)
+    assert all(way in str(caught.value) for way in WAYS)
+
+
+@pytest.mark.parametrize(
+    ("form", "ways"),
+    [
+        (
+            "cvat",
+            "by the assignee in the export,\nor a file or folder for each: --annotator NAME=1",
+        ),
+        ("labelme", "annotator=NAME),\nor a file or folder for each: --annotator NAME=1"),
+    ],
+)
+def test_a_format_names_its_own_ways(tmp_path, form, ways):
+    write(tmp_path, **{f"ann/1.{SUFFIXES.get(form, 'json')}": text_of(form, who="ann")})
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(tmp_path / "ann")
+    assert ways in str(caught.value)
+
+
+def test_files_whose_images_have_no_name(tmp_path):
+    nameless = document([annotation(1)], [{"id": 1, "width": 9, "height": 9}])
+    with pytest.raises(DatasetError, match="image 1 has no file_name; expected one, since images"):
+        read_dataset(files(tmp_path, ann=nameless, bob=nameless))
+
+
+def test_two_versions_of_one_file_are_refused(tmp_path):
+    before = keyed("rater", "ann", "bob")
+    after = [*before, annotation(3, rater="ann")]
+    paths = files(tmp_path, before=document(before), after=document(after))
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(paths)
+    assert str(caught.value) == (
+        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann' (the key "
+        "'rater' on annotations), and 1 more such case; expected the annotations of one annotator "
+        "of an image in one file\n"
+        f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}\n"
+        "If annotators annotated the images again and each file is a session: --session-key file\n"
+        "If each file is by another person: --attribution files"
+    )
+
+
+# People who are named by files and folders: which are taken, and what is refused.
+
+
 def coco(path, images, x=0, **keys):
     """Write COCO JSON with a box in each image."""
     boxes = [annotation(n, n, bbox=[x + n, 5, 20, 20], **keys) for n in images]
-    return write(path, document(boxes, [image(n, width=100, height=100) for n in images]))
+    return put(path, document(boxes, [image(n, width=100, height=100) for n in images]))
 
 
-def cvat(path, images, x=0, assignee=""):
+def cvat(path, images, x=0, who=""):
     """Write a job of CVAT with a box in each image."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    who = f"<username>{assignee}</username>" if assignee else ""
-    inside = "".join(
-        f'<image id="{n}" name="{n}.jpg" width="100" height="100"><box label="cat" '
-        f'xtl="{x + n}" ytl="5" xbr="{x + n + 20}" ybr="25"></box></image>'
-        for n in images
+    whole = [text_of("cvat", f"{n}.jpg", (x + n, 5, 20, 20), size=(100, 100), who=who)
+             for n in images]  # fmt: skip
+    shown = "".join(text[text.index("<image") : text.index("</annotations>")] for text in whole)
+    write(
+        path.parent, **{path.name: whole[0][: whole[0].index("<image")] + shown + "</annotations>"}
     )
-    meta = f"<meta><job><id>1</id><assignee>{who}</assignee></job></meta>"
-    path.write_text(f"<annotations><version>1.1</version>{meta}{inside}</annotations>")
     return path
 
 
-def labelme(folder, images, x=0):
-    """Write files of LabelMe with a box each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for n in images:
-        shape = {"label": "cat", "points": [[x, 5], [x + 20, 25]], "shape_type": "rectangle"}
-        size = {"imageWidth": 100, "imageHeight": 100}
-        content = {"version": "5", "shapes": [shape], "imagePath": f"{n}.jpg", **size}
-        (folder / f"{n}.json").write_text(json.dumps(content))
-    return folder
-
-
-def yolo(folder, images, x=0.5):
-    """Write labels of YOLO with a box each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for n in images:
-        (folder / f"{n}.txt").write_text(f"0 {x} 0.5 0.2 0.2\n")
-    return folder
+def labels(folder, form, images, x=0):
+    """Write files of LabelMe or YOLO with a box each."""
+    suffix = SUFFIXES.get(form, "json")
+    texts = {n: text_of(form, f"{n}.jpg", (x, 5, 20, 20), size=(100, 100)) for n in images}
+    return write(folder, **{f"{n}.{suffix}": text for n, text in texts.items()})
 
 
 def lines(error):
@@ -60,27 +255,21 @@ def lines(error):
     return re.findall(r"--annotator NAME=(\S+)", error.value.advice)
 
 
-def test_jobs_of_nobody_in_groups_of_images_are_refused_with_lines_to_edit(tmp_path):
-    for n in range(3):
-        cvat(tmp_path / f"job{n}.xml", FIRST, n)
-        cvat(tmp_path / f"job{n + 3}.xml", SECOND, n)
+@pytest.mark.parametrize("people", [("", "", ""), ("ann", "bob", "cid")])
+def test_jobs_in_groups_of_images_are_taken_only_if_people_are_named(tmp_path, people):
+    for n, who in enumerate(people):
+        cvat(tmp_path / f"job{n}.xml", FIRST, n, who)
+        cvat(tmp_path / f"job{n + 3}.xml", SECOND, n, who)
+    if people[0]:
+        assert read_dataset(tmp_path).annotator_names == people
+        return
     with pytest.raises(NothingToCompareError, match="2 groups that share no image") as error:
         read_dataset(tmp_path)
     assert lines(error) == [str(tmp_path / f"job{n}.xml") for n in range(6)]
     assert "CVAT names the assignee of a job" in error.value.advice
-    named = {
-        who: [tmp_path / f"job{n}.xml", tmp_path / f"job{n + 3}.xml"]
-        for n, who in enumerate(("ann", "bob", "cid"))
-    }
-    assert read_dataset(named).annotator_names == ("ann", "bob", "cid")
+    named = {f"p{n}": [tmp_path / f"job{n}.xml", tmp_path / f"job{n + 3}.xml"] for n in range(3)}
+    assert read_dataset(named).annotator_names == ("p0", "p1", "p2")
     assert len(read_dataset(tmp_path, Reading(attribution="files")).annotator_names) == 6
-
-
-def test_jobs_with_assignees_may_share_no_image(tmp_path):
-    for n, who in enumerate(("ann", "bob", "cid")):
-        cvat(tmp_path / f"job{n}.xml", FIRST, n, who)
-        cvat(tmp_path / f"job{n + 3}.xml", SECOND, n, who)
-    assert read_dataset(tmp_path).annotator_names == ("ann", "bob", "cid")
 
 
 def test_splits_of_one_person_are_refused(tmp_path):
@@ -112,11 +301,11 @@ def test_whatever_is_deeper_in_a_folder_is_by_its_person(tmp_path):
     assert len(lines(error)) == 4
 
 
-@pytest.mark.parametrize("kind", [labelme, yolo])
+@pytest.mark.parametrize("form", ["labelme", "yolo"])
 @pytest.mark.parametrize("place", ["", "labels/"])
-def test_folders_of_labels_are_people(tmp_path, kind, place):
-    kind(tmp_path / f"{place}ann", FIRST)
-    kind(tmp_path / f"{place}bob", FIRST, 0.4)
+def test_folders_of_labels_are_people(tmp_path, form, place):
+    labels(tmp_path / f"{place}ann", form, FIRST)
+    labels(tmp_path / f"{place}bob", form, FIRST, 4)
     (tmp_path / "classes.txt").write_text("cat\n")
     data = read_dataset(tmp_path, Reading(choices=Choices(image_size=(100, 100))))
     assert data.annotator_names == ("ann", "bob")
@@ -130,10 +319,7 @@ def test_equal_annotations_in_a_folder_are_refused(tmp_path):
         read_dataset(tmp_path)
     # Two files that are typed are people, and so are those with other outlines.
     assert read_dataset(paths).annotator_names == ("a", "b")
-    content = json.loads(paths[0].read_text())
-    for each in content["annotations"]:
-        each["segmentation"] = [[1, 1, 9, 1, 9, 9]]
-    write(paths[0], content)
+    coco(paths[0], FIRST, segmentation=[[1, 1, 9, 1, 9, 9]])
     assert read_dataset(tmp_path).annotator_names == ("a", "b")
 
 
@@ -141,7 +327,7 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     sources = [
         coco(tmp_path / "ann/a.json", FIRST),
         cvat(tmp_path / "bob/b.xml", FIRST, 1),
-        labelme(tmp_path / "cid", FIRST),
+        labels(tmp_path / "cid", "labelme", FIRST),
     ]
     with pytest.raises(NothingToCompareError, match="in several formats: COCO JSON ") as error:
         read_dataset(tmp_path)
@@ -164,7 +350,7 @@ def test_annotators_who_are_named_in_part_are_refused(tmp_path):
 
 @pytest.mark.parametrize("deep", ["", "a/b/c"])
 def test_labels_of_nobody_are_converted_from_any_depth(tmp_path, deep):
-    labelme(tmp_path / "in" / deep, FIRST)
+    labels(tmp_path / "in" / deep, "labelme", FIRST)
     found = convert(tmp_path / "in", tmp_path / "out.json", to="coco")
     assert (found.n_images, found.n_annotations, found.annotators) == (4, 4, ())
 
@@ -176,14 +362,14 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
     assert re.findall(r'\w+="\w+"', error.value.advice) == [
         'join="name"', 'join="none"', 'attribution="files"'
     ]  # fmt: skip
-    merged = convert(paths, tmp_path / "1.json", to="coco", join="name")
-    assert (merged.n_images, merged.n_annotations, merged.annotators) == (4, 8, ())
-    apart = convert(paths, tmp_path / "2.json", to="coco", join="none")
-    assert (apart.n_images, apart.n_annotations, apart.annotators) == (8, 8, ())
-    names = [each["file_name"] for each in json.loads((tmp_path / "2.json").read_text())["images"]]
-    assert sorted(names)[:1] + sorted(names)[-1:] == ["a/0.jpg", "b/3.jpg"]
-    people = convert(paths, tmp_path / "3.json", to="coco", attribution="files")
-    assert people.annotators == ("a", "b")
+    for n, (choice, n_images, people) in enumerate(
+        (({"join": "name"}, 4, ()), ({"join": "none"}, 8, ()), ({"attribution": "files"}, 4, "ab"))
+    ):
+        found = convert(paths, tmp_path / f"{n}.json", to="coco", **choice)
+        assert (found.n_images, found.n_annotations) == (n_images, 8)
+        assert found.annotators == (*people,)
+    names = [each["file_name"] for each in json.loads((tmp_path / "1.json").read_text())["images"]]
+    assert [min(names), max(names)] == ["a/0.jpg", "b/3.jpg"]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +384,68 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
 def test_people_are_called_by_the_part_that_differs(tmp_path, paths, names):
     given = [coco(tmp_path / each, FIRST) for each in paths]
     assert sources_of(given).names == names
+
+
+# Tables and label files of one person each: images in which a person drew nothing.
+HEADER = "image,category,x,y,width,height\n"
+CATEGORIES = {"a": "cat", "b": "dog", "c": "cat", "d": "dog"}
+DRAWN = {"ann": "abc", "bob": "abd", "cid": "ab"}
+
+
+def tables(folder, *, empty=""):
+    """Write a table by each person, and one of all; with a row without a box for image `empty`."""
+    rows = {
+        who: [f"{name}.jpg,{CATEGORIES[name]},1,1,20,20\n" for name in names]
+        for who, names in DRAWN.items()
+    }
+    rows["cid"] += [f"{each}.jpg,,,,,\n" for each in empty]
+    own = {f"own/{who}.csv": HEADER + "".join(lines) for who, lines in rows.items()}
+    both = [f"{who},{line}" for who, lines in rows.items() for line in lines]
+    write(folder, **own, **{"all.csv": "annotator," + HEADER + "".join(both)})
+    return folder / "own", folder / "all.csv"
+
+
+@pytest.mark.parametrize("choice", ["authors", "all"])
+@pytest.mark.parametrize("empty", ["", "d"])
+def test_a_table_for_each_person_is_measured_as_one_of_all(tmp_path, empty, choice):
+    own, whole = (
+        agree(read_coco(path, asked=choice), bootstrap=0) for path in tables(tmp_path, empty=empty)
+    )
+    figures = []
+    for each in (own, whole):
+        part = each.thresholds[0]
+        values = each.alpha, part.existence.f1, part.all_asked_alpha, part.all_asked_f1
+        figures.append([value for value in values if not isnan(value)])
+    assert figures[0] == figures[1]
+    assert own.n_images == whole.n_images
+    note = "without a list of who was asked"
+    is_noted = choice == "authors" and not empty
+    assert [any(note in e for e in each.notes) for each in (own, whole)] == [is_noted] * 2
+    if choice == "all" and not empty:
+        # Two of three drew the same box in a and b, and one of three in c and d.
+        assert own.n_images == 4
+
+
+def test_a_coco_file_beside_tables_says_which_images_its_author_saw(tmp_path):
+    own, _ = tables(tmp_path)
+    (own / "ann.csv").unlink()
+    images = [image(n, f"{name}.jpg") for n, name in enumerate("abc", 1)]
+    put(own / "ann.json", document([annotation(1, 1, 1)], images, [{"id": 1, "name": "cat"}]))
+    data = read_coco(sorted(own.iterdir()), asked="all")
+    # ann saw c and drew nothing; she did not see d.
+    assert {name: asked(data)[name] for name in ("c.jpg", "d.jpg")} == {
+        "c.jpg": ["ann"], "d.jpg": ["bob"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "marks", [{"machine": True}, {"machine": "true"}, {"source": "Semi-auto"}, {"model": "yolo"}]
+)
+def test_annotations_that_a_machine_began_are_said_above_the_numbers(marks):
+    by_hand = {"machine": False, "source": "manual"}
+    records = [annotation(n, annotator="aabb"[n - 1], bbox=[60 * (n % 2), 9, 20, 20])
+               for n in (1, 2, 3, 4)]  # fmt: skip
+    records[0] |= marks
+    records[3] |= by_hand
+    (line,) = read_coco(document(records, [image(1, annotators=["a", "b"])])).headlines
+    assert line.startswith(f"a machine began 1 of 4 annotations ({next(iter(marks))}):")

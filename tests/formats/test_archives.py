@@ -1,0 +1,356 @@
+"""Files of folders and archives: read in place like those of a folder, and refused as traps."""
+
+import gzip
+import io
+import json
+import os
+import shutil
+import struct
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.cli import run
+from support.converted import document, written
+from support.datasets import two_annotators
+from support.tool_files import SUFFIXES, alone, asked, drawn, text_of, write
+
+import bboxqa
+from bboxqa import read_coco, validate
+from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.formats import member
+from bboxqa.formats.source import members_of
+from bboxqa.formats.sources import list_files
+
+PEOPLE = ["ada", "bob"]
+
+
+def zipped(path, contents):
+    """Write a zip archive of texts by name, or by what zipfile says of an entry."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path, contents, mode="w:"):
+    """Write a tar archive of texts by name, of folders, or of entries given whole."""
+    with tarfile.open(path, mode, format=tarfile.PAX_FORMAT) as archive:
+        for name, content in contents:
+            info = name if isinstance(name, tarfile.TarInfo) else tarfile.TarInfo(name)
+            if content is None:
+                info.type = tarfile.DIRTYPE
+            info.size = len(content or "")
+            archive.addfile(info, io.BytesIO((content or "").encode()))
+    return path
+
+
+def packed(folder, kind, name="all"):
+    """Pack the files of a folder beside it; return the archive."""
+    return Path(shutil.make_archive(str(folder.parent / name), kind, folder))
+
+
+# What is in an archive is read as in a folder.
+
+
+@pytest.mark.parametrize("kind", ["zip", "gztar"])
+@pytest.mark.parametrize("form", ["cvat", "label-studio", "datumaro", "coco", "results", "table"])
+def test_files_of_people_are_read_as_those_of_a_folder(tmp_path, form, kind):
+    end = SUFFIXES.get(form, "json")
+    texts = {f"all/{who}.{end}": text_of(form, box=(10 + 2 * n, 10, 20, 20), who=who)
+             for n, who in enumerate(PEOPLE)}  # fmt: skip
+    folder = write(tmp_path, **texts) / "all"
+    expected, data = read_coco(folder), read_coco(packed(folder, kind))
+    assert data.annotator_names == expected.annotator_names == ("ada", "bob")
+    assert data.image_names == expected.image_names
+    assert data.annotations.bbox.tolist() == expected.annotations.bbox.tolist()
+
+
+def test_one_file_can_be_named(tmp_path):
+    path = zipped(tmp_path / "a.zip", {f"{e}.json": text_of("label-studio", who=e) for e in PEOPLE})
+    assert alone(path / "bob.json").annotator_names == ("bob",)
+    with pytest.raises(DatasetError, match=r"no such file in the archive; it has ada.json"):
+        read_coco(path / "eve.json")
+    assert read_coco({"x": path / "ada.json", "y": path / "bob.json"}).annotator_names == ("x", "y")
+
+
+def test_a_pattern_chooses_files_of_an_archive(tmp_path):
+    names = ("pre/ann.json", "pre/bob.json", "post/ann.json", "post/bob.json")
+    (tmp_path / "in").mkdir()
+    path = zipped(tmp_path / "in/all.zip", {
+        name: text_of("coco", box=(10 + place, 10, 20, 20)) for place, name in enumerate(names)
+    })  # fmt: skip
+    for source in (path, path.parent):
+        assert list_files([source], "ann.json") == [path / names[2], path / names[0]]
+        assert list_files([source], "pre/*") == [path / names[0], path / names[1]]
+        # All files of an archive that matches are read.
+        assert len(list_files([source], "*.zip")) == 4
+        assert len(read_coco(source, pattern="ann.json").annotator_names) == 2
+    problem = r"matches 'eve.json' is of a known format \(4 files, such as post/ann"
+    with pytest.raises(DatasetError, match=problem):
+        read_coco(path, pattern="eve.json")
+
+
+def test_folders_of_people_in_an_archive_share_its_pictures_and_class_names(tmp_path):
+    pictures = {"images/a.ppm": b"P6 100 80 255\n" + bytes(24000), "data.yaml": "names: [cat, dog]"}
+    labels = {"ann": "1 .5 .5 .2 .2", "bob": "1 .5 .5 .3 .2"}
+    files = {f"{who}/labels/a.txt": text for who, text in labels.items()}
+    folder = write(tmp_path / "all", **pictures, **files)
+    for source in (folder, packed(folder, "zip")):
+        data = read_coco(source)
+        assert data.annotator_names == ("ann", "bob")
+        assert data.attribution == "one folder per annotator"
+        assert data.image_size.tolist() == [[100, 80]]
+        assert data.category_names == ("cat", "dog")
+        assert [each.name for each in data.sources] == [f"{source}/ann", f"{source}/bob"]
+
+
+CONTENT = document(
+    [("a.jpg", 200, 100, PEOPLE), ("b.jpg", 200, 100, PEOPLE)],
+    [(image, who, 0, [10, 20, 30, 40 + image]) for image in (0, 1) for who in PEOPLE],
+)
+
+
+def whole(folder, name=None, kind="zip"):
+    """Pack a folder with its name at the top, as file managers do; return the archive."""
+    target = folder.parent / (name or folder.name)
+    archive = Path(shutil.make_archive(target, kind, folder.parent, folder.name))
+    # Annotators are named after archives without the last suffix only.
+    return archive.rename(f"{target}.tgz") if kind == "gztar" else archive
+
+
+@pytest.mark.parametrize("to", ["yolo", "dota", "voc", "labelme"])
+@pytest.mark.parametrize("kind", ["zip", "tar", "gztar"])
+def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
+    source, out = written(tmp_path / "source.json", CONTENT), tmp_path / "out"
+    bboxqa.convert(source, out, to=to, lossy=True)
+    archives = [whole(out / who, kind=kind) for who in PEOPLE]
+    with bboxqa.reading(image_size=(200, 100)):
+        folders, data = read_coco([out / who for who in PEOPLE]), read_coco(archives)
+    assert (drawn(data), asked(data)) == (drawn(folders), asked(folders))
+    assert len(drawn(data)) == 4
+
+
+@pytest.mark.parametrize(
+    ("folder", "names"),
+    [
+        ("day1", ["ann_day1", "bob"]),
+        ("day1", ["day1_ann", "bob"]),
+        ("day1", ["ann_day1", "bob_day1"]),
+        ("1", ["day 1 ann", "bob"]),
+    ],
+)
+def test_a_folder_in_the_archives_of_two_people_joins_their_images(tmp_path, folder, names):
+    write(tmp_path / folder, **{"a.json": text_of("labelme")})
+    archives = [whole(tmp_path / folder, name) for name in names]
+    assert asked(read_coco(archives)) == {f"{folder}/a.jpg": sorted(names)}
+
+
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_an_archive_without_files_says_so(tmp_path, command):
+    (tmp_path / "empty").mkdir()
+    path = packed(tmp_path / "empty", "zip")
+    outcome = run(command, path)
+    assert outcome.returncode == 2
+    assert f"{path}: is an archive without files" in outcome.stderr
+
+
+@pytest.mark.parametrize("suffix", ["zip", "gz"])
+def test_coco_is_read_in_its_archive(tmp_path, suffix):
+    content = two_annotators()
+    path, plain = tmp_path / f"export.{suffix}", tmp_path / "export.json"
+
+    def pack():
+        raw = json.dumps(content).encode()
+        plain.write_bytes(raw)
+        if suffix == "gz":
+            path.write_bytes(gzip.compress(raw))
+        else:
+            zipped(path, {"annotations/instances_default.json": raw, "images/a.jpg": "x"})
+        return raw
+
+    content["annotations"][0]["bbox"] = [1, 1, 0, 5]
+    raw = pack()
+    (found,) = [each for each in validate(path).findings if each.code == "B001"]
+    inside = "/annotations/instances_default.json" if suffix == "zip" else ""
+    assert found.file == f"{path}{inside}"
+    assert raw[found.spot.offset :].startswith(b"[1, 1, 0, 5]")
+    content["annotations"][0]["bbox"] = [1, 1, 5, 5]
+    pack()
+    data, expected = read_coco(path), read_coco(plain)
+    assert drawn(data) == drawn(expected)
+    assert data.sources[0].name == str(path)
+
+
+# Members of folders and archives.
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("a.tar", "w:"), ("a.tar.gz", "w:gz"), ("a.tgz", "w:gz")]
+)
+def test_tars_are_read_packed_or_not_and_with_names_from_their_folder_on(tmp_path, name, mode):
+    contents = {"./ann/b.xml": "b" * 70000, "./ann/a.xml": "a", "./.hidden": "x", "c.xml": "c"}
+    path = tarred(tmp_path / name, contents.items(), mode)
+    found = members_of(path)
+    assert [each.name for each in found] == ["ann/a.xml", "ann/b.xml", "c.xml"]
+    assert [each.read() for each in found] == [b"a", b"b" * 70000, b"c"]
+    assert found[0].shown == f"{path}/ann/a.xml"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_and_links_to_folders_are_no_files_of_a_folder(tmp_path):
+    (tmp_path / "b").write_text("b")
+    for link, target in (("c", "b"), ("d", tmp_path), ("e", "e")):
+        (tmp_path / link).symlink_to(target)
+    os.mkfifo(tmp_path / "a")
+    # Reading a link that leads nowhere reports it.
+    assert [each.name for each in members_of(tmp_path)] == ["b", "c", "e"]
+
+
+def entry(name, **more):
+    info = zipfile.ZipInfo(name or "b")
+    info.filename = name
+    for key, value in more.items():
+        setattr(info, key, value)
+    return info
+
+
+def sized(size):
+    info = tarfile.TarInfo("a.json")
+    info.pax_headers = {"size": str(size)}
+    return info
+
+
+LINK = entry("ann.json", create_system=3, external_attr=0o120777 << 16)
+RANDOM = os.urandom(9000).hex()
+MUCH = "more than 16,777,216 bytes of content, and is taken for a zip bomb"
+TRAPS = {
+    **{f"name {name}": ("a.zip", {entry("fine"): b"", entry(name): b""}, "leads out of the archive")
+       for name in ("../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a")},
+    "no name": ("a.zip", {entry(""): "{}"}, "has an entry without a name"),
+    "link": ("a.zip", {LINK: "../ann.json", "bob.json": "{}"}, r"ann\.json: is a link"),
+    "bomb": ("a.zip", {"a": bytes(20 << 20)}, "would become 20,971,520"),
+    "tar bomb": ("a.tgz", [("x", "\0" * (17 << 20))], MUCH),
+    "two names": ("a.tar", [("a.xml", "")] * 2, r"has two files named 'a\.xml'; expected one of"),
+    "two forms of a name": ("a.tar", [("a.xml", ""), ("./a.xml", "")], "has two files named"),
+    "size": ("a.tar", [(sized(1 << 70), "")], "is a tar archive that cannot be read"),
+    "packed size": ("a.tgz", [(sized(1 << 70), "")], "is a tar archive that cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps_are_refused_before_they_are_read(tmp_path, name):
+    file, contents, words = TRAPS[name]
+    mode = "w:gz" if file.endswith("tgz") else "w:"
+    path = tmp_path / file
+    if file.endswith("zip"):
+        zipped(path, contents)
+    else:
+        tarred(path, contents, mode)
+    with pytest.raises(DatasetError, match=words):
+        members_of(path)
+
+
+def test_a_packed_file_is_refused_while_it_is_read(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(bytes(17 << 20)))
+    (member,) = members_of(path)
+    with pytest.raises(DatasetError, match=MUCH):
+        member.read()
+
+
+def test_a_packed_tar_that_is_cut_off_is_refused(tmp_path):
+    path = tarred(tmp_path / "a.tgz", [("x", RANDOM)], "w:gz")
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(DatasetError, match="is a tar archive that cannot be read: Compressed"):
+        members_of(path)
+
+
+@pytest.mark.parametrize("kind", ["zip", "tgz"])
+def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"a.{kind}"
+    if kind == "zip":
+        zipped(path, {"a": "", "b": ""})
+        monkeypatch.setattr(zipfile, "ZipFile", None)
+    else:
+        # Folders count as well.
+        tarred(path, [("a", None), ("b", None), ("c", None)], "w:gz")
+    monkeypatch.setattr(member, "MAX_MEMBERS", 1)
+    with pytest.raises(DatasetError, match="has more than 1 file"):
+        members_of(path)
+
+
+def test_broken_and_encrypted_archives_are_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": "content" * 99})
+    content = path.read_bytes()
+    broken, encrypted = bytearray(content), bytearray(content)
+    broken[40] ^= 255
+    place = content.index(b"PK\x01\x02")
+    encrypted[place + 8 : place + 10] = struct.pack("<H", 1)
+    for changed, words in (
+        (content[:-10], "cannot be read"), (broken, "cannot be read"), (encrypted, "is encrypted"),
+    ):  # fmt: skip
+        path.write_bytes(changed)
+        with pytest.raises(DatasetError, match=words):
+            members_of(path)[0].read()
+
+
+@pytest.mark.parametrize("target", ["b.txt", "elsewhere.txt"])
+def test_a_label_file_that_leads_nowhere_is_an_error(tmp_path, target):
+    labels = {f"labels/{name}.txt": text_of("yolo") for name in "ac"}
+    write(tmp_path, **labels, **{"data.yaml": "names: [cat]\n"})
+    (tmp_path / "labels/b.txt").symlink_to(target)
+    with bboxqa.reading(image_size=(64, 48)):
+        with pytest.raises(DatasetError, match=r"labels/b\.txt: is a link that leads no") as error:
+            alone(tmp_path)
+        assert "remove the link" in error.value.advice
+        (tmp_path / "labels/b.txt").unlink()
+        assert len(alone(tmp_path).annotations) == 2
+
+
+@pytest.mark.parametrize(
+    ("listed", "size", "most", "advice"),
+    [(10, 1 << 40, 10, "Wait until nothing writes to it."), (0, (8 << 30) + 1, 8 << 30, "Split")],
+)
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path, listed, size, most, advice
+):
+    path = tmp_path / "a.json"
+    path.write_bytes(bytes(listed))
+    # A file of a folder may be as large as any.
+    (member,) = members_of(path if listed else tmp_path)
+    os.truncate(path, size)
+    words = f"has {size:,} bytes; expected at most {most:,}"
+    with pytest.raises(DatasetError, match=words) as error:
+        member.read()
+    assert advice in str(error.value)
+
+
+def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = packed(write(tmp_path / "in", **{"a.txt": bytes(range(256)) * 40}), "gztar")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match="no room to unpack the archive") as refused:
+            members_of(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "set TMPDIR to a folder on a larger disk" in str(refused.value)
+    assert [each.name for each in members_of(path)] == ["a.txt"]
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":', '["]",'])
+def test_deep_json_is_refused_whatever_calls_the_decoder(tmp_path, opened):
+    closed = "}" if ":" in opened else "]"
+    ends = {depth: opened * depth + "1" + closed * depth for depth in (450, 600, 980, 5000)}
+    for depth, value in ends.items():
+        text = json.dumps(two_annotators()).replace('"bbox"', f'"x": {value}, "bbox"', 1)
+        (tmp_path / f"{depth}.json").write_text(text)
+        codes = {each.code for each in validate(tmp_path / f"{depth}.json").findings}
+        assert ("F001" in codes) == (depth > 500)
+    flags = f'{{"flags": {ends[600]}, "shapes": [], "imagePath": "a.jpg", "imageHeight": 9}}'
+    (tmp_path / "labelme.json").write_text(flags)
+    with pytest.raises(DatasetError, match="nested more than 500 deep"):
+        alone(tmp_path / "labelme.json")
