@@ -1,6 +1,6 @@
 """Comparison of each annotator with a reference."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, Progress, pairs_within, rows, run_starts
+from bboxqa.core.arrays import Progress, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, one_line
 from bboxqa.diagnostics.against_reference import (
@@ -28,7 +28,7 @@ from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.agreement_result import AgreementResult
-from bboxqa.pipelines.counting import ImagePart, of_images, split_images
+from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.read import Data, read_for
 
@@ -223,19 +223,14 @@ def check_sizes(
 
 # Optimal for two annotators: the matching with the largest total similarity.
 _MATCHER = "hungarian"
-# Annotations compared at a time; those of the reference count once per annotator.
-_AT_ONCE = 200_000
 
 
 class _Pairs(NamedTuple):
-    """Pairs of an annotation and an object of the reference at one threshold."""
+    """Pairs with the reference at one threshold, as `ReferenceMatches` has them."""
 
     matched: CandidatePairs
-    placed: IndexArray
-    """(P, 2) int64. Well placed or badly placed pairs."""
+    placed: CandidatePairs
     beside: CandidatePairs
-    is_twice: BoolArray
-    """(Q,). Further annotations of objects, and which of them match."""
 
 
 def with_reference(
@@ -280,108 +275,75 @@ def reference_matches(
     Each annotator is matched separately, whatever the matcher of the settings, so that the others
     have no effect. Raises DatasetError if annotations lack what the similarity compares.
     """
-    of, n_annotators = both.annotations, len(both.annotator_names) - 1
-    asked = both.assigned[:, :-1].sum(1)[of.image[of.annotator == n_annotators]]
-    n_parts = int(-(-(int(asked.sum()) + len(of)) // _AT_ONCE))
-    parts = split_images(ImagePart(both, np.zeros(0, np.int32)), n_parts)
+    n_annotators = len(both.annotator_names) - 1
     pairs: list[list[_Pairs]] = []
-    before = 0
-    for part in parts:
-        apart, origin = _side_by_side(part.data)
-        pairs.append([*_pairs_of(apart, origin + before, settings)])
-        before += len(part.data.annotations)
+    for place in range(n_annotators):
+        pairs.append([*_pairs_of(both, place, settings)])
         if progress is not None:
-            progress("comparing with the reference", before, len(both.annotations))
-    return tuple(
-        ReferenceMatches(
-            data=both,
-            matched=_joined_pairs([each.matched for each in found]),
-            placed=np.concatenate([each.placed for each in found]),
-            beside=_joined_pairs([each.beside for each in found]),
-            is_twice=np.concatenate([each.is_twice for each in found]),
-            compared=similarity(settings.similarity).needs,
-            bootstrap=settings.bootstrap,
-            seed=settings.seed,
+            progress("comparing with the reference", place + 1, n_annotators)
+    found = []
+    for threshold, parts in zip(settings.iou_threshold, zip(*pairs, strict=True), strict=True):
+        matched, placed, beside = map(_joined_pairs, zip(*parts, strict=True))
+        found.append(
+            ReferenceMatches(
+                data=both,
+                matched=matched,
+                placed=np.column_stack([placed.left, placed.right]),
+                beside=beside,
+                is_twice=beside.similarity >= threshold - TOLERANCE,
+                compared=similarity(settings.similarity).needs,
+                bootstrap=settings.bootstrap,
+                seed=settings.seed,
+            )
         )
-        for found in zip(*pairs, strict=True)
-    )
+    return tuple(found)
 
 
-def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
-    """Return a data set of two annotators with an image for each pair of image and annotator."""
-    of, n_annotators = both.annotations, len(both.annotator_names) - 1
-    image, annotator = np.nonzero(both.assigned[:, :-1])
-    cells = image * n_annotators + annotator
-    own, reference = (
-        np.flatnonzero(mask) for mask in (of.annotator < n_annotators, of.annotator == n_annotators)
+def _pairs_of(both: Dataset, place: int, settings: AgreeSettings) -> Iterator[_Pairs]:
+    """Yield the pairs of one annotator with the reference at each threshold."""
+    of, last = both.annotations, len(both.annotator_names) - 1
+    rows = np.flatnonzero(
+        both.assigned[of.image, place] & ((of.annotator == place) | (of.annotator == last))
     )
-    cell = np.searchsorted(cells, of.image[own].astype(np.int64) * n_annotators + of.annotator[own])
-    starts, stops = (
-        np.searchsorted(image, of.image[reference], side=side) for side in ("left", "right")
-    )
-    copies, _ = rows(starts, stops)
-    origin = np.concatenate([own, np.repeat(reference, stops - starts)])
-    place = np.concatenate([cell, copies])
-    side = np.repeat([0, 1], [len(own), len(copies)])
-    order = np.lexsort((side, place))
-    sides = side[order].astype(np.int32)
-    apart = replace(of.take(origin[order]), image=place[order].astype(np.int32), annotator=sides)
-    names = both.image_names
-    data = replace(
-        both,
-        image_names=tuple(names[each] for each in image.tolist()),
-        image_size=both.image_size[image],
-        annotator_names=("annotator", "reference"),
-        annotations=apart,
-        assigned=np.ones((len(image), 2), np.bool_),
-    )
-    return data, origin[order]
-
-
-def _pairs_of(apart: Dataset, origin: IndexArray, settings: AgreeSettings) -> Iterator[_Pairs]:
-    """Yield the pairs of each threshold."""
-    of = apart.annotations
-    thresholds = settings.iou_threshold
+    own = of.take(rows)
+    own = replace(own, annotator=(own.annotator == last).astype(np.int32))
     near, _ = candidate_pairs(
-        apart,
+        replace(
+            both,
+            annotations=own,
+            annotator_names=("annotator", "reference"),
+            assigned=both.assigned[:, [place, last]],
+        ),
         settings.similarity,
-        min(map(lower_threshold, thresholds)),
+        min(map(lower_threshold, settings.iou_threshold)),
         all_touched=settings.all_touched,
         pair_bytes=matcher(_MATCHER).pair_bytes,
     )
-    for threshold in thresholds:
+
+    def moved(pairs: CandidatePairs) -> CandidatePairs:
+        return CandidatePairs(rows[pairs.left], rows[pairs.right], pairs.similarity)
+
+    for threshold in settings.iou_threshold:
         pairs = near.take(near.similarity >= threshold - TOLERANCE)
         lenient = settings.category_lenient
-        units = match(of, pairs, _MATCHER, threshold, category_lenient=lenient)
+        units = match(own, pairs, _MATCHER, threshold, category_lenient=lenient)
         matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
         loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
-        objects = loose_objects(of, units, loose)[units.unit]
-        # The pair of annotations of each object that both drew, (P, 2).
-        order = np.lexsort((of.annotator, objects))
-        left, right = pairs_within(objects[order])
-        placed = np.column_stack([order[left], order[right]])
+        objects = loose_objects(own, units, loose)[units.unit]
+        placed = loose.take(objects[loose.left] == objects[loose.right])
         # Pairs of an unmatched annotation and the most similar object that has a match.
-        rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
+        rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed.left)))
         rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
-        beside = rest.take(run_starts(rest.left))
-        yield _Pairs(
-            _moved_pairs(matched, origin),
-            origin[placed],
-            _moved_pairs(beside, origin),
-            beside.similarity >= threshold - TOLERANCE,
-        )
+        yield _Pairs(moved(matched), moved(placed), moved(rest.take(run_starts(rest.left))))
 
 
-def _moved_pairs(pairs: CandidatePairs, origin: IndexArray) -> CandidatePairs:
-    return CandidatePairs(origin[pairs.left], origin[pairs.right], pairs.similarity)
-
-
-def _joined_pairs(parts: list[CandidatePairs]) -> CandidatePairs:
-    columns = (
+def _joined_pairs(parts: Sequence[CandidatePairs]) -> CandidatePairs:
+    left, right, alike = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("left", "right", "similarity")
     )
-    return CandidatePairs(*columns)
+    order = np.lexsort((right, left))
+    return CandidatePairs(left[order], right[order], alike[order])
 
 
 def read_reference(

@@ -13,7 +13,6 @@ from support.resampled import expanded
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.pipelines import reference
 from bboxqa.report.agreement_summary import summary_schema
 from bboxqa.report.agreement_text import reference_lines
 
@@ -137,9 +136,7 @@ def brute(team, truth, who, threshold):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_figures_are_those_of_the_best_assignment(seed, monkeypatch):
-    # In several parts.
-    monkeypatch.setattr(reference, "_AT_ONCE", 20)
+def test_figures_are_those_of_the_best_assignment(seed):
     team, truth = random_documents(seed)
     data = bboxqa.read_coco(team), bboxqa.read_coco(truth, min_annotators=1)
     result = bboxqa.agree(data[0], reference=data[1], iou_threshold=(0.3, 0.6), bootstrap=0)
