@@ -275,8 +275,6 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
     """Notes on the data for the reader of a result."""
     headlines: tuple[str, ...] = ()
     """Facts that may make a result useless, to be read before it."""
-    cautions: tuple[str, ...] = ()
-    """The notes that are warnings of a diagnosis."""
     left_out: tuple[str, ...] = ()
     """The notes on files that were not read, and why."""
     map_notes: Mapping[str, str] = msgspec.field(default_factory=dict)

@@ -14,11 +14,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, comp
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import (
     alike,
-    as_written,
     clean,
     count,
     first_few,
-    folded,
     in_natural_order,
     joined,
     one_line,
@@ -33,6 +31,7 @@ from bboxqa.formats.dataset.names import (
     renamed_categories,
     supercategories,
     variant_remark,
+    variants_of,
     with_joints,
 )
 from bboxqa.formats.dataset.people import Attribution, listed_files, unnamed
@@ -152,10 +151,8 @@ def join(
     if split is not None:
         data = with_repeats(data, files, split)
     data = with_joints(data, files)
-    if data.assigned.sum(1).max(initial=0) >= 2:
-        data = replace(data, headlines=headlines_of(data, files))
-    n_first = None if split is None else np.bincount(rows.file, minlength=len(files)).tolist()
-    return with_machine_remark(data, files, n_first)
+    remarks = headlines_of(data, files) if data.assigned.sum(1).max(initial=0) >= 2 else ()
+    return replace(data, headlines=(*remarks, *_machine_remarks(files)))
 
 
 def _add_tables(
@@ -445,9 +442,6 @@ def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
         yield f"annotation {ids[row]}: a polygon has a point far away; {expected}"
 
 
-_NAMED = 3
-
-
 def headlines_of(data: Dataset, files: Sequence[AnnotationFile]) -> tuple[str, ...]:
     """Return facts that may make results useless: few common images, variants of names."""
     several = data.assigned.sum(1) >= 2
@@ -461,55 +455,24 @@ def headlines_of(data: Dataset, files: Sequence[AnnotationFile]) -> tuple[str, .
 
 
 def _spellings(names: Sequence[str]) -> str:
-    """Return which annotators may be one person, spelled in several ways; empty if none may.
-
-    Examples
-    --------
-    >>> _spellings(["Ann", "ann ", "bob"])
-    "annotators 'Ann' and 'ann ' differ only in case, blanks or invisible characters, \
-and count as different people: bboxqa validate shows where (A001)"
-    """
-    spelled: dict[str, list[str]] = {}
-    for name in names:
-        spelled.setdefault(folded(as_written(name)), []).append(f"'{one_line(name)}'")
-    groups = [" and ".join(each) for each in spelled.values() if len(each) > 1]
+    """Return which annotators may be one person, spelled in several ways; empty if none may."""
+    groups = variants_of(names)
+    shown = first_few(groups, _SHOWN, lambda each: " and ".join(f"'{one_line(e)}'" for e in each))
     if not groups:
         return ""
-    more = f" ({len(groups) - _NAMED:,} more such names)" if len(groups) > _NAMED else ""
     return (
-        f"annotators {'; '.join(groups[:_NAMED])}{more} differ only in case, blanks or invisible "
-        "characters, and count as different people: bboxqa validate shows where (A001)"
+        f"annotators {shown} differ only in case, blanks or invisible characters, and count as "
+        "different people: bboxqa validate shows where (A001)"
     )
 
 
-def with_machine_remark(
-    data: Dataset, files: Sequence[AnnotationFile], n_first: Sequence[int] | None = None
-) -> Dataset:
-    """Return a data set with a remark on annotations that a machine created first, if any.
-
-    `n_first` is the number of first-session annotations in each file, if there are sessions.
-    Agreement between annotators is measured on these: the remark is a note if no file with marks
-    has any of them, with a warning in diagnoses, otherwise a headline.
-    """
+def _machine_remarks(files: Sequence[AnnotationFile]) -> list[str]:
+    """Return a remark on annotations that a machine created first, if there are any."""
     marks = sum((file.columns.marks for file in files), Counter[str]())
-    if not marks:
-        return data
-    n_annotations = sum(len(file.columns.id) for file in files)
-    marked = f"a machine began {marks.total():,} of {count(n_annotations, 'annotation')}"
-    marked += "" if n_first is None else " of all sessions"
-    keys = f"({', '.join(sorted(marks))})"
-    of_marked = zip(n_first or (), files, strict=n_first is not None)
-    if n_first is not None and not any(n for n, file in of_marked if file.columns.marks):
-        note = (
-            f"{marked} {keys}, all of them in later sessions: this concerns how annotators agree "
-            "with themselves, and not how they agree with each other"
-        )
-        return replace(data, notes=(*data.notes, note), cautions=(note,))
-    headline = (
-        f"{marked} {keys}: annotators who correct the same proposals share their errors, and agree "
-        "more than independent ones"
-    )
-    return replace(data, headlines=(*data.headlines, headline))
+    n_annotations = count(sum(len(file.columns.id) for file in files), "annotation")
+    marked = f"a machine began {marks.total():,} of {n_annotations} ({', '.join(sorted(marks))})"
+    marked += ": annotators who correct the same proposals share their errors, and agree more than "
+    return [f"{marked}independent ones"] * bool(marks)
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:
@@ -539,8 +502,8 @@ def file_notes(
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
         shown = [*of_note]
-        if len(shown) > _NAMED:
-            shown[_NAMED - 1 :] = [f"{len(shown) - _NAMED + 1:,} more files"]
+        if len(shown) > _SHOWN:
+            shown[_SHOWN - 1 :] = [f"{len(shown) - _SHOWN + 1:,} more files"]
         each = "each of " if len(of_note) > 1 else ""
         yield f"{each}{joined(shown)}: {note}" if len(files) > 1 else note
 

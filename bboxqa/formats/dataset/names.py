@@ -275,6 +275,20 @@ def renamed_categories(
             tables.append((file.source.name, table))
 
 
+def variants_of(names: Iterable[str]) -> list[list[str]]:
+    """Return names in groups that differ only in case, blanks or invisible characters.
+
+    Examples
+    --------
+    >>> variants_of(["Ann", "bob", "ann "])
+    [['Ann', 'ann ']]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(folded(as_written(name)), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     """Return a remark on categories that differ only by case or blanks; "" if there are none.
 
@@ -287,13 +301,10 @@ def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     categories 'cat' and 'Cat' differ only by case or blanks, and count as different; to join \
 them: --map Cat=cat
     """
-    groups: dict[str, list[str]] = {}
-    for name in users:
-        groups.setdefault(folded(as_written(name)), []).append(name)
     variants = [
         group
-        for group in groups.values()
-        if len(group) > 1 and all(users[a].isdisjoint(users[b]) for a, b in combinations(group, 2))
+        for group in variants_of(users)
+        if all(users[a].isdisjoint(users[b]) for a, b in combinations(group, 2))
     ]
     if not variants:
         return ""

@@ -286,7 +286,7 @@ def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progre
     """Return sentences on what lowers agreement at the first threshold; see `ImageDiagnoser`."""
     named = _may_be_named(result.thresholds[0], result.settings.bootstrap, images.data)
     of = _diagnosed(images, result, _OF_STORY | _OF_NAMES if named else _OF_STORY, progress)
-    return Story(**_story_parts(of, images, result))
+    return Story(**_story_parts(of, result))
 
 
 def diagnosed(
@@ -304,7 +304,7 @@ def diagnosed(
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
         progress=progress,
     )
-    parts = _story_parts(of, images, result)
+    parts = _story_parts(of, result)
     if found.text:
         parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
@@ -362,7 +362,7 @@ def _advice(of: Diagnosed, lines: Sequence[Line]) -> str:
     return ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples)
 
 
-def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) -> dict[str, Any]:
+def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     named = _in_words(of)
     raw, lines = dict(zip(named.names, of.names, strict=True)), story_of(named)
     return {
@@ -373,7 +373,6 @@ def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) ->
         # Each of the last has its figure: alpha, or F1 where alpha has no meaning.
         "warnings": (
             *result.headlines,
-            *images.data.cautions,
             *_large_image(named),
             *_separate_groups(named),
             *_moved_by_a_program(named),
