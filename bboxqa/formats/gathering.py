@@ -177,10 +177,7 @@ class _Joined:
     def _add_apart(
         self, of_all: str, records: Record, labels: Mapping[int, str], names: Mapping[int, str]
     ) -> None:
-        """Add annotations without a box, with `points`, `label` and `annotator`.
-
-        Those without points, and those by nobody among the annotators, keep their `shape` only.
-        """
+        """Add annotations without a box; without points or a known annotator, only their shape."""
         people = self._data.annotator_names if self._is_named else ()
         own = (each["name"] for each in records["categories"])
         renamed = dict(zip(own, names.values(), strict=True))

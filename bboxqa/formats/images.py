@@ -308,10 +308,7 @@ def shared_folders(path: Path) -> list[Path]:
 
 
 def _around(path: Path) -> list[tuple[Path, str]]:
-    """Return the folders around a source, and those around its split, each with that split.
-
-    Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
-    """
+    """Return the folders around a source, and those around its split, each with that split."""
     found: list[tuple[Path, str]] = []
     above: list[tuple[Path, str]] = []
     is_folder = is_like_folder(path) and not path.is_file()

@@ -150,10 +150,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
     def _filled_have_labels(
         self, folder: Path, files: Sequence[str], *, strict: bool
     ) -> bool | None:
-        """Return whether most of a sample of non-empty label files hold labels; None without any.
-
-        One file is enough if another file indicates the format and `strict` is False.
-        """
+        """Return whether most of a sample of filled label files hold labels; None without any."""
         named = sorted(filter(self._is_named, files))
         # Labels may be named like notes.
         noted = (

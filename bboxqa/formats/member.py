@@ -200,12 +200,7 @@ _Entry = tuple[str, int, Callable[[], IO[bytes]], bool]
 
 
 def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
-    """Return the files of an archive, sorted, without hidden ones.
-
-    Raises DatasetError if there are too many or too large ones, if names lead out of the archive
-    or are missing, if two have one name, as only one is meant, or if a file of annotations is a
-    link, as its annotator would be missing.
-    """
+    """Return the files of an archive, sorted, without hidden ones; refuse unsafe names."""
     found, total = [], 0
     for name, size, opened, is_link in entries:
         plain = name.replace("\\", "/")
@@ -236,11 +231,8 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
 
 
 def _top(archive: str, members: list[Member]) -> str:
-    """Return the only folder at the top of an archive that is named after it, else "".
-
-    File managers name an archive after the folder they pack, which is that of an annotator; a copy
-    or a download of it is called "ann (1).zip", "ann-2.zip" or "ann copy.zip".
-    """
+    """Return the only folder at the top of an archive that is named after it, else ""."""
+    # File managers name an archive after the folder they pack, and number copies and downloads.
     top = members[0].name.partition("/")[0] if members else ""
     is_named = archive.startswith(top) and _OF_COPIES.fullmatch(archive[len(top) :])
     is_only = all(each.name.startswith(f"{top}/") for each in members)
@@ -287,10 +279,7 @@ def is_packed_tar(path: Path) -> bool:
 def _tar_entries(
     path: Path, infos: "Iterable[TarInfo]", part: Callable[[int, int], IO[bytes]]
 ) -> Iterator[_Entry]:
-    """Yield the files and links of a tar archive, without devices.
-
-    `part` opens a part of its content, of which it gets the first byte and the length.
-    """
+    """Yield the files and links of a tar archive; `part` opens bytes, by their start and length."""
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
@@ -318,11 +307,7 @@ def unzipped(path: Path) -> IO[bytes]:
 
 
 def _unpacked(path: Path, most: int) -> mmap.mmap:
-    """Return the content of a gzip file; raises DatasetError if it has more than `most` bytes.
-
-    It is in a temporary file that is removed once the content is no longer used. Raises
-    OutputError if there is no room for the temporary file.
-    """
+    """Return the content of a gzip file, which is in a temporary file as long as it is used."""
     import tempfile
 
     try:
@@ -376,11 +361,7 @@ def _n_entries(path: Path) -> int:
 
 
 def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
-    """Yield the files and links of a zip archive.
-
-    Raises DatasetError for an encrypted file, and for one with more content than annotations can
-    have, such as a zip bomb.
-    """
+    """Yield the files and links of a zip archive; refuse encrypted files, and zip bombs."""
     for each in archive.infolist():
         if each.filename and each.is_dir():
             continue

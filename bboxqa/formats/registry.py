@@ -90,10 +90,8 @@ def _is_datumaro(folder: Path) -> bool:
 
 
 def _is_supervisely(folder: Path) -> bool:
-    """Return whether a folder is a project, a dataset, or the annotations of a dataset.
-
-    Annotations in `ann` and in a folder beside it are those of two people.
-    """
+    """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
+    # Annotations in `ann` and in a folder beside it are those of two people.
     own = folder / "ann"
     if _all_begin("Supervisely", own):
         return not any(_all_begin("Supervisely", each) for each in _below(folder) if each != own)
@@ -144,10 +142,7 @@ def _format(
     recognises_folder: Callable[[Path], int] | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
-    """Return a format whose reader is the function `translate` in the module or folder of its name.
-
-    Its files are `recognises` by how they begin, or by a function.
-    """
+    """Return a format whose reader is `translate` in the module or folder of its name."""
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
     folder = "box_tables" if name == "table" else name.replace("-", "_")

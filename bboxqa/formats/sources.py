@@ -148,10 +148,7 @@ def sources_of(
 def _people_in(
     path: Path, files: Sequence[Path], choices: Choices, *, may_be_clips: bool = False
 ) -> list[tuple[Path, Path]]:
-    """Return the sources in a path, each with the folder or file of the person whose it is.
-
-    If folders of a person hold labels of one format, the folder of the person is one source.
-    """
+    """Return the sources in a path, each with the folder or file of the person whose it is."""
     if len(files) == 1:
         found = format_of(files[0], choices).folders_in_parts if is_like_folder(files[0]) else None
         parts = found(files[0]) if found else []

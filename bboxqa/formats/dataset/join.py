@@ -158,10 +158,7 @@ def join(
 def _add_tables(
     joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool
 ) -> dict[str, str]:
-    """Add and sort the images and categories of all files; return suggested renamings.
-
-    A category id with another name in each of two files is a problem where these are measured.
-    """
+    """Add and sort the images and categories of all files; return suggested renamings."""
     for file, labels in zip(files, joined.labels, strict=True):
         joined.add(file, bad_sizes(file.images))
         for image, label in zip(file.images, labels, strict=True):
@@ -297,12 +294,9 @@ def _may_be_asked(
     people: Sequence[int],
     assigned: BoolArray,
 ) -> BoolArray:
-    """Return (I,) bool: images that only some annotated, where the others may have been asked.
-
-    A table or folder of label files does not say which other images its author saw, unless one of
-    the same format has an image without annotations: their tool writes these. `people` are the
-    annotators of the files, -1 for none.
-    """
+    """Return (I,) bool: images that only some annotated, where the others may have been asked."""
+    # A table or folder of label files does not say which other images its author saw, unless one of
+    # the same format has an image without annotations: their tool writes these.
     known = {
         file.title
         for file, drawn, held in zip(

@@ -78,10 +78,7 @@ def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
 def _concatenated(
     files: Sequence[AnnotationFile], used: Sequence[IndexArray]
 ) -> tuple[FileColumns, IndexArray]:
-    """Return the joint columns of all files, and the rows of the valid annotations in them.
-
-    The columns of a single file are not copied.
-    """
+    """Return the joint columns of all files, and the rows of the valid annotations in them."""
     columns = [file.columns for file in files]
     if len(files) == 1:
         return columns[0], used[0]
@@ -112,10 +109,8 @@ def _order(
     ids: IndexArray,
     place: IndexArray,
 ) -> IndexArray:
-    """Return the order by image, annotator, box, category and id; `place` indexes box and id.
-
-    Box and category precede the id, so that renumbering does not change the result.
-    """
+    """Return the order by image, annotator, box, category and id; `place` indexes box and id."""
+    # Box and category precede the id, so that renumbering does not change the result.
     n_annotators = int(annotator.max(initial=0)) + 1
     group = image.astype(np.int64) * n_annotators + annotator
     group -= group.min(initial=0)
@@ -134,16 +129,8 @@ def _order(
 
 
 def _joint_keys(group: IndexArray, x: FloatArray) -> NDArray[np.uint64]:
-    """Return numbers in the order of group and x, equal where x differs in its last bits only.
-
-    One sort of these takes half the time of a sort by each.
-
-    Parameters
-    ----------
-    group : (N,) int64
-        Not negative.
-    x : (N,) float64
-    """
+    """Return numbers in the order of group and x, equal where x differs in its last bits only."""
+    # One sort of these takes half the time of a sort by each.
     # As unsigned integers, floats of positive sign are in order, and the others in reverse order.
     bits = (x + 0.0).view(np.uint64)
     ordered = np.where(bits >> _SIGN, ~bits, bits | np.uint64(1) << _SIGN)

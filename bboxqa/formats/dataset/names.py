@@ -108,11 +108,9 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 
 def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
-    """Return files with one spelling of letters with marks, that of the first file with a name.
-
-    macOS decomposes them in names of files (Unicode form NFD), which others compose (NFC). A name
-    of which a file has both forms stays as it is: these may be two images.
-    """
+    """Return files with one spelling of letters with marks, that of the first file with a name."""
+    # macOS decomposes them in names of files (Unicode form NFD). Both forms in a file may be two
+    # images.
     if len(files) == 1:
         return list(files)
     forms = [

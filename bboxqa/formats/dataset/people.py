@@ -147,10 +147,7 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: R
 def _by_key(
     files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
-    """Return one attribution for each annotator key that occurs, in the order of the keys.
-
-    Raises DatasetError for a key that names several people, and nobody in some of the files.
-    """
+    """Return one attribution for each annotator key that occurs, in the order of the keys."""
     result = []
     for key in ANNOTATOR_KEYS if annotator_key is None else (annotator_key,):
         authors = [file.columns.authors[key] for file in files]
@@ -253,10 +250,7 @@ def _by_records(
 
 
 def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
-    """Refuse image records if only some name an annotator, or if two name the same annotator.
-
-    Two may name one annotator in different sessions.
-    """
+    """Refuse records if only some name an annotator, or if two of a session name the same one."""
     session = image_field(session_key or "session")
     problems = []
     for file in files:
@@ -278,12 +272,7 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
 
 
 def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
-    """Attribute each file to one annotator.
-
-    Raises DatasetError if an annotator has an image in two files, unless files are sessions; if
-    annotators fall into groups that share no image, unless the user says that files are people; or
-    if two files of one folder have the same annotations.
-    """
+    """Attribute each file to one annotator."""
     is_chosen = sources.is_named or reading.attribution == "files"
     if not is_chosen and reading.min_annotators > 1:
         _refuse_groups(files, sources)

@@ -145,10 +145,7 @@ def attribution_of(
 
 
 def _with_list(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
-    """Return an attribution with a further file, of an annotator asked about all its images.
-
-    Raises DatasetError if another annotator has the name.
-    """
+    """Return an attribution with a list of results, whose annotator was asked about all images."""
     if name in attribution.names:
         raise DatasetError(
             [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
