@@ -17,8 +17,6 @@ from bboxqa.model.annotations import Source
 
 _KEYS = {"summary": "thresholds", "manifest": "settings", "details": "tables"}
 _IN_DETAILS = ("diagnosis", "worst_images")
-# Enough for a thousand images with 200,000 outlines.
-_MOST_BYTES = 1 << 30
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
 _DIGITS = 16
 # Longer names are shortened inside sentences.
@@ -35,48 +33,50 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     if problem := folder_problem(folder):
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
         raise DatasetError([problem], hint)
-    if (folder / "projects.csv").is_file() and (folder / "projects").is_dir():
-        problem = "is the folder of a run of `bboxqa batch`, whose page is index.html"
-        hint = (
-            f"Name the folder of a project in {folder / 'projects'}, or make pages of all projects "
-            "with `bboxqa batch ROOT --pages`."
-        )
-        raise DatasetError([f"{folder}: {problem}"], hint)
     contents: dict[str, bytes] = {}
     found: dict[str, dict[str, Any]] = {}
-    for name in _KEYS:
+    for name, key in _KEYS.items():
         path = folder / f"{name}.json"
         if not path.is_file():
-            raise DatasetError(*_lacking(folder, path.name, found.get("manifest")))
-        contents[name] = _bytes(path)
-        found[name] = _document(path, contents[name])
-    _check_outputs(folder, contents, _outputs(folder / "manifest.json", found["manifest"]))
+            hint = f"Make one: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
+            if (folder / "projects").is_dir():
+                hint = f"Of a run of `bboxqa batch`, name a folder in {folder / 'projects'}."
+            problem = "it is not a result of `bboxqa agree --out`, or one of an earlier version"
+            raise DatasetError([f"{folder}: has no {path.name}: {problem}"], hint)
+        with named_errors(path, "a file"):
+            contents[path.name] = path.read_bytes()
+        found[name] = _document(path, key, contents[path.name])
+    _check_outputs(folder, contents, found["manifest"])
     details = found.pop("details")
     return found | {name: details[name] for name in _IN_DETAILS if name in details}
 
 
-def _lacking(folder: Path, name: str, manifest: Mapping[str, Any] | None) -> tuple[list[str], str]:
-    """Return the problem of a folder that lacks a file, and what to type."""
-    if manifest is None:
-        problem = f"{folder}: has no {name}, so it is not a result of `bboxqa agree --out`"
-        return [problem], f"Make one: bboxqa agree FILE --out {shlex.quote(str(folder))}"
-    version = manifest.get("versions", {}).get("bboxqa", "")
-    files = " ".join(shlex.quote(str(each.get("name"))) for each in manifest.get("inputs", ()))
-    return (
-        [f"{folder}: is a result of an earlier version ({version}): it has no {name}"],
-        f"Make it again: bboxqa agree {files} --out {shlex.quote(str(folder))} --force",
-    )
+def _document(path: Path, key: str, content: bytes) -> dict[str, Any]:
+    """Return the object in a file, checked for a key."""
+    try:
+        found = msgspec.json.decode(content)
+        problem = "" if isinstance(found, dict) and key in found else f"has no key {key!r}"
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = f"is not JSON: {error}"
+    if problem:
+        hint = f"It may be cut off, or come from another version: {_AGAIN}."
+        raise DatasetError([f"{path}: {problem}"], hint)
+    return found  # type: ignore[no-any-return]
 
 
 def _check_outputs(
-    folder: Path, contents: Mapping[str, bytes], outputs: Mapping[str, Source]
+    folder: Path, contents: Mapping[str, bytes], manifest: Mapping[str, Any]
 ) -> None:
     """Refuse files that differ from the files written with the manifest."""
-    digests = {
-        f"{name}.json": blake2b(content).hexdigest()
-        for name, content in contents.items()
-        if name != "manifest"
-    }
+    try:
+        listed = msgspec.convert(manifest.get("outputs"), list[Source])
+    except msgspec.ValidationError:
+        problem = f"{folder / 'manifest.json'}: has no list of outputs with their digests"
+        hint = f"It comes from another version, or was edited: {_AGAIN}."
+        raise DatasetError([problem], hint) from None
+    outputs = {each.name: each.blake2b or "" for each in listed}
+    digests = {name: blake2b(content).hexdigest() for name, content in contents.items()}
+    del digests["manifest.json"]
     # Other files are not part of the page: they may be missing, but must not differ.
     for name in sorted(outputs.keys() - digests.keys()):
         path = folder / name
@@ -85,51 +85,16 @@ def _check_outputs(
                 digests[name] = digest_of(path)
     problems = []
     for name, digest in digests.items():
-        written = outputs.get(name)
-        if written is None:
+        if name not in outputs:
             problem = "does not belong to this run: manifest.json does not list it"
             problems.append(f"{folder / name}: {problem}")
-        elif digest != written.blake2b:
+        elif digest != outputs[name]:
             found = f"found BLAKE2b {digest[:_DIGITS]}…"
-            expected = f"expected {(written.blake2b or '')[:_DIGITS]}…, as manifest.json says"
+            expected = f"expected {outputs[name][:_DIGITS]}…, as manifest.json says"
             problems.append(f"{folder / name}: {found}; {expected}")
     if problems:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}."
         raise DatasetError(problems, hint)
-
-
-def _bytes(path: Path) -> bytes:
-    with named_errors(path, "a file"):
-        size = path.stat().st_size
-        if size > _MOST_BYTES:
-            problem = f"{path}: has {size:,} bytes; expected at most {_MOST_BYTES:,}"
-            raise DatasetError([problem], f"Name another folder, or {_AGAIN}.")
-        return path.read_bytes()
-
-
-def _document(path: Path, content: bytes) -> dict[str, Any]:
-    """Return the object in a file, checked for the key of its kind."""
-    hint = f"It may be cut off, or come from another version: {_AGAIN}."
-    try:
-        found = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError([f"{path}: is not JSON: {error}"], hint) from None
-    key = _KEYS[path.stem]
-    if not isinstance(found, dict) or key not in found:
-        raise DatasetError([f"{path}: has no key {key!r}"], hint)
-    return found
-
-
-def _outputs(path: Path, manifest: Mapping[str, Any]) -> dict[str, Source]:
-    """Return the files that were written with a manifest, by name."""
-    try:
-        found = msgspec.convert(manifest.get("outputs"), list[Source])
-    except msgspec.ValidationError:
-        problem = f"{path}: has no list of outputs with their digests"
-        raise DatasetError(
-            [problem], f"It comes from another version, or was edited: {_AGAIN}."
-        ) from None
-    return {source.name: source for source in found}
 
 
 def pseudonymous_documents(
