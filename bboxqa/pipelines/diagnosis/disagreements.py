@@ -1,6 +1,7 @@
 """Findings about annotators and objects: misses, extras, categories, copies, groups, changes."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import isnan, nan
 from typing import Any
 
@@ -17,7 +18,7 @@ from bboxqa.diagnostics.agreement_groups import (
 )
 from bboxqa.diagnostics.categories import ALL, Unused, difficulty
 from bboxqa.diagnostics.decomposition import KINDS, Kind
-from bboxqa.diagnostics.object_cells import object_cells
+from bboxqa.diagnostics.object_cells import medians, object_cells
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
@@ -174,6 +175,13 @@ def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> d
     own = np.flatnonzero(among & (cells.annotator == place))
     failed = number[own] if rate == "miss_rate" else 2 * number[own] < number_of[own]
     values = {name: value[cells.object[own]] for name, value in covariates(matched).items()}
+    drawn = matched.data.annotations
+    if drawn.times is not None:
+        by_place = np.flatnonzero(drawn.annotator == place)
+        by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
+        image, n_images = drawn.image[by_place].astype(np.int64), len(matched.data.image_names)
+        time = medians(drawn.times.seconds[by_place], image, n_images)
+        values["time"] = time[cells.image[own]]
     names = matched.data.category_names
     kept = ~np.isin([names[int(each)] for each in values[CATEGORY]], left_out or [""])
     values = {name: value[kept] for name, value in values.items()}
@@ -182,6 +190,8 @@ def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> d
         return {}
     is_of_category = found.name == CATEGORY
     cut = names[int(found.threshold)] if is_of_category else f"{found.threshold:,.0f}"
+    if found.name == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
     subset = SUBSETS[found.name][not found.below]
     words = {name: text.format(cut) for name, text in subset._asdict().items()}
     rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}

@@ -511,6 +511,10 @@ SUBSETS = {
         Subset("objects at the border of the image", "less than {} px from it", "further inside"),
         Subset("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
+    "time": (
+        Subset("more at first", "before {}", "later"),
+        Subset("more later on", "from {} on", "before"),
+    ),
     "category": (Subset("{}", "of them", "of the others"),) * 2,
 }
 
