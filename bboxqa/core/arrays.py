@@ -107,6 +107,23 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     return found
 
 
+def median(values: FloatArray) -> float:
+    """Return the median; NaN without values, and if one of them is NaN.
+
+    Equals `numpy.median`, which imports `numpy.ma`; that takes 10 ms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median(np.array([7.0, 1, 2, 3])), median(np.zeros(0))
+    (2.5, nan)
+    """
+    ordered = np.sort(values)
+    if not len(ordered) or np.isnan(ordered[-1]):
+        return np.nan
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
 def radix_order(key: IndexArray, size: int) -> IndexArray:
     """Return ``numpy.argsort(key, kind="stable")`` of keys from 0 to ``size - 1``.
 

@@ -154,6 +154,8 @@ TOLERANCE = 1e-9
 _SHARD = 1 << 13
 # Most bytes for the pairs of a shard.
 _MEMORY = 10**9
+# Bytes of a column of pairs from which on those of its parts are returned to the system.
+_LARGE = 1 << 25
 # Pairs are matched as a list if they are less than one in so many possible pairs.
 _FULL = 4
 
@@ -222,9 +224,7 @@ def candidate_pairs(
         counts += of_part
         if progress is not None:
             progress(stop, len(dataset.annotations))
-    pairs = CandidatePairs(*_joined(found))
-    trim_memory()
-    return pairs, counts
+    return CandidatePairs(*_joined(found)), counts
 
 
 def _joined(found: list[Found]) -> Found:
@@ -235,7 +235,9 @@ def _joined(found: list[Found]) -> Found:
     joined = []
     while columns:
         joined.append(np.concatenate(columns.pop(0)))
-        trim_memory()
+        # Memory that is returned has to be cleared again when it is used next.
+        if joined[-1].nbytes > _LARGE:
+            trim_memory()
     left, right, iou = joined
     return left, right, iou
 

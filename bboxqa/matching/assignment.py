@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     blocks,
     connected_components,
+    find,
     numbered_nodes,
     rows_where,
     run_starts,
@@ -332,7 +333,7 @@ def _ranked(
     home = np.zeros(len(nodes), np.int64)
     home[left] = component
     home[right] = component
-    swapped = np.isin(component, swapped_components(home, rank, is_right))
+    swapped = find(swapped_components(home, rank, is_right), component) >= 0
     left, right = rank[left], rank[right]
     if not swapped.any():
         return left, right

@@ -30,7 +30,7 @@ from bboxqa.agreement.objects import (
     threshold_intervals,
     values_without_meaning,
 )
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, Progress
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, Progress, median
 from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import (
@@ -369,7 +369,7 @@ def _objects(of: MeasuredThreshold) -> dict[str, Any]:
         ),
         "place": Place(
             mean_iou=figures["place"],
-            median_iou=float(np.median(similarities)) if len(similarities) else nan,
+            median_iou=median(similarities),
             interval=of.interval("place"),
             n_pairs=len(similarities),
             below_threshold=figures["below"],

@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     distinct,
+    median,
     rows_where,
 )
 from bboxqa.core.json_values import shortened
@@ -433,8 +434,7 @@ def lie_elsewhere(document: Document) -> bool:
     rows = rows[:: max(1, len(rows) // 2000)]
     if len(rows) < _ENOUGH:
         return False
-    iou = bbox_iou(corners(document.annotations.bbox[rows]), bounds[rows])
-    return bool(np.median(iou) < 0.5)
+    return median(bbox_iou(corners(document.annotations.bbox[rows]), bounds[rows])) < 0.5
 
 
 def swapped_images(document: Document) -> BoolArray:

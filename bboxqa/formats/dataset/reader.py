@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import Files
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
-from bboxqa.core.machine import check_free_memory, gc_paused, trim_memory
+from bboxqa.core.machine import check_free_memory, gc_paused
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import (
@@ -103,8 +103,6 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         left_out=tuple(found.notes),
         sources=(*data.sources, *(each.source for each in found.tables)),
     )  # fmt: skip
-    del read
-    trim_memory()
     return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)
 
 
