@@ -82,55 +82,59 @@ def agree(
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     choices, source = reading_of(config, given), source_of(paths, named)
-    targets = targets_of(given, source, (reference, predictions, config), top)
+    to = targets_of(given, source, (reference, predictions, config), top)
     settings = agree_settings(config, given, choices=choices)
-    out, page, send_back = targets.out, targets.page, targets.send_back
-    if top is not None and page is None and out is None:
-        raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
-    wanted = diagnose or page is not None or send_back is not None
-    least = LOWEST_SCORE if score is None else score
+    score = LOWEST_SCORE if score is None else score
+    in_text = output_format == "text" and not quiet
     with tracking() as progress:
         reading = replace(
-            AS_COMPARED,
-            predictions=None if predictions is None else Predictions(predictions, least),
-            score=least,
-            pseudonyms=targets.key,
-            digest=bool(out or page),
-            choices=choices,
+            AS_COMPARED, score=score, pseudonyms=to.key, digest=bool(to.out or to.page),
+            predictions=predictions and Predictions(predictions, score), choices=choices,
             progress=progress,
-        )
+        )  # fmt: skip
         result = agree_files(source, settings, reading, reference)
         if top is not None:
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
-        in_text = output_format == "text" and not quiet
-        story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
+        wanted = diagnose or to.page is not None or to.send_back is not None
+        story, failure = _diagnosed(result, in_text, wanted=wanted, is_written=to.out is not None)
     diagnosis = story if isinstance(story, Diagnosis) else None
-    is_told = diagnosis is not None and diagnose and output_format == "json"
-    more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
-    tool = targets.to or _tool_of(source)
-    if in_text:
-        steps = (f"--send-back DIR --to {tool} (corrections)", "--report page.html", "--details")
-        given_steps = (send_back is not None, page is not None, diagnose)
-        add = [step for step, done in zip(steps, given_steps, strict=True) if not done]
-        more = {"story": story, "details": diagnose, "add": add}
-    csv = {"details": diagnose, "raw_csv": raw_csv}
-    written, notes = _write_targets(result, diagnosis, targets, csv, tool)
-    if send_back is not None and diagnosis is not None and not diagnosis.to_review:
-        notes = (*notes, f"no object has to be looked at again: {send_back} was not written")
-    elif send_back is not None and diagnosis is not None:
-        from bboxqa.pipelines.send_back import send_back as sent
-
-        written.append(send_back)
-        todo = how_to_accept(result, (paths, named), send_back, targets.key)
-        notes = (*notes, *sent(result, diagnosis, send_back, targets.to), todo)
+    tool = to.to or _tool_of(source)
+    written, notes = _write(result, diagnosis, to, tool, details=diagnose, raw_csv=raw_csv)
+    if diagnosis is not None and to.send_back is not None:
+        notes += _send_back(result, diagnosis, to, (paths, named))
+        written += [to.send_back] * bool(diagnosis.to_review)
+    more: dict[str, Any] = {"diagnosis": diagnosis if diagnose else None}
+    if output_format == "text":
+        steps = {
+            f"--send-back DIR --to {tool} (corrections)": to.send_back is None,
+            "--report page.html": to.page is None, "--details": not diagnose,
+        }  # fmt: skip
+        add = [step for step, is_missing in steps.items() if is_missing]
+        more = {"story": story, "details": diagnose, "add": add, "quiet": quiet}
     if predictions is not None and paths and in_text:
         typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", str(predictions)])
-        notes = (*notes, f"which labels to look at: {typed}")
-    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
+        notes.append(f"which labels to look at: {typed}")
+    show(AGREEMENT_VIEWS, result, output_format, written, **more)
     show_notes(notes)
     if failure is not None:
-        _show_failure(failure, wanted=wanted)
+        click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
+        if wanted:
+            raise failure
+        click.echo(failure, err=True)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _diagnosed(
+    result: "AgreementResult", in_text: bool, *, wanted: bool, is_written: bool
+) -> "tuple[Story | None, BboxqaError | None]":
+    """Return the diagnosis or the story, or the error, beside which the figures are shown."""
+    quick = result.diagnoser.is_quick
+    try:
+        if wanted or (is_written and quick):
+            return result.diagnose(), None
+        return (result.diagnoser.story(result) if in_text and quick else None), None
+    except BboxqaError as error:
+        return None, error
 
 
 def _tool_of(source: Any) -> str:
@@ -142,26 +146,20 @@ def _tool_of(source: Any) -> str:
     return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
 
 
-def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
-    """Print why there is no diagnosis, or raise it if the diagnosis was asked for."""
-    click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
-    if wanted:
-        raise failure
-    click.echo(failure, err=True)
+def _send_back(
+    result: "AgreementResult",
+    diagnosis: "Diagnosis",
+    to: "Targets",
+    given: tuple[tuple[Path, ...], tuple[str, ...]],
+) -> list[str]:
+    """Write what is to be looked at again, if there is anything, and return notes."""
+    from bboxqa.pipelines.send_back import send_back
 
-
-def _diagnosed(
-    result: "AgreementResult", *, wanted: bool, written: bool, in_text: bool
-) -> "tuple[Story | None, BboxqaError | None]":
-    """Return the diagnosis or the story, and the error if it cannot be made."""
-    quick = result.diagnoser.is_quick
-    try:
-        if wanted or (written and quick):
-            return result.diagnose(), None
-        return (result.diagnoser.story(result) if in_text and quick else None), None
-    except BboxqaError as error:
-        # The figures are shown and written all the same.
-        return None, error
+    folder = to.send_back
+    if folder is None or not diagnosis.to_review:
+        return [f"no object has to be looked at again: {folder} was not written"]
+    notes = send_back(result, diagnosis, folder, to.to)
+    return [*notes, how_to_accept(result, given, folder, to.key)]
 
 
 class Targets(NamedTuple):
@@ -200,11 +198,8 @@ def targets_of(
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
-        if report is not None and _hides(report, out, split=split):
-            other = f"folder, such as {out / 'report'}" if split else f"file, such as {out}.html"
-            raise click.UsageError(
-                f"--report {report} is where --out {out} writes its files; name another {other}"
-            )
+        if report is not None and report.absolute() in (out.absolute(), *out.absolute().parents):
+            raise click.UsageError(f"--report {report} is where --out {out} writes its files")
     if (folder is None) != (to is None):
         raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
     if folder is not None:
@@ -215,7 +210,8 @@ def targets_of(
         from bboxqa.core.pseudonyms import check_key
 
         check_key(key, (out, report, folder))
-    for name, value in (("--images", images), ("--split", split)):
+    has_top = top is not None and out is None
+    for name, value in (("--images", images), ("--split", split), ("--top", has_top)):
         if value and report is None:
             raise click.UsageError(f"{name} is for --report FILE, which is missing")
     page = None
@@ -272,43 +268,37 @@ def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -
     return shlex.join(word for option in options for word in option_words(*option))
 
 
-def _hides(report: Path, out: Path, *, split: bool) -> bool:
-    """Return whether the page would be the folder of the result, or a folder around it."""
-    page, folder = report.absolute(), out.absolute()
-    return page == folder or (split and page in folder.parents)
-
-
-def _write_targets(
+def _write(
     result: "AgreementResult",
     diagnosis: "Diagnosis | None",
-    targets: Targets,
-    csv: dict[str, bool],
+    to: Targets,
     tool: str,
-) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the requested folder and page; none of the inputs is replaced.
+    *,
+    details: bool,
+    raw_csv: bool,
+) -> tuple[list[Path], list[str]]:
+    """Write the requested folder and page, and return their paths and notes.
 
-    `csv` says how csv files are written; see `write_folder`. The page sends objects back to `tool`.
+    The page sends objects back to `tool`.
     """
-    out, page = targets.out, targets.page
-    if out is None and page is None:
-        return [], ()
+    written, notes = list[Path](), list[str]()
+    if to.out is None and to.page is None:
+        return written, notes
+    from bboxqa.cli.console import tracking
     from bboxqa.formats.sources import files_read
+    from bboxqa.pipelines.result_pages import write_result
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
 
     documents = documents_of(result, summary(result), diagnosis)
     documents["manifest"]["tool"] = tool
-    written: list[Path] = []
-    notes: tuple[str, ...] = ()
-    if out is not None:
-        kept = files_read(targets.inputs)
-        write_folder(result, documents, out, diagnosis=diagnosis, kept=kept, **csv)
-        written.append(out)
-    if page is not None:
-        from bboxqa.cli.console import tracking
-        from bboxqa.pipelines.result_pages import write_result
-
+    if to.out is not None:
+        kept = files_read(to.inputs)
+        how = {"details": details, "raw_csv": raw_csv}
+        write_folder(result, documents, to.out, diagnosis=diagnosis, kept=kept, **how)
+        written.append(to.out)
+    if to.page is not None:
         with tracking() as progress:
-            notes = write_result(documents, page, progress)
-        written.append(page.page)
+            notes += write_result(documents, to.page, progress)
+        written.append(to.page.page)
     return written, notes

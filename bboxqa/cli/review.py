@@ -189,8 +189,6 @@ def consensus(
         words = shlex.join(sys.argv[1:] if paths or named else ["consensus", "export.json"])
         raise click.UsageError(f"expected FILE and -o OUT; try: bboxqa {words} -o merged.json")
     choices, source = shared.reading_of(None, given), shared.source_of(paths, named)
-    if given["report"] is None and top is not None:
-        raise click.UsageError("--top is for --report FILE, which is missing")
     # Without objects to send, --to is the format of the output.
     to = (given.pop("to") if given["send_back"] is None else None) or "coco"
     target = Target(out, to, lossy, given["force"])

@@ -1,10 +1,8 @@
 """`bboxqa validate` and `explain`: defects of annotation files, and the rules that find them."""
 
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,10 +195,8 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
     elif given["output_format"] == "text":
         from bboxqa.report.findings import summary_lines, text_lines
 
-        terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
-        colour = terminal and not environ.get("NO_COLOR")
         verbose = given["verbose"] or given["max_findings"] is not None
-        lines = text_lines(report, colour=colour, options=_typed(given), verbose=verbose)
+        lines = text_lines(report, options=_typed(given), verbose=verbose)
         if given["quiet"]:
             lines = summary_lines(report)
     else:

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from textwrap import wrap
@@ -266,62 +266,47 @@ _EXAMPLES = 3
 # of further rules.
 _FILES, _RULES, _PLACES, _TITLES, _CODES = 5, 3, 3, 9, 10
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
-_BOLD, _DIM = "1", "2"
-_COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
-
-Paint = Callable[..., str]
-"""Colours a text with ANSI codes."""
 
 
-def _painted(text: str, *codes: str) -> str:
-    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if text else ""
-
-
-def _plain(text: str, *_: str) -> str:
-    return text
-
-
-def text_lines(
-    report: FoundReport, *, colour: bool = False, options: str = "", verbose: bool = False
-) -> Iterator[str]:
+def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command.
 
     `options` are options of the user that the next command needs as well. With `verbose`, all
     listed findings are written, not only as many as fit on a screen.
     """
-    paint, found = _painted if colour else _plain, groups(report)
-    yield from (_file(file, paint) for file in report.files[: None if verbose else _FILES])
+    found = groups(report)
+    yield from map(_file, report.files[: None if verbose else _FILES])
     if more := 0 if verbose else len(report.files[_FILES:]):
         yield f"… and {count(more, 'more file')}"
     yield from (f"Note: {one_line(note)}" for note in report.notes)
     shown = [group for group in found if group.severity is not Severity.INFO] or found
     for group in found if verbose else shown[:_RULES]:
-        yield from ("", *_group(report, group, paint, verbose=verbose))
+        yield from ("", *_group(report, group, verbose=verbose))
     if not verbose:
-        yield from _others(shown[_RULES:], found[len(shown) :], paint)
+        yield from _others(shown[_RULES:], found[len(shown) :])
     yield ""
-    yield from summary_lines(report, paint)
+    yield from summary_lines(report)
     yield from _fixable(report)
     if command := next_command(found, options):
         yield f"Next: {command}"
 
 
-def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
+def summary_lines(report: FoundReport) -> Iterator[str]:
     """Yield the numbers of findings in one line."""
     if any(report.severities.values()):
-        yield paint(severity_counts(report), _BOLD)
+        yield severity_counts(report)
     else:
         n_rules, n_files = count(len(report.rules), "rule"), count(len(report.files), "file")
         yield f"Nothing found: {n_rules}, {n_files}"
 
 
-def _others(found: Sequence[Group], infos: Sequence[Group], paint: Paint) -> Iterator[str]:
+def _others(found: Sequence[Group], infos: Sequence[Group]) -> Iterator[str]:
     """Yield a line for each rule with a place, the last line for all rules that do not fit."""
     if found:
         yield from ("", "Further rules, which --verbose lists:")
     for group in found[:_TITLES]:
         first = f"  {place(group.worst[0])}" if group.listed else ""
-        yield f"{_title(group, paint)}{first}"
+        yield f"{_title(group)}{first}"
     if rest := found[_TITLES:]:
         cut = ", …" if len(rest) > _CODES else ""
         yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
@@ -335,7 +320,7 @@ def _numbers(found: Sequence[Group]) -> str:
     )
 
 
-def _file(file: FileReport, paint: Paint) -> str:
+def _file(file: FileReport) -> str:
     exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
     parts = (
         (file.n_images, count(file.n_images, "image")),
@@ -346,22 +331,20 @@ def _file(file: FileReport, paint: Paint) -> str:
     counts = [text for number, text in parts if number or not file.kind]
     kind = [one_line(file.kind)] if file.kind else []
     unread = f"; {file.unread}" if file.unread else ""
-    return f"{paint(one_line(file.name), _BOLD)}{exporter}: {', '.join([*kind, *counts])}{unread}"
+    return f"{one_line(file.name)}{exporter}: {', '.join([*kind, *counts])}{unread}"
 
 
-def _title(group: Group, paint: Paint) -> str:
-    code = paint(group.rule.code, _BOLD, _COLOURS[group.severity])
-    severity = paint(group.severity, _COLOURS[group.severity])
+def _title(group: Group) -> str:
     records = "" if group.n_records == group.total else " records"
     least = "at least " if records and len(group.listed) < group.total else ""
-    return f"{code} {severity}: {group.rule.title} ({least}{group.n_records:,}{records})"
+    total = f"{least}{group.n_records:,}{records}"
+    return f"{group.rule.code} {group.severity}: {group.rule.title} ({total})"
 
 
-def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) -> Iterator[str]:
+def _group(report: FoundReport, group: Group, *, verbose: bool) -> Iterator[str]:
     """Yield the findings of a rule, all that are listed or the first places of the worst."""
-    yield _title(group, paint)
-    for line in wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  "):
-        yield paint(line, _DIM)
+    yield _title(group)
+    yield from wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
     listed, how = group.listed, "(--max-findings 0 shows all)"
     if not verbose:
         # The first finding of each cause comes before more of one.
@@ -371,10 +354,9 @@ def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) ->
         how = "; --verbose lists them"
     for number, finding in enumerate(listed):
         other = "" if finding.severity is group.severity else f"{finding.severity}: "
-        mark = paint(_MARKS[finding.fix], _BOLD)
-        yield f"  {place(finding)}  {mark}{other}{content(finding)}"
+        yield f"  {place(finding)}  {_MARKS[finding.fix]}{other}{content(finding)}"
         if verbose and (below := _below(finding, first=number == 0)):
-            yield "    " + paint(below, _DIM)
+            yield f"    {below}"
     if more := group.total - len(listed):
         yield f"  … and {more:,} more{'' if how[0] == ';' else ' '}{how}"
     if hidden := hidden_by(report, group.rule.code):

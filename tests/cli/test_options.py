@@ -32,7 +32,7 @@ def test_help_shows_at_most_twenty_options_and_help_all_the_others(command):
     ("typed", "message"),
     [
         (["plan", "x.json", "--target-width", 0.1, "--bootstrap", 0], "--bootstrap is 0; expected"),
-        (["agree", "x.json", "--top", 5], "--top is for --report FILE or --out DIR, which are"),
+        (["agree", "x.json", "--top", 5], "--top is for --report FILE, which is missing"),
         (["stats", "x.csv", "--coefficient", "alpha"], "--coefficient is 'alpha'; expected one of"),
     ],
 )

@@ -79,8 +79,6 @@ def test_any_report_has_the_lines_of_a_screen(n_rules, n_files):
     found = replace(found, rules=rules)
     lines = list(text_lines(found))
     assert len(lines) <= 45
-    painted = [re.sub("\x1b\\[[0-9;]*m", "", each) for each in text_lines(found, colour=True)]
-    assert painted == lines
     shown = [line[:4] for line in lines if re.match(r"X\d{3} error", line)]
     assert shown == codes[: len(shown)]
     rest = [line for line in lines if "more rule" in line]
