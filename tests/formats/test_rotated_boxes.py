@@ -1,19 +1,23 @@
-"""Rotated boxes of COCO files: five numbers, eight numbers, outlines, and angles beside boxes."""
+"""Rotated boxes: five numbers, eight numbers, outlines, and angles beside boxes; there and back."""
 
 import json
+import math
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.cli import run
+from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.choices import reading
 from bboxqa.model.annotations import Choices
-from bboxqa.model.rotated_boxes import bounds, corners
+from bboxqa.model.rotated_boxes import bounds, corners, smallest_angle
 from bboxqa.pipelines.read import AS_COMPARED, agree_settings_from, read_for
 
+DATA = Path(__file__).parents[3] / "shared/data/formats"
 # Middle, width, height, degrees clockwise.
 BOXES = np.array(
     [[50, 40, 30, 10, 20], [90, 80, 24, 12, 135], [60, 70, 40, 20, 0], [30, 90, 16, 6, 250]], float
@@ -37,13 +41,16 @@ def rings(order=(0, 1, 2, 3), *, closed=False):
     return corners(BOXES)[:, order].reshape(len(BOXES), -1).round(3).tolist()
 
 
+def edges():
+    """Return the bounds of the boxes as COCO has them."""
+    found = bounds(BOXES)
+    found[:, 2:] -= found[:, :2]
+    return found
+
+
 def outlined(**more):
-    edges = bounds(BOXES)
-    edges[:, 2:] -= edges[:, :2]
-    return [
-        {"bbox": box, "segmentation": [ring]}
-        for box, ring in zip(edges.tolist(), rings(**more), strict=True)
-    ]
+    pairs = zip(edges().tolist(), rings(**more), strict=True)
+    return [{"bbox": box, "segmentation": [ring]} for box, ring in pairs]
 
 
 def beside():
@@ -54,36 +61,25 @@ def beside():
     ]
 
 
-def document(shapes):
-    annotations = [
-        {"id": 10 * n + who, "image_id": 1, "category_id": 1, "iscrowd": 0, "rater": "ab"[who]}
-        | shape
-        for n, shape in enumerate(shapes)
-        for who in (0, 1)
-    ]
-    return {
-        "images": [{"id": 1, "file_name": "1.png", "width": 200, "height": 150}],
-        "categories": [{"id": 1, "name": "ship"}],
-        "annotations": annotations,
-    }
+def of_two(shapes):
+    """Return a document of shapes that two people drew alike."""
+    drawn = [(0, who, 0, dict(shape)) for shape in shapes for who in "ab"]
+    return document([("1.png", 200, 150, None)], drawn, ["ship"])
 
 
 def read(path, shapes, **more):
-    """Return the data set of shapes that two people drew alike."""
-    path.write_text(json.dumps(document(shapes)))
     settings = agree_settings_from({"similarity": "obb", "checks": False})
-    return read_for(path, settings, replace(AS_COMPARED, **more))
+    return read_for(written(path, of_two(shapes)), settings, replace(AS_COMPARED, **more))
 
 
 def rectangles(data):
-    """Return the corners of the boxes, in the order of `BOXES`, from a fixed one on."""
-    found = data.annotations.rotated_box[data.annotations.annotator == 0]
-    ids = data.annotations.id[data.annotations.annotator == 0]
-    return found[np.argsort(ids)]
+    """Return the boxes of one annotator, in the order of `BOXES`."""
+    own = data.annotations.annotator == 0
+    return data.annotations.rotated_box[own][np.argsort(data.annotations.id[own])]
 
 
-def assert_same(found, expected=BOXES):
-    apart = corners(found)[:, :, None] - corners(expected)[:, None]
+def assert_same(found):
+    apart = corners(found)[:, :, None] - corners(BOXES)[:, None]
     assert np.abs(apart).max(3).min(2).max() < 0.01
 
 
@@ -95,14 +91,10 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     "shapes",
     [
-        outlined(),
-        outlined(order=(2, 3, 0, 1)),
-        outlined(order=(3, 2, 1, 0)),
-        outlined(closed=True),
-        [{"bbox": ring} for ring in rings()],
-        beside(),
+        outlined(), outlined(order=(2, 3, 0, 1)), outlined(order=(3, 2, 1, 0)),
+        outlined(closed=True), [{"bbox": ring} for ring in rings()], beside(),
     ],
-)
+)  # fmt: skip
 def test_the_same_rectangles_in_many_forms(path, shapes):
     data = read(path, shapes)
     assert_same(rectangles(data))
@@ -122,49 +114,45 @@ def test_rotation_says_which_side_is_the_width(path):
 @pytest.mark.parametrize("origin", ["cxcywh", "xywh"])
 @pytest.mark.parametrize("direction", ["cw", "ccw"])
 @pytest.mark.parametrize("unit", ["degrees", "radians"])
-def test_outlines_beside_five_numbers_show_what_they_mean(path, origin, direction, unit):
-    shapes = [
-        {**each, "segmentation": [ring]}
-        for each, ring in zip(five(origin, direction, unit), rings(), strict=True)
-    ]
-    data = read(path, shapes)
+def test_outlines_or_the_user_show_what_five_numbers_mean(path, origin, direction, unit):
+    shapes, form = five(origin, direction, unit), f"{origin}-{direction}-{unit}"
+    pairs = zip(shapes, rings(), strict=True)
+    data = read(path, [{**each, "segmentation": [ring]} for each, ring in pairs])
     assert_same(rectangles(data))
-    form = f"{origin}-{direction}-{unit}"
-    expected = f"8 boxes of five numbers taken as {form}, as 8 of 8 outlines beside them show"
-    assert data.notes == (expected,)
+    said = f"8 boxes of five numbers taken as {form}, as "
+    assert data.notes == (f"{said}8 of 8 outlines beside them show",)
+    data = read(path, shapes, choices=Choices(rotated=form))
+    assert_same(rectangles(data))
+    assert data.notes == (f"{said}asked for",)
 
 
-def test_the_user_says_what_five_numbers_mean(path):
-    choices = Choices(rotated="xywh-cw-radians")
-    data = read(path, five("xywh", unit="radians"), choices=choices)
-    assert_same(rectangles(data))
-    assert data.notes == ("8 boxes of five numbers taken as xywh-cw-radians, as asked for",)
-    with (
-        pytest.raises(bboxqa.ConfigError, match="rotated is 'degrees'"),
-        reading(rotated="degrees"),
-    ):
-        pass
+def test_a_convention_that_there_is_not_is_refused():
+    with pytest.raises(ConfigError, match="rotated is 'degrees'"):
+        reading(rotated="degrees").__enter__()
 
 
 @pytest.mark.parametrize("shapes", [five(direction="ccw"), [{"bbox": ring} for ring in rings()]])
 def test_boxes_are_the_bounds(path, shapes):
-    path.write_text(json.dumps(document(shapes)))
-    data = bboxqa.read_coco(path, segmentation=False)
+    data = bboxqa.read_coco(written(path, of_two(shapes)), segmentation=False)
     assert data.annotations.rotated_box is None
-    assert data.notes[-1] == (
-        '8 boxes of five or eight numbers compared by the upright bounds; similarity="obb" '
-        "compares rotated boxes"
+    assert data.notes[-1].startswith(
+        "8 boxes of five or eight numbers compared by the upright bounds"
     )
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]
-    expected = bounds(BOXES)
-    expected[:, 2:] -= expected[:, :2]
-    assert found == pytest.approx(expected, abs=0.01)
+    assert found == pytest.approx(edges(), abs=0.01)
 
 
-def test_sides_below_zero_are_refused(path):
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (2, -24, "width"),
+        (4, 1e308, r": S015 error annotation \d+ .*: the angle of bbox is 1e\+308"),
+    ],
+)
+def test_numbers_that_no_box_has_are_refused(path, place, value, words):
     shapes = five()
-    shapes[1]["bbox"][2] = -24
-    with pytest.raises(bboxqa.DatasetError, match="width"):
+    shapes[1]["bbox"][place] = value
+    with pytest.raises(DatasetError, match=words):
         read(path, shapes)
 
 
@@ -173,41 +161,94 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     triangle = {"bbox": [60, 60, 40, 20], "segmentation": [[60, 60, 100, 60, 80, 80]]}
     data = read(path, [*outlined()[:1], trapezium, triangle])
     assert rectangles(data)[1:].tolist() == [[30, 20, 40, 20, 0], [80, 70, 40, 20, 0]]
-    assert data.notes == (
-        (
-            "2 outlines with four corners compared by the smallest rectangle around it, as no "
-            "rectangle"
-        ),
-        "2 other outlines compared by the upright box; --similarity polygon compares outlines",
-    )
+    of_four, others = data.notes
+    assert of_four.startswith("2 outlines with four corners compared by the smallest rectangle")
+    assert others.startswith("2 other outlines compared by the upright box; ")
 
 
 def test_agreement_of_rotated_boxes(path):
-    path.write_text(json.dumps(document(beside())))
-    data = bboxqa.read_coco(path)
+    data = bboxqa.read_coco(written(path, of_two(beside())))
     result = bboxqa.agree(data, similarity="obb", iou_threshold=0.99, bootstrap=0)
-    assert result.thresholds[0].existence.f1 == 1
-    moved = document(beside())
+    assert result.existence.f1 == 1
+    moved = of_two(beside())
     for each in moved["annotations"][::2]:
         each["attributes"] = {"rotation": each["attributes"]["rotation"] + 90}
-    path.write_text(json.dumps(moved))
-    result = bboxqa.agree(bboxqa.read_coco(path), similarity="obb", bootstrap=0)
-    assert result.thresholds[0].existence.f1 == 0
-    with pytest.raises(bboxqa.DatasetError, match="the rotated boxes were not read"):
+    assert bboxqa.agree(written(path, moved), similarity="obb", bootstrap=0).existence.f1 == 0
+    with pytest.raises(DatasetError, match="the rotated boxes were not read"):
         bboxqa.agree(bboxqa.read_coco(path, segmentation=False), similarity="obb")
 
 
-def test_cli(path):
-    path.write_text(json.dumps(document(five(direction="ccw"))))
-    done = run("agree", path, "--similarity", "obb", "--bootstrap", "0")
-    lines = done.stdout.splitlines()
-    assert "At IoU 0.5 (obb)" in lines
-    assert any(line.startswith(" Existence ") and "  1.00  " in line for line in lines)
+# Formats in which rotated boxes are written and read.
+FORMATS = [
+    "coco", "label-studio", "cvat", "yolo-obb", "voc", "labelme", "dota", "csv", "parquet",
+]  # fmt: skip
+# The largest error of two formats: ten digits of shares of an image, or six decimals.
+ROUNDED = 1e-5
 
 
-def test_an_angle_that_is_no_angle_is_refused(path):
-    first, *others = five()
-    with pytest.raises(
-        DatasetError, match=r": S015 error annotation 0 .*: the angle of bbox is 1e\+308; expected"
-    ):
-        read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
+def turned(box):
+    points, (left, top, right, bottom) = corners(box[None])[0], bounds(box[None])[0].tolist()
+    return {
+        "bbox": [left, top, right - left, bottom - top],
+        "segmentation": [points.ravel().tolist()],
+        "attributes": {"rotation": float(box[4])},
+    }
+
+
+def sorted_boxes(path):
+    boxes = smallest_angle(bboxqa.read_coco(path, min_annotators=1).annotations.rotated_box)
+    # A square is the same with any angle of its sides; others have one below 90 degrees.
+    return boxes[np.lexsort(boxes[:, 1::-1].round(2).T)]
+
+
+@pytest.mark.parametrize(("to", "then"), [*product(FORMATS, repeat=2)])
+def test_centre_size_and_angle_stay(to, then, tmp_path):
+    random = np.random.default_rng([FORMATS.index(to), FORMATS.index(then)])
+    sides, middles = random.uniform(5, 300, (12, 2)), random.uniform(200, 700, (12, 2))
+    boxes = np.column_stack([middles, sides, random.uniform(1, 360, 12)])
+    boxes[:4, 4] = 0, 90, 180, 270
+    boxes[4, 2] = boxes[4, 3]
+    drawn = [(0, "ab"[n % 2], n % 2, turned(box)) for n, box in enumerate(boxes)]
+    source = written(tmp_path / "source.json", document([("a.png", 900, 900, ["a", "b"])], drawn))
+    expected = sorted_boxes(source)
+    there_and_back(source, tmp_path, to, then)
+    np.testing.assert_allclose(sorted_boxes(tmp_path / "step2.json"), expected, atol=ROUNDED)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        # A box of 40 × 20 about (100, 100), a quarter turn clockwise: 20 × 40.
+        {"bbox": [80, 90, 40, 20], "attributes": {"rotation": 90}},
+        {"bbox": [110, 80, 110, 120, 90, 120, 90, 80]},
+        {"bbox": [100, 100, 40, 20, math.pi / 2]},
+    ],
+    ids=["turned beside it", "eight", "five"],
+)
+def test_numbers_without_an_outline_become_corners(tmp_path, record):
+    content = document([("a.png", 200, 200, ["ann"])], [(0, "ann", 0, record)])
+    out = tmp_path / f"out{ENDINGS['coco']}"
+    bboxqa.convert(written(tmp_path / "source.json", content), out, to="coco")
+    (found,) = json.loads(out.read_bytes())["annotations"]
+    assert found["bbox"] == pytest.approx([90, 80, 20, 40])
+    assert found["area"] == pytest.approx(800)
+    ring = np.array(found["segmentation"]).reshape(4, 2)
+    order = np.lexsort(ring.round(6).T)
+    assert ring[order].ravel().tolist() == pytest.approx([90, 80, 110, 80, 90, 120, 110, 120])
+    assert found["attributes"]["rotation"] % 90 == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
+@pytest.mark.parametrize("to", ["cvat", "labelme", "voc", "csv"])
+def test_rotated_boxes_of_label_studio_stay(to, tmp_path):
+    first = tmp_path / "first.json"
+    bboxqa.convert(DATA / "label_studio/rotated_boxes/data_obb.json", first, to="coco")
+    content = json.loads(first.read_bytes())
+    for each in content["annotations"]:
+        # Keys of Label Studio that other formats do not have.
+        for key in ("own_id", "source", "created_at", "updated_at", "lead_time", "score"):
+            each.pop(key, None)
+    assert all(each["attributes"]["rotation"] for each in content["annotations"])
+    there_and_back(written(first, content), tmp_path, to)
+    found, expected = sorted_boxes(tmp_path / "step1.json"), sorted_boxes(first)
+    np.testing.assert_allclose(found, expected, atol=1e-4)

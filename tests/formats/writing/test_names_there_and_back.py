@@ -15,6 +15,8 @@ IMAGES = [
     ["a.jpg", "a.png"],
     ["a.jpg", "A.jpg"],
     ["a/b.jpg", "a/b.png", "b.jpg"],
+    # Frames of two videos, as the labels of two annotators, have the same names.
+    ["v1/1.jpg", "v2/1.jpg"],
     ["images/a.jpg", "a.jpg"],
     ["train/images/b/a.jpg", "x/labels/a.jpg", "obj_train_data/b.jpg"],
     ["C:\\x\\a.jpg", "x\\b.jpg", "a:b.jpg", "con.jpg", ".hidden.jpg"],
@@ -26,22 +28,9 @@ IMAGES = [
     ["x" * 230 + ".jpg"],
 ]
 PEOPLE = [
-    "ann",
-    " bob ",
-    "a/b",
-    "labels",
-    "train",
-    "images",
-    "con",
-    ".",
-    "7",
-    "07",
-    "8.0",
-    "=1+1",
-    "nan",
-    "two\nlines",
-    "a\rb",
-]
+    "ann", " bob ", "a/b", "labels", "train", "images", "con", ".", "7", "07", "8.0", "=1+1", "nan",
+    "two\nlines", "a\rb",
+]  # fmt: skip
 
 
 def _back(tmp_path, content, to):
@@ -81,24 +70,3 @@ def test_names_of_annotators_come_back_or_are_listed(to, tmp_path):
     assert len({*found.values()}) == len(PEOPLE)
     changed = sum(found[20 + place] != clean(who) for place, who in enumerate(PEOPLE))
     assert n_lost["names of annotators"] + n_lost["names"] == changed
-
-
-@pytest.mark.parametrize("to", ["yolo", "dota", "voc", "labelme"])
-def test_folders_of_images_are_no_annotators(to, tmp_path):
-    """Frames of two videos have the same names, as have the labels of two annotators."""
-    images = [(name, 200, 100, ["ann", "bob"]) for name in ("v1/1.jpg", "v2/1.jpg")]
-    boxes = [
-        (place, who, 0, [10, 20, 30, 40 + (who == "bob")])
-        for place in (0, 1)
-        for who in ("ann", "bob")
-    ]
-    source = written(tmp_path / "source.json", document(images, boxes))
-    found = bboxqa.convert(source, tmp_path / "out", to=to, lossy=to == "dota")
-    assert not [each for each in found.losses if each.how == "ambiguous"]
-    with bboxqa.reading(image_size=(200, 100)):
-        data = bboxqa.read_coco(tmp_path / "out")
-    assert data.annotator_names == ("ann", "bob")
-    # The pictures, which are not there, have the endings.
-    ending = "" if to == "dota" else ".jpg"
-    assert data.image_names == (f"v1/1{ending}", f"v2/1{ending}")
-    assert len(data.annotations) == 4

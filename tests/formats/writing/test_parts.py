@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cli import run
+from support.converted import written
 from support.datasets import annotation, document, image
 
 import bboxqa
@@ -81,8 +82,7 @@ def test_what_is_no_division_is_refused(shares, group_by, words):
     ],
 )  # fmt: skip
 def test_parts_of_formats_hold_all_images_once(tmp_path, to, train):
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(coco(10, per_video=2)))
+    path = written(tmp_path / "a.json", coco(10, per_video=2))
     out = tmp_path / "out"
     made = bboxqa.convert(
         path, out, to=to, lossy=True, parts={"train": 0.8, "val": 0.2}, group_by="video_id", seed=1
@@ -99,8 +99,7 @@ def test_parts_of_formats_hold_all_images_once(tmp_path, to, train):
 
 
 def test_data_yaml_names_the_lists_of_parts_or_says_that_they_are_one(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(coco(10)))
+    path = written(tmp_path / "a.json", coco(10))
     done = run("convert", path, tmp_path / "y", "--to", "yolo", "--lossy", *PARTS)
     assert done.returncode == 0
     assert (tmp_path / "y/ann/data.yaml").read_text().startswith("train: train.txt\nval: val.txt\n")
@@ -122,25 +121,22 @@ def test_data_yaml_names_the_lists_of_parts_or_says_that_they_are_one(tmp_path):
     ],
 )
 def test_options_that_do_not_fit_are_refused(tmp_path, options, words):
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(coco(3)))
+    path = written(tmp_path / "a.json", coco(3))
     done = run("convert", path, tmp_path / "out", "--to", "yolo", *options)
     assert done.returncode == 2
     assert words in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_names_without_a_suffix_get_one_unless_another_image_has_it(tmp_path):
+@pytest.mark.parametrize("other", ["b.png", "a.jpg"])
+def test_names_without_a_suffix_get_one_unless_another_image_has_it(tmp_path, other):
     content = coco(2)
-    content["images"][0]["file_name"] = "a"
-    path = tmp_path / "a.json"
-    for name, is_clear in (("b.png", True), ("a.jpg", False)):
-        content["images"][1]["file_name"] = name
-        path.write_text(json.dumps(content))
-        made = run("convert", path, tmp_path / "out.json", "--to", "coco", "--image-suffix", ".jpg")
-        if is_clear:
-            written = json.loads((tmp_path / "out.json").read_text())
-            assert [each["file_name"] for each in written["images"]] == ["a.jpg", "b.png"]
-            (tmp_path / "out.json").unlink()
-        else:
-            assert "with .jpg, 2 images are called 'a.jpg'" in made.stderr
+    for each, name in zip(content["images"], ("a", other), strict=True):
+        each["file_name"] = name
+    path, out = written(tmp_path / "a.json", content), tmp_path / "out.json"
+    made = run("convert", path, out, "--to", "coco", "--image-suffix", ".jpg")
+    if other == "a.jpg":
+        assert "with .jpg, 2 images are called 'a.jpg'" in made.stderr
+        return
+    names = [each["file_name"] for each in json.loads(out.read_text())["images"]]
+    assert names == ["a.jpg", "b.png"]

@@ -19,19 +19,10 @@ from bboxqa import DatasetError
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats that are written and read, and the largest error of a coordinate in pixels.
 ROUNDED = {
-    "coco": 0,
-    "label-studio": 1e-9,
-    "cvat": 2e-6,
-    "yolo": 1e-5,
-    "yolo-segment": 1e-5,
-    "yolo-obb": 1e-5,
-    "yolo-pose": 1e-5,
-    "dota": 1e-5,
-    "voc": 1e-6,
-    "labelme": 1e-9,
-    "csv": 0,
+    "coco": 0, "label-studio": 1e-9, "cvat": 2e-6, "yolo": 1e-5, "yolo-segment": 1e-5,
+    "yolo-obb": 1e-5, "yolo-pose": 1e-5, "dota": 1e-5, "voc": 1e-6, "labelme": 1e-9, "csv": 0,
     "parquet": 0,
-}
+}  # fmt: skip
 FUZZ = "BBOXQA_FUZZ" in os.environ
 KEEPS_IDS = {"coco", "label-studio", "csv", "parquet"}
 
