@@ -339,6 +339,17 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[1]]
 
 
+def test_files_of_different_tools_name_people_each_by_its_key(tmp_path):
+    cvat(tmp_path / "eve.xml", FIRST[:2], who="eve")
+    coco(tmp_path / "b.json", FIRST[:2], rater="bob")
+    coco(tmp_path / "c.json", SECOND[:2], annotator="cid")
+    data = read_dataset([tmp_path / name for name in ("eve.xml", "b.json", "c.json")])
+    assert data.annotator_names == ("bob", "cid", "eve")
+    convert([tmp_path / "eve.xml", tmp_path / "b.json"], tmp_path / "all.json", to="coco")
+    written = json.loads((tmp_path / "all.json").read_text())["annotations"]
+    assert {each["annotator"] for each in written} == {"bob", "eve"}
+
+
 def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     coco(tmp_path / "a.json", FIRST[:2], annotator="ann")
     coco(tmp_path / "b.json", FIRST[:2], 1, annotator="bob")

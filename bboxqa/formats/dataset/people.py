@@ -1,7 +1,7 @@
 """Who drew what, by the first of three ways: a key, a list in image records, or the files."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,17 +147,25 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: R
 def _by_key(
     files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
-    """Return one attribution for each annotator key that occurs, in the order of the keys."""
+    """Return one attribution for each annotator key that occurs, in the order of the keys.
+
+    Where no key names people in all files, but each file has one, these together are the last.
+    """
+    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
+    is_common = any(all(_names_in(file, key) for file in files) for key in keys)
+    is_mixed = not is_common and all(own)
     result = []
-    for key in ANNOTATOR_KEYS if annotator_key is None else (annotator_key,):
-        authors = [file.columns.authors[key] for file in files]
+    for of_files in (*([key] * len(files) for key in keys), *([own] if is_mixed else [])):
+        pairs = [*zip(files, of_files, strict=True)]
+        authors = [file.columns.authors[key] for file, key in pairs]
         names = tuple(sorted({name for author in authors for name in author.names}))
         if not names:
             continue
-        way = way_by_key(files, key)
-        lacking = [file for file in files if not _names_in(file, key)]
+        way = way_by_key(pairs)
+        lacking = [file for file, key in pairs if not _names_in(file, key)]
         if lacking and not chosen:
-            if len({*names} - {UNNAMED}) > 1:
+            if len({*names} - {UNNAMED}) > 1 and not is_mixed:
                 problem = (
                     f"{listed_files(lacking)}: names nobody, while {way} names "
                     f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
@@ -175,19 +183,23 @@ def _by_key(
             [None] * len(file.images)
             if file.named_by and key != ANNOTATOR_KEYS[0]
             else _asked_in(file.images)
-            for file in files
+            for file, key in pairs
         ]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - {*names}))
+        key = of_files[0] if len({*of_files}) == 1 else ""
         result.append(Attribution(way, codes, asked, names, key=key))
     return result
 
 
-def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
-    """Return how files name annotators by a key on annotations."""
+def way_by_key(pairs: Iterable[tuple[AnnotationFile, str]]) -> str:
+    """Return how files name annotators, each by its key on annotations."""
     # Users have never seen the keys of translated formats.
-    own = [file.named_by if key == ANNOTATOR_KEYS[0] else "" for file in files]
-    return " and ".join(dict.fromkeys(each or f"the key {key!r} on annotations" for each in own))
+    ways = [
+        (file.named_by if key == ANNOTATOR_KEYS[0] else "") or f"the key {key!r} on annotations"
+        for file, key in pairs
+    ]
+    return " and ".join(dict.fromkeys(ways))
 
 
 def _asked_in(images: Sequence[Image]) -> _Asked:

@@ -132,7 +132,7 @@ def refuse_versions(
         [
             f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
             f" by {one_line(who)!r}"
-            + (f" ({way_by_key(pair, key)})" if key else "")
+            + (f" ({way_by_key((each, key) for each in pair)})" if key else "")
             + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
             + "; expected the annotations of one annotator of an image in one file"
         ],
