@@ -1,5 +1,7 @@
 """Results of measuring agreement: figures and tables, at one threshold and at all."""
 
+from collections.abc import Callable
+from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Protocol
 
@@ -143,7 +145,7 @@ class ReferenceAgreement(msgspec.Struct, frozen=True, eq=False):
         )
 
 
-class ThresholdResult(msgspec.Struct, frozen=True, eq=False):
+class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Agreement at one threshold."""
 
     measure: str
@@ -193,12 +195,12 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False):
     was. NaN where all annotators annotated every such image, or where missing annotations do not
     count."""
     images: Table
-    categories: Table
     pairs: Table
-    """Alpha by image, by category against the rest, and by pair of annotators; with F1, the share
-    of equal categories and the mean similarity."""
-    units: Table
-    """A row per unit and annotator who was asked."""
+    """Alpha by image and by pair of annotators; with F1, the share of equal categories and the mean
+    similarity."""
+    make_categories: Callable[[], Table]
+    make_units: Callable[[], Table]
+    """Make `categories` and `units`, which only few views read."""
     reliability: ReliabilityData
     """The values that all coefficients are computed from."""
     repeats: Table | None = None
@@ -206,6 +208,16 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False):
     """
     reference: ReferenceAgreement | None = None
     """How far annotators agree with a reference; None where there is none."""
+
+    @cached_property
+    def categories(self) -> Table:
+        """Alpha by category against the rest, with the same figures as images."""
+        return self.make_categories()
+
+    @cached_property
+    def units(self) -> Table:
+        """A row per unit and annotator who was asked."""
+        return self.make_units()
 
     @property
     def threshold_label(self) -> str:

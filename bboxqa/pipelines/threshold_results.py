@@ -285,9 +285,9 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
         all_asked_alpha=nan,
         all_asked_f1=nan,
         images=_image_table(of, has_meaning=not of.reason),
-        categories=_category_table(of),
         pairs=_pair_table(of),
-        units=_unit_table(of, figures["reliability"]),
+        make_categories=partial(_category_table, of),
+        make_units=partial(_unit_table, of, figures["reliability"]),
     )
 
 
