@@ -123,6 +123,15 @@ def test_a_document_that_cannot_be_read_says_what_is_wrong_with_it():
         bboxqa.read_coco({"annotations": [object()]})
 
 
+def test_a_document_that_nests_deep_is_refused():
+    document = deep = {"images": [], "annotations": [], "categories": []}
+    for _ in range(5_000):
+        deep["info"] = deep = {}
+    for function in (bboxqa.read, bboxqa.validate):
+        with pytest.raises(DatasetError, match="document: lists nested more than 500 deep"):
+            function(document)
+
+
 def test_python_can_suggest_the_name_that_was_meant():
     with pytest.raises(AttributeError, match="'bboxqa' has no attribute 'agreee'") as caught:
         bboxqa.agreee  # noqa: B018

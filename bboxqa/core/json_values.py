@@ -154,3 +154,5 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
         return json.dumps(dict(document), default=plain).encode()
     except (TypeError, ValueError) as error:
         raise DatasetError([f"document: cannot be written as JSON: {error}"]) from None
+    except RecursionError:
+        raise DatasetError([f"document: {TOO_DEEP}"]) from None

@@ -1,6 +1,6 @@
 """P and R: polygons and masks: their notation, crossings, and fit with image and box."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -39,6 +39,7 @@ _FORMS = {
     Form.NESTED: "lists of points",
     Form.TEXT: "text",
 }
+_AT = "annotations/segmentation"
 _MAX_NUMBER = 1e15
 # Rings that cross themselves more often are not split, as nobody could tell whether the parts are
 # right.
@@ -47,12 +48,8 @@ _MOST_CROSSINGS = 30
 _FEW = 4
 
 
-def _of_rings(
-    document: Document, where: BoolArray | Sequence[int], says: Callable[[int], str], **more: Any
-) -> Rows:
-    rings, at = document.annotations.rings, "annotations/segmentation"
-    inner = lambda ring: (int(rings.place[ring]),)  # noqa: E731
-    return Rows(where, says, at, owner=rings.row, inner=inner, **more)
+def _within(document: Document, ring: int) -> tuple[int]:
+    return (int(document.annotations.rings.place[ring]),)
 
 
 def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
@@ -90,19 +87,21 @@ def _wrong_length(code: str, document: Document, _settings: ValidateSettings) ->
         return f"polygon {found}"
 
     is_odd = code == "P002"
-    yield _of_rings(
-        document,
+    yield Rows(
         where,
         says,
-        expected=expected,
-        found=(lambda ring: int(n[ring])) if is_odd else None,
+        _AT,
+        expected,
+        (lambda ring: int(n[ring])) if is_odd else None,
         edits=None if is_odd else _dropping(document, n < (6 if code == "P001" else 1)),
+        owner=rings.row,
+        inner=partial(_within, document),
     )
 
 
-def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
+def _outline(record: dict[str, Any], *rings: list[int]) -> dict[str, Any]:
     """Return an example of one annotation with an outline."""
-    return {"annotations": [{"segmentation": list(rings), **more}]}
+    return {"annotations": [{"segmentation": list(rings), **record}]}
 
 
 _RING = [10, 10, 30, 10, 30, 40, 10, 40]
@@ -117,7 +116,7 @@ _AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
     explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of numbers.
         The fix writes the same points in this form, where there are at least 3.""",
     bad={"annotations": [{"segmentation": _RING}]},
-    good=_outline(_RING),
+    good=_outline({}, _RING),
 )
 def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     form = document.annotations.form
@@ -128,7 +127,7 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(
         np.isin(form, tuple(_FORMS)),
         lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
-        "annotations/segmentation",
+        _AT,
         expected="a list of rings [[x, y, x, y, …], …]",
         new=new,
         key="segmentation",
@@ -156,8 +155,8 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     explanation="""The edges of a ring cross or touch each other, or its points lie on one line. The
         unsafe fix splits the ring, unless that needs a hole or it crosses itself more than 30
         times; edges without area are lost.""",
-    bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
-    good=_outline(_RING),
+    bad=_outline({"area": 300}, [10, 10, 30, 40, 30, 10, 10, 40]),
+    good=_outline({}, _RING),
     requires=("O004",),
 )
 def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
@@ -165,13 +164,15 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
     states = np.where(
         rings.n_numbers % 2 == 0, document.once(shapes.ring_states), shapes.RingState.SOUND
     )
-    yield _of_rings(
-        document,
+    yield Rows(
         states == shapes.RingState.INVALID,
         lambda ring: f"polygon {shapes.invalid_reason(rings, ring)}",
-        expected="a ring that does not cross or touch itself",
-        found=lambda ring: shapes.invalid_reason(rings, ring),
+        _AT,
+        "a ring that does not cross or touch itself",
+        lambda ring: shapes.invalid_reason(rings, ring),
         edits=lambda ring: _split_rings(document, int(rings.row[ring])),
+        owner=rings.row,
+        inner=partial(_within, document),
     )
     unchecked = distinct(rings.row[states == shapes.RingState.UNCHECKED])
     what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
@@ -217,8 +218,8 @@ def _beyond(document: Document) -> FloatArray:
     explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe fix
         clips it if enough of it is left and it does not cross itself, but not if a fifth of all
         outlines or boxes extend beyond, as all these numbers are then in doubt.""",
-    bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
-    good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
+    bad=_outline(_AT_EDGE, [85, 10, 110, 10, 110, 40, 85, 40]),
+    good=_outline(_AT_EDGE, [85, 10, 100, 10, 100, 40, 85, 40]),
     requires=("F004", "S015", "B002", "B014", "T003"),
 )
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
@@ -269,8 +270,8 @@ def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list
         outline, and of its part inside the image. The unsafe fix writes the bounds of the outline;
         check first which is right. It is an error, without a fix, if most boxes have an IoU below
         0.5 with the bounds, as boxes or outlines are then all in doubt.""",
-    bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
-    good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
+    bad=_outline({"bbox": [10, 10, 20, 40], "area": 600}, _RING),
+    good=_outline({"bbox": [10, 10, 21, 31], "area": 600}, _RING),
     requires=("F004", "S015", "B014", "R002"),
 )
 def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
@@ -319,8 +320,10 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     explanation="""Rings of one outline share more than `area_tolerance` of its area. COCO has no
         holes: pycocotools fills all rings, while the even-odd rule leaves out what two of them
         cover. Write an object with a hole as run lengths, and join other rings.""",
-    bad=_outline([10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40], area=1600),
-    good=_outline(_RING, _OTHER, **_BOTH),
+    bad=_outline(
+        {"area": 1600}, [10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40]
+    ),
+    good=_outline(_BOTH, _RING, _OTHER),
 )
 def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
     rows, filled, shared = document.once(shapes.overlapping_rings)
@@ -346,23 +349,23 @@ RULES = (
         breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
         explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
             ring; the only ring only where most annotations have no outline.""",
-        bad=_outline(_RING, [12, 12, 14, 14]),
-        good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
+        bad=_outline({}, _RING, [12, 12, 14, 14]),
+        good=_outline({}, _RING, [12, 12, 14, 12, 14, 14]),
     )(partial(_wrong_length, "P001")),
     rule(
         "P002 error: polygon with an odd number of coordinates",
         breaks="pycocotools drops the last number, and reshape(-1, 2) stops with ValueError.",
         explanation="""A ring lists x and y of each point. Here a number is missing or superfluous,
             and the file does not show which. Export or draw the outline again.""",
-        bad=_outline([*_RING, 10]),
-        good=_outline([*_RING, 10, 25]),
+        bad=_outline({}, [*_RING, 10]),
+        good=_outline({}, [*_RING, 10, 25]),
     )(partial(_wrong_length, "P002")),
     rule(
         "P004 warning, safe fix: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
         explanation="""One of the rings is an empty list. The fix removes it; the only ring only
             where most annotations have no outline.""",
-        bad=_outline(_RING, []),
+        bad=_outline({}, _RING, []),
         good={"annotations": [{"segmentation": []}]},
     )(partial(_wrong_length, "P004")),
 )
@@ -378,14 +381,14 @@ def _not_crowd(row: int) -> tuple[Edit, ...]:
     return record_edit("annotations", row, "iscrowd", value=0)
 
 
-def _mask(*runs: int, height: int = 80, width: int = 100, **more: Any) -> dict[str, Any]:
-    return {"segmentation": {"size": [height, width], "counts": list(runs)}, **more}
+def _mask(*runs: int, height: int = 80, width: int = 100) -> dict[str, Any]:
+    return {"segmentation": {"size": [height, width], "counts": list(runs)}}
 
 
 _SOUND = _mask(810, 600, 6590)
-_CROWD = _mask(810, 100, 7090, iscrowd=1, area=100)
+_CROWD = {**_mask(810, 100, 7090), "iscrowd": 1, "area": 100}
 _FIELDS: dict[str, Any] = {"bbox": [10, 10, 20, 30], "area": 600}
-_COLUMNWISE = _mask(810, *[30, 50] * 19, 30, 5660, **_FIELDS)
+_COLUMNWISE = {**_mask(810, *[30, 50] * 19, 30, 5660), **_FIELDS}
 
 
 @rule(
@@ -435,7 +438,7 @@ def _counts(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(
         (rles.problem > 0) | (rles.total != rles.size.prod(axis=1)),
         says,
-        "annotations/segmentation",
+        _AT,
         owner=rles.row,
         found=lambda mask: rles.problems[rles.problem[mask]] or int(rles.total[mask]),
     )
@@ -494,7 +497,7 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
     explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
         they go along the rows. The fix writes them column by column, but not in square images, nor
         where a few runs would become millions.""",
-    bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
+    bad={"annotations": [{**_mask(1010, *[20, 80] * 29, 20, 4070), **_FIELDS}]},
     good={"annotations": [_COLUMNWISE]},
 )
 def _row_major(document: Document, settings: ValidateSettings) -> Checked:
@@ -530,7 +533,7 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
     breaks="The object always counts as missed, and losses divided by the area become NaN.",
     explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask again,
         or remove the annotation.""",
-    bad={"annotations": [_mask(8000, **_FIELDS)]},
+    bad={"annotations": [{**_mask(8000), **_FIELDS}]},
     good={"annotations": [_COLUMNWISE]},
 )
 def _empty(document: Document, _settings: ValidateSettings) -> Checked:

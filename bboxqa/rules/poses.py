@@ -187,13 +187,11 @@ def _n_expected(document: Document) -> IndexArray:
     return expected[document.category[document.annotations.keypoints.row]]
 
 
-_CATEGORY: dict[str, Any] = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
-
-
-def _pose(*keypoints: int, number: int = 2, **category: Any) -> dict[str, Any]:
-    """Return an example of one annotation with keypoints."""
+def _pose(*keypoints: int, number: int = 2, first: int = 1) -> dict[str, Any]:
+    """Return an example of keypoints, whose skeleton joins the first one with the second."""
+    category = {"keypoints": ["nose", "tail"], "skeleton": [[first, 2]]}
     annotation = {"keypoints": list(keypoints), "num_keypoints": number, "bbox": [50, 0, 20, 30]}
-    return {"categories": [{**_CATEGORY, **category}], "annotations": [annotation]}
+    return {"categories": [category], "annotations": [annotation]}
 
 
 @rule(
@@ -351,8 +349,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     breaks="Drawing stops with an IndexError or joins the wrong points.",
     explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of the
         category. Here a number is 0 or above the number of keypoints. Number them again.""",
-    bad=_pose(52, 12, 2, 60, 20, 2, skeleton=[[0, 1]]),
-    good=_pose(52, 12, 2, 60, 20, 2, skeleton=[[2, 1]]),
+    bad=_pose(52, 12, 2, 60, 20, 2, first=0),
+    good=_pose(52, 12, 2, 60, 20, 2),
 )
 def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
     yield from found_defects("K006", document, settings)

@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bboxqa.rules.base import Files, Rule, found_defects, rule
+from bboxqa.rules.base import Example, Files, Rule, found_defects, rule
 
 
-def _rule(head: str, **fields: Any) -> Rule:
-    """Return a rule about the defects that a format finds."""
-    return rule(head, **fields)(partial(found_defects, head[:4]))
+def _rule(head: str, breaks: str, explanation: str, example: tuple[Example, Example]) -> Rule:
+    """Return a rule about the defects that a format finds; the bad example comes first."""
+    bad, good = example
+    made = rule(head, breaks=breaks, explanation=explanation, bad=bad, good=good)
+    return made(partial(found_defects, head[:4]))
 
 
-def _changed(good: Any, *changes: tuple[str, str]) -> dict[str, Any]:
-    """Return an example, and as the bad one the same with texts replaced, in all files."""
+def _changed(good: Any, *changes: tuple[str, str]) -> tuple[Example, Example]:
+    """Return an example with texts replaced, in all files, and as it is."""
 
     def bad(text: str) -> str:
         for old, new in changes:
             text = text.replace(old, new)
         return text
 
-    is_text = isinstance(good, str)
-    return {
-        "bad": bad(good) if is_text else type(good)({name: bad(good[name]) for name in good}),
-        "good": good,
-    }
+    if isinstance(good, str):
+        return bad(good), good
+    return type(good)({name: bad(good[name]) for name in good}), good
 
 
 _SIZE = '"original_width": 100, "original_height": 80,'
@@ -32,6 +32,7 @@ _REGION = (
     f'{{"id": "r1", "type": "rectanglelabels", {_SIZE}\n'
     '    "value": {"x": 10, "y": 10, "width": 20, "height": 30, "rectanglelabels": ["cat"]}}'
 )
+_LARGER = _REGION.replace("100", "200").replace("80", "160").replace("r1", "r2")
 _RLE = "0, 0, 0, 8, 57, 17, 20, 255, 224"
 _MASK = (
     '{"id": "r1", "type": "brushlabels", "original_width": 2, "original_height": 1,\n'
@@ -110,7 +111,7 @@ RULES = (
             relative ones, numbers have decimal commas, or the file is cut off or in another
             encoding than it declares. Correct the script that wrote it, or export the file again.
             The example is of Label Studio.""",
-        **_changed(_BOX, ('"x": 10', '"x": "left"')),
+        example=_changed(_BOX, ('"x": 10', '"x": "left"')),
     ),
     _rule(
         "T002 error: size of the image is unknown",
@@ -120,7 +121,7 @@ RULES = (
             columns image_width and image_height. Or give the sizes, by `--image-size 1920x1080` or
             by `--image-size FILE`, a table with the columns image, width and height, or annotations
             that have sizes.""",
-        **_changed(_BOX, (_SIZE, "")),
+        example=_changed(_BOX, (_SIZE, "")),
     ),
     _rule(
         "T003 error: coordinate beyond the image",
@@ -129,14 +130,14 @@ RULES = (
         explanation="""A relative coordinate is not between 0 and 100 % of the image, or a shape in
             Label Studio lies outside: it was drawn beyond the edge, or the image was cropped later.
             Correct it in the tool.""",
-        **_changed(_BOX, ('"x": 10', '"x": 104')),
+        example=_changed(_BOX, ('"x": 10', '"x": 104')),
     ),
     _rule(
         "T004 warning: shape without a label",
         breaks='Its category is unknown; it counts as category "(no label)".',
         explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
             which can require it: in Label Studio with required="true" of the tag.""",
-        **_changed(_BOX, ('"cat"', "")),
+        example=_changed(_BOX, ('"cat"', "")),
     ),
     _rule(
         "T005 warning: annotation does not name its annotator",
@@ -145,7 +146,7 @@ RULES = (
             annotators (Darwin) or <annotator> (Pascal VOC). Where others name theirs, it counts as
             by the annotator "(not named)". Add the name to the import; if nobody is named, `bboxqa
             agree` takes a file of each annotator.""",
-        **_changed(_BOX, ('"completed_by": 1, ', "")),
+        example=_changed(_BOX, ('"completed_by": 1, ', "")),
     ),
     _rule(
         "T007 warning: annotator annotated an image twice",
@@ -154,7 +155,7 @@ RULES = (
             `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
             of them in the tool. Annotations of a task with the same ids are copies of one, as
             where exports were joined.""",
-        **_changed(
+        example=_changed(
             _BOX, ('[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"')
         ),
     ),
@@ -164,24 +165,24 @@ RULES = (
         explanation="""The run lengths of a mask are cut off, or do not have the size of the image;
             or the image file of a mask has colours, opacity or several bands. Draw the mask again
             in the tool, or correct the script that wrote it.""",
-        **_changed(_task(_MASK), (_RLE, "0, 0, 0, 8")),
+        example=_changed(_task(_MASK), (_RLE, "0, 0, 0, 8")),
     ),
     _rule(
         "T010 error: sizes of one image differ",
         breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
         explanation="""Records of one image give it different sizes, for example because the image
             was replaced by a smaller copy. Correct the sizes, or annotate the image again.""",
-        bad=_task(
-            f"{_REGION}, {_REGION.replace('100', '200').replace('80', '160').replace('r1', 'r2')}"
+        example=(
+            _task(f"{_REGION}, {_LARGER}"),
+            _task(f"{_REGION}, {_REGION}"),
         ),
-        good=_task(f"{_REGION}, {_REGION}"),
     ),
     _rule(
         "T011 warning: mask without pixels",
         breaks="There is nothing to compare; the mask is left out.",
         explanation="""A mask was erased but its region was not deleted. Delete the region in the
             tool if there is no object.""",
-        **_changed(_task(_MASK), ("20, 255, 224", "20, 224, 0")),
+        example=_changed(_task(_MASK), ("20, 255, 224", "20, 224, 0")),
     ),
     _rule(
         "T012 warning: file of another format among the files of a tool",
@@ -189,8 +190,10 @@ RULES = (
         explanation="""Among the files of one format is a file with other content, such as an empty
             list, a web page, or annotations in another format. Export the file again, or move it
             elsewhere.""",
-        bad=Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
-        good=Files({**_TWO, "c.xml": _xml("c.jpg")}),
+        example=(
+            Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
+            Files({**_TWO, "c.xml": _xml("c.jpg")}),
+        ),
     ),
     _rule(
         "T020 error: class number without a name",
@@ -199,22 +202,24 @@ RULES = (
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
             number.""",
-        **_changed(_files({}), ("0 0.5", "3 0.5")),
+        example=_changed(_files({}), ("0 0.5", "3 0.5")),
     ),
     _rule(
         "T021 warning: number of classes differs from the names",
         breaks="Training stops, or learns classes that do not exist.",
         explanation="""nc in data.yaml is the number of classes, but there are more or fewer names.
             Correct nc, or omit it, as it follows from the names.""",
-        **_changed(_files({}, "[cat]\nnc: 1"), ("nc: 1", "nc: 2")),
+        example=_changed(_files({}, "[cat]\nnc: 1"), ("nc: 1", "nc: 2")),
     ),
     _rule(
         "T022 warning: label file without an image file",
         breaks="Training ignores the labels.",
         explanation="""There are image files, but none has the name of this label file. It was
             renamed or removed, or it is in an unexpected folder.""",
-        bad=_files({"labels/b.txt": ""}),
-        good=_files({"labels/b.txt": "", "images/b.ppm": _PICTURE}),
+        example=(
+            _files({"labels/b.txt": ""}),
+            _files({"labels/b.txt": "", "images/b.ppm": _PICTURE}),
+        ),
     ),
     _rule(
         "T023 info: image file without a label file",
@@ -222,15 +227,17 @@ RULES = (
         explanation="""By default, the annotator counts as not asked about such an image; with
             `--missing-txt asked`, as having found nothing there. To record it in the data, write an
             empty label file for each image in which nothing was found.""",
-        bad=_files({"images/b.ppm": _PICTURE}),
-        good=_files({"images/b.ppm": _PICTURE, "labels/b.txt": ""}),
+        example=(
+            _files({"images/b.ppm": _PICTURE}),
+            _files({"images/b.ppm": _PICTURE, "labels/b.txt": ""}),
+        ),
     ),
     _rule(
         "T024 warning: two classes with the same name",
         breaks="A model learns them as two classes; bboxqa treats them as one category.",
         explanation="""The file of names gives several classes the same name. Rename one of them, or
             give all labels the same class.""",
-        **_changed(_files({}, "[cat, dog]"), ("dog", "cat")),
+        example=_changed(_files({}, "[cat, dog]"), ("dog", "cat")),
     ),
     _rule(
         "T025 error: train or val of data.yaml names nothing",
@@ -238,14 +245,14 @@ RULES = (
         explanation="""A path under train or val in data.yaml leads to no file or folder. It leads
             from `path`, or from the folder of data.yaml. Correct the path, or restore the
             folder.""",
-        **_changed(_files({}, "[cat]\ntrain: images\nval: images"), ("val: ", "val: valid/")),
+        example=_changed(_files({}, "[cat]\ntrain: images\nval: images"), ("val: ", "val: valid/")),
     ),
     _rule(
         "T030 warning: corners of a box are swapped",
         breaks="Training stops at a box of negative width, or leaves it out.",
         explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right
             order. Swap them in the file.""",
-        **_changed(
+        example=_changed(
             Files({"a.xml": _xml("a.jpg")}), ("<xmin>10", "<xmin>30"), ("<xmax>30", "<xmax>12")
         ),
     ),
@@ -255,7 +262,7 @@ RULES = (
         explanation="""The files were copied or renamed without changing the image name inside. All
             but the first are read as an image named after the file itself. Correct the name in the
             file.""",
-        **_changed(_TWO, ("b.jpg", "a.jpg")),
+        example=_changed(_TWO, ("b.jpg", "a.jpg")),
     ),
     _rule(
         "T040 warning: task or job without assignee",
@@ -263,14 +270,14 @@ RULES = (
         explanation="""CVAT writes the owner of a task, who need not have drawn anything, and its
             assignee, who is missing. Assign the job in CVAT and export it again, or give one file
             per annotator, with `bboxqa agree --annotator ann=1.xml --annotator bob=2.xml`.""",
-        **_changed(_CVAT, ("<username>ann</username>", "")),
+        example=_changed(_CVAT, ("<username>ann</username>", "")),
     ),
     _rule(
         "T041 warning: label is not one of the task",
         breaks="The shape gets a category of its own, and so agrees with no other shape.",
         explanation="""Shapes have a label that is not listed at the beginning of the file. CVAT
             refuses to import such a file. Correct the label, or add it to the task.""",
-        **_changed(_CVAT, ('label="cat"', 'label="Cat"')),
+        example=_changed(_CVAT, ('label="cat"', 'label="Cat"')),
     ),
     _rule(
         "T050 error: label is not in the list of the project",
@@ -278,7 +285,7 @@ RULES = (
         explanation="""A shape has a label that the project does not list, in Supervisely as classes
             of meta.json and in Datumaro under categories. Correct the list, or export the project
             again.""",
-        **_changed(_DATUMARO, ('"label_id": 1', '"label_id": 2')),
+        example=_changed(_DATUMARO, ('"label_id": 1', '"label_id": 2')),
     ),
     _rule(
         "T060 info: mask without an object",
@@ -286,8 +293,7 @@ RULES = (
         explanation="""All pixels of a mask are background. The annotator counts as asked about the
             image, and as having found nothing there. If nobody looked at the image, remove the
             file.""",
-        bad=_mask(),
-        good=_mask(*_SQUARE),
+        example=(_mask(), _mask(*_SQUARE)),
     ),
     _rule(
         "T061 error: mask has another size than its image",
@@ -295,8 +301,10 @@ RULES = (
         explanation="""The width and height of a mask differ from those of its image. The mask or
             the image was scaled or cropped after it was drawn. Export the masks in the size of the
             images.""",
-        bad=_Masks({**_mask(*_SQUARE), "images/a.ppm": _PICTURE}),
-        good=_Masks({**_mask(*_SQUARE), "images/a.ppm": "P3 12 12 255"}),
+        example=(
+            _Masks({**_mask(*_SQUARE), "images/a.ppm": _PICTURE}),
+            _Masks({**_mask(*_SQUARE), "images/a.ppm": "P3 12 12 255"}),
+        ),
     ),
     _rule(
         "T062 warning: speckle in a mask",
@@ -304,8 +312,7 @@ RULES = (
         explanation="""An object has pieces of fewer than 10 pixels apart from the rest, or a region
             of a class is as small. They are often left by a brush, or by scaling a mask. Remove
             them in the tool.""",
-        bad=_mask(*_SQUARE, "", "", "1"),
-        good=_mask(*_SQUARE),
+        example=(_mask(*_SQUARE, "", "", "1"), _mask(*_SQUARE)),
     ),
     _rule(
         "T063 info: object in several pieces",
@@ -313,7 +320,6 @@ RULES = (
         explanation="""The pixels of an object are in several pieces of 10 pixels or more that do
             not touch. Something in front may divide it. If two objects were drawn as one, draw
             each on its own.""",
-        bad=_mask(*_SQUARE, "", *_SQUARE),
-        good=_mask(*_SQUARE),
+        example=(_mask(*_SQUARE, "", *_SQUARE), _mask(*_SQUARE)),
     ),
 )
