@@ -5,34 +5,34 @@ from enum import IntEnum
 import numpy as np
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     FrozenArrays,
     IndexArray,
-    compact,
     distinct,
+    distinct_rows,
     remembered,
     rows,
-    run_starts,
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
     alpha_has_meaning,
+    alphas_after,
     drawn_figures,
     object_cells,
-    summed_rows,
 )
 from bboxqa.diagnostics.parts import (
     DrawnObjects,
-    Parts,
     drawn_objects,
-    drawn_with,
+    join_parts,
     object_ranks,
     parts,
+    repetitions,
+    resolved,
+    tie_second_boxes,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
@@ -94,27 +94,20 @@ class Disagreements(FrozenArrays, frozen=True, eq=False):
     """(E,) int64. Each combination once."""
 
 
-def _resolved(root: IndexArray) -> IndexArray:
-    """Return the last object of each chain of roots, (O,)."""
-    while not np.array_equal(root, root[root]):
-        root = root[root]
-    return root
-
-
 @remembered
 def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""
     objects, drawn, of = drawn_objects(matched), parts(matched), matched.data.annotations
     n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
     author = of.annotator.astype(np.int64)
-    root, tied, again = _repetitions(matched, objects)
+    root, tied, again = repetitions(matched, objects)
     is_again = root != np.arange(n)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
     # Split and merged objects, and annotators.
-    merged, is_part, n_merged, n_joined, split = _join_parts(objects, drawn, root, n_annotators)
+    merged, is_part, n_merged, n_joined, split = join_parts(objects, drawn, root, n_annotators)
     has[split[0], Kind.SPLIT] = True
-    _tie_second_boxes(matched, objects, root, tied)
+    tie_second_boxes(matched, objects, root, tied)
     # Objects and who gave another category than most; all annotators in a tie.
     other = of.category != objects.category[objects.of]
     has[objects.of[other & ~drawn.odd_boxes], Kind.CLASS_CONFLICT] = True
@@ -139,10 +132,9 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
         (Kind.CLASS_CONFLICT, objects.of[found], author[found]),
         (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
     )
-    keys = distinct(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
-    pair, annotator = np.divmod(keys, n_annotators)
-    kind, concerned_object = np.divmod(pair, max(n, 1))
-    home, has_counted = _resolved(root), np.zeros_like(has)
+    entries = np.hstack([np.stack(np.broadcast_arrays(*each)) for each in concerned])
+    kind, concerned_object, annotator = distinct_rows(*entries)[0]
+    home, has_counted = resolved(root), np.zeros_like(has)
     place, column = np.nonzero(has)
     has_counted[home[place], column] = True
     return Disagreements(
@@ -161,98 +153,6 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     )
 
 
-def _repetitions(
-    matched: MatchedUnits, objects: DrawnObjects
-) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
-    """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
-
-    A second box that only its annotator drew is a repetition of the object that more drew; it is
-    tied to the object of the others in its unit.
-    """
-    of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
-    tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
-    second = _second_boxes(matched, objects)
-    shown[unit[~second]] = of[~second]
-    places = np.flatnonzero(second & (shown[unit] >= 0))
-    tied[of[places]] = shown[unit[places]]
-    left = matched.own.left
-    one, other = of[left], of[matched.own.right]
-    # Pairs of objects that only this annotator drew both.
-    pair, _, second_box = drawn_with(matched, one, other)
-    alone = np.flatnonzero(np.bincount(pair[second_box >= 0], minlength=len(one)) == 1)
-    ends = np.stack([one[alone], other[alone]])
-    swap = rank[ends[0]] > rank[ends[1]]
-    main, again = np.where(swap, ends[::-1], ends)
-    order = np.lexsort((rank[main], again))
-    found, first = np.unique(again[order], return_index=True)
-    root, free = tied.copy(), tied[found] == found
-    root[found[free]] = main[order][first][free]
-    return root, tied, (again, matched.data.annotations.annotator[left[alone]].astype(np.int64))
-
-
-def _second_boxes(matched: MatchedUnits, objects: DrawnObjects) -> BoolArray:
-    """Return (N,) bool: boxes of objects of one annotator that share a unit with others."""
-    unit = matched.units.unit
-    shares = np.bincount(unit, minlength=len(matched.units))[unit] > 1
-    return np.asarray((objects.n_drawn[objects.of] == 1) & shares)
-
-
-def _join_parts(
-    objects: DrawnObjects, drawn: Parts, root: IndexArray, n_annotators: int
-) -> tuple[IndexArray, BoolArray, IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
-    """Set in `root` the objects that parts are joined with.
-
-    Return the numbers of object and annotator of merged ones, (M,); which objects are joined with
-    another one as a part or as a box around several, (O,); how many annotators merged each, and how
-    many of their boxes are joined with it, (O,) each; and split and merged objects with their
-    annotators.
-    """
-    n, merge = len(objects), drawn.is_merge
-    is_again = root != np.arange(n)
-    # Boxes around several objects that nobody else drew are joined with the object in them that
-    # most annotators drew; in a tie, the first.
-    part, of = drawn.part, objects.of[drawn.box]
-    alone = np.flatnonzero(merge & (drawn.whole < 0) & ((objects.n_drawn == 1) & ~is_again)[of])
-    order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
-    first = order[run_starts(of[order])]
-    joint, joint_part = of[first], part[first]
-    root[joint] = joint_part
-    # Parts are joined to what more annotators drew, so that there are no circles.
-    half = 2 * objects.n_drawn >= objects.n_asked
-    minor = np.flatnonzero(~merge & ~(half | is_again)[part])
-    minor = minor[objects.n_drawn[drawn.whole[minor]] > objects.n_drawn[part[minor]]]
-    whole = drawn.whole[minor]
-    minor = minor[np.lexsort((whole, -objects.n_drawn[whole], part[minor]))]
-    minor = minor[run_starts(part[minor])]
-    root[part[minor]] = drawn.whole[minor]
-    is_part = np.zeros(n, np.bool_)
-    is_part[np.append(joint, part[minor])] = True
-    merged = distinct(part[merge] * n_annotators + drawn.annotator[merge])
-    most = merge & (drawn.whole >= 0) & (2 * objects.n_drawn > objects.n_asked)[part]
-    concerned = (
-        np.concatenate([part, drawn.whole[most], joint]),
-        np.concatenate([drawn.annotator, drawn.annotator[most], drawn.annotator[first]]),
-    )
-    n_merged, n_joined = (
-        np.bincount(each, minlength=n) for each in (merged // n_annotators, joint_part)
-    )
-    return merged, is_part, n_merged, n_joined, concerned
-
-
-def _tie_second_boxes(
-    matched: MatchedUnits, objects: DrawnObjects, root: IndexArray, tied: IndexArray
-) -> None:
-    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
-    alone = np.flatnonzero(_second_boxes(matched, objects) & (tied[objects.of] == objects.of))
-    of, unit, home = objects.of[alone], matched.units.unit[alone], _resolved(root)
-    shown = np.full(len(matched.units), -1)
-    known = objects.n_drawn[home[of]] > 1
-    np.maximum.at(shown, unit[known], home[of[known]])
-    whole = shown[unit]
-    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
-    tied[of[belongs]] = whole[belongs]
-
-
 def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray) -> IndexArray:
     """Return the annotations of badly placed objects outside their largest unit.
 
@@ -260,8 +160,8 @@ def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray
     """
     found = np.flatnonzero(badly_placed)
     of, unit = objects.of[found], matched.units.unit[found]
-    keys, size = np.unique(of * len(matched.units) + unit, return_counts=True)
-    of_unit, largest = keys // max(len(matched.units), 1), np.zeros(len(objects), np.int64)
+    (of_unit, _), _, size = distinct_rows(of, unit)
+    largest = np.zeros(len(objects), np.int64)
     np.maximum.at(largest, of_unit, size)
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
     return np.asarray(found[(unit != objects.unit[of]) | (n_largest[of] > 1)])
@@ -302,8 +202,7 @@ def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
     place = np.zeros(len(units), np.int64)
     place[unit] = cells[0]
     drawn, asked = np.bincount(unit, minlength=len(units)), n_asked[place]
-    keys, count = np.unique(unit * (n_values + 1) + cells[2], return_counts=True)
-    of, value = np.divmod(keys, n_values + 1)
+    (of, value), _, count = distinct_rows(unit, cells[2])
     size = drawn
     if matched.missing == "category":
         size, lacking = asked, np.flatnonzero(asked > drawn)
@@ -369,7 +268,7 @@ def _repaired(
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object with which each one is joined when a kind is repaired, (O,)."""
-    return _resolved(np.where(_is_joined(found, kind), found.root, found.tied))
+    return resolved(np.where(_is_joined(found, kind), found.root, found.tied))
 
 
 def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
@@ -443,9 +342,8 @@ def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
     index = np.flatnonzero(changes[root[of]])
     before = _drawn_cells(matched)[:, index]
     before[0] = root[of[index]]
-    n_annotators = max(len(matched.data.annotator_names), 1)
-    authors = distinct(before[0] * n_annotators + matched.data.annotations.annotator[index])
-    n_drawn = np.bincount(authors // n_annotators, minlength=n)
+    drawn, _ = distinct_rows(before[0], matched.data.annotations.annotator[index])[0]
+    n_drawn = np.bincount(drawn, minlength=n)
     n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
     after = _filled(before[:, :0], objects, n_after)
     return _repaired(matched, root, before, after), distinct(before[0])
@@ -471,25 +369,16 @@ def gains(
 
     `group` and `place` are the objects of each group, each once.
     """
-    marginal, whole = _whole_sums(matched)
-    n_values, sums = len(marginal), change.change
+    (marginal, whole), sums = _whole_sums(matched), change.change
     ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
     entry, offsets = rows(*ends)
-    key = np.repeat(group, np.diff(offsets)) * n_values + sums.value[entry]
-    cell, at = compact(key, n_groups * n_values)
-    more = sum_by(at, sums.count[entry], len(cell))
-    of_group, value = np.divmod(cell, n_values)
-    squares = sum_by(of_group, more**2 + 2 * more * marginal[value], n_groups)
+    (row, value), at, _ = distinct_rows(np.repeat(group, np.diff(offsets)), sums.value[entry])
+    more = sum_by(at, sums.count[entry], len(row))[:, None]
     agreeing, found, possible = (
-        total + np.append(0.0, sum_by(group, amount, n_groups))
-        for total, amount in zip(whole, sums.of_object[:, place], strict=True)
+        sum_by(group, amount, n_groups) for amount in sums.of_object[:, place]
     )
-    alpha = nominal_alpha(
-        marginal.sum() + np.append(0.0, sum_by(of_group, more, n_groups)),
-        agreeing,
-        (marginal**2).sum() + np.append(0.0, squares),
-    )[0]
-    f1 = ratio(found, possible)
+    alpha = alphas_after((marginal[:, None], whole[:1]), row, value, more, agreeing[:, None])[:, 0]
+    f1 = ratio(whole[1] + np.append(0.0, found), whole[2] + np.append(0.0, possible))
     return np.stack([alpha[1:] - alpha[0], f1[1:] - f1[0]])
 
 
@@ -498,24 +387,18 @@ def _kind_gains(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
     image, whole, n_empty = drawn_objects(matched).image, drawn_sums(matched), _n_empty(matched)
     changes = [repaired.change for repaired in repairs(matched).values()]
-    keys = [kind * n_values + each.value for kind, each in enumerate(changes)]
-    changed, row = compact(np.concatenate(keys), len(Kind) * n_values)
+    of_kind = np.repeat(np.arange(len(Kind)), [len(each.value) for each in changes])
+    (kinds, value), row, _ = distinct_rows(
+        of_kind, np.concatenate([each.value for each in changes])
+    )
     places = image[np.concatenate([each.place for each in changes])]
     counts = np.concatenate([each.count for each in changes])
-    kinds, value = np.divmod(changed, n_values)
 
     def evaluate(*sums: FloatArray) -> FloatArray:
         marginal, change, agreeing, found, possible = sums
-        total, squares = marginal.sum(0), (marginal**2).sum(0)
-        of_change = change * (2 * marginal[value] + change)
-        before = nominal_alpha(total, agreeing[0], squares)[0]
-        after = nominal_alpha(
-            total + summed_rows(kinds, change, len(Kind)),
-            agreeing[0] + agreeing[1:],
-            squares + summed_rows(kinds, of_change, len(Kind)),
-        )[0]
+        alpha = alphas_after((marginal, agreeing[0]), kinds, value, change, agreeing[1:])
         f1 = ratio(found[0] + found[1:], possible[0] + possible[1:])
-        return np.concatenate([after - before, f1 - ratio(found[0], possible[0])])
+        return np.concatenate([alpha[1:] - alpha[0], f1 - ratio(found[0], possible[0])])
 
     # The sums of each image, then their changes by each repair, (6, I).
     agreeing, found, possible = (
@@ -530,15 +413,15 @@ def _kind_gains(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
             np.append(whole.count, n_empty),
             (n_values, n_images),
         ),
-        table_of(row, places, counts, (len(changed), n_images)),
+        table_of(row, places, counts, (len(kinds), n_images)),
         agreeing,
         found,
         possible,
     )
-    value, bounds = drawn_figures(matched, tables, evaluate)
+    gain, bounds = drawn_figures(matched, tables, evaluate)
     if not alpha_has_meaning(matched):
-        value[: len(Kind)] = bounds[: len(Kind)] = np.nan
-    return value.reshape(2, -1), bounds.reshape(2, -1, 2)
+        gain[: len(Kind)] = bounds[: len(Kind)] = np.nan
+    return gain.reshape(2, -1), bounds.reshape(2, -1, 2)
 
 
 _NAMES = (ALL_AGREE, *KINDS)
@@ -629,26 +512,22 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
 def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: IndexArray) -> Table:
     """Return counts and gains by group; entries, (3, E), are kinds, objects and groups."""
     found, (kind, place, group) = disagreements(matched), entries
-    n_objects, key = max(len(found.root), 1), group * len(Kind) + kind
-    keys = distinct(key)
+    (who, of_row), row, _ = distinct_rows(group, kind)
     # An object may have several parts of one kind.
-    counted = distinct(key * n_objects + found.home[place]) // n_objects
-    n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
-    gain = np.full((2, len(keys)), np.nan)
+    (counted, _), *_ = distinct_rows(row, found.home[place])
+    n, gain = np.bincount(counted, minlength=len(who)), np.full((2, len(who)), np.nan)
     for each in Kind:
-        own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
-        row = np.searchsorted(keys[rows_of] // len(Kind), group[own])
+        own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(of_row == each)
         # Objects that are joined with another one are counted for that one.
         repair = repairs(matched)[each]
-        chosen, at = np.divmod(distinct(row * n_objects + repair.root[place[own]]), n_objects)
+        chosen, at = distinct_rows(np.searchsorted(rows_of, row[own]), repair.root[place[own]])[0]
         gain[:, rows_of] = gains(matched, repair, chosen, at, len(rows_of))
     if not alpha_has_meaning(matched):
         gain[0] = np.nan
-    who = keys // len(Kind)
     names = getattr(matched.data, f"{title}_names")
     columns: dict[str, Column] = {
         title: Categorical(who.astype(np.int32), names),
-        "kind": Categorical((keys % len(Kind)).astype(np.int32), KINDS),
+        "kind": Categorical(of_row.astype(np.int32), KINDS),
         "n_objects": n,
         "share": ratio(n.astype(np.float64), total[who]),
         "alpha_gain": gain[0],
@@ -663,7 +542,7 @@ def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
     It is the column n_objects of `decomposition_by_annotator`, with 0 for the other annotators.
     """
     found = disagreements(matched)
-    entries, n_objects = np.flatnonzero(found.kind == kind), max(len(found.root), 1)
+    entries = np.flatnonzero(found.kind == kind)
     # An object may have several parts of one kind.
-    keys = distinct(found.annotator[entries] * n_objects + found.home[found.object[entries]])
-    return np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))
+    (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
+    return np.bincount(who, minlength=len(matched.data.annotator_names))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import t_tail, table_of
 from bboxqa.agreement.intervals import drawn_intervals, n_nonzero, ratio_intervals
+from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.unit_counts import from_units
@@ -283,6 +284,26 @@ def drawn_figures(
     return value, drawn_intervals(
         value, tables, evaluate, matched.bootstrap, matched.seed, n_images=n_images
     )
+
+
+def alphas_after(
+    sums: tuple[FloatArray, FloatArray],
+    row: IndexArray,
+    value: IndexArray,
+    change: FloatArray,
+    more: FloatArray,
+) -> FloatArray:
+    """Return nominal alpha, and alpha after each of R changes, (R + 1, B).
+
+    `sums` are how often each value occurs, (K, B), and the coincidences of values with themselves,
+    (B,); `change`, (E, B), is that of a value in a row, sorted by row, and `more`, (R, B), that of
+    the coincidences.
+    """
+    (marginal, agreeing), n_rows = sums, len(more) + 1
+    of_change = change * (2 * marginal[value] + change)
+    total = marginal.sum(0) + summed_rows(row + 1, change, n_rows)
+    squares = (marginal**2).sum(0) + summed_rows(row + 1, of_change, n_rows)
+    return nominal_alpha(total, agreeing + np.insert(more, 0, 0.0, axis=0), squares)[0]
 
 
 def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:

@@ -304,6 +304,105 @@ def _means_of_others(
     return means, np.where(number > 0, others / np.maximum(number, 1), np.nan)
 
 
+def resolved(root: IndexArray) -> IndexArray:
+    """Return the last object of each chain of roots, (O,)."""
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    return root
+
+
+def repetitions(
+    matched: MatchedUnits, objects: DrawnObjects
+) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
+    """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
+
+    A second box that only its annotator drew is a repetition of the object that more drew; it is
+    tied to the object of the others in its unit.
+    """
+    of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
+    tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
+    second = _second_boxes(matched, objects)
+    shown[unit[~second]] = of[~second]
+    places = np.flatnonzero(second & (shown[unit] >= 0))
+    tied[of[places]] = shown[unit[places]]
+    left = matched.own.left
+    one, other = of[left], of[matched.own.right]
+    # Pairs of objects that only this annotator drew both.
+    pair, _, second_box = drawn_with(matched, one, other)
+    alone = np.flatnonzero(np.bincount(pair[second_box >= 0], minlength=len(one)) == 1)
+    ends = np.stack([one[alone], other[alone]])
+    swap = rank[ends[0]] > rank[ends[1]]
+    main, again = np.where(swap, ends[::-1], ends)
+    order = np.lexsort((rank[main], again))
+    found, first = np.unique(again[order], return_index=True)
+    root, free = tied.copy(), tied[found] == found
+    root[found[free]] = main[order][first][free]
+    return root, tied, (again, matched.data.annotations.annotator[left[alone]].astype(np.int64))
+
+
+def _second_boxes(matched: MatchedUnits, objects: DrawnObjects) -> BoolArray:
+    """Return (N,) bool: boxes of objects of one annotator that share a unit with others."""
+    unit = matched.units.unit
+    shares = np.bincount(unit, minlength=len(matched.units))[unit] > 1
+    return np.asarray((objects.n_drawn[objects.of] == 1) & shares)
+
+
+def join_parts(
+    objects: DrawnObjects, drawn: Parts, root: IndexArray, n_annotators: int
+) -> tuple[IndexArray, BoolArray, IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
+    """Set in `root` the objects that parts are joined with.
+
+    Return the numbers of object and annotator of merged ones, (M,); which objects are joined with
+    another one as a part or as a box around several, (O,); how many annotators merged each, and how
+    many of their boxes are joined with it, (O,) each; and split and merged objects with their
+    annotators.
+    """
+    n, merge = len(objects), drawn.is_merge
+    is_again = root != np.arange(n)
+    # Boxes around several objects that nobody else drew are joined with the object in them that
+    # most annotators drew; in a tie, the first.
+    part, of = drawn.part, objects.of[drawn.box]
+    alone = np.flatnonzero(merge & (drawn.whole < 0) & ((objects.n_drawn == 1) & ~is_again)[of])
+    order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
+    first = order[run_starts(of[order])]
+    joint, joint_part = of[first], part[first]
+    root[joint] = joint_part
+    # Parts are joined to what more annotators drew, so that there are no circles.
+    half = 2 * objects.n_drawn >= objects.n_asked
+    minor = np.flatnonzero(~merge & ~(half | is_again)[part])
+    minor = minor[objects.n_drawn[drawn.whole[minor]] > objects.n_drawn[part[minor]]]
+    whole = drawn.whole[minor]
+    minor = minor[np.lexsort((whole, -objects.n_drawn[whole], part[minor]))]
+    minor = minor[run_starts(part[minor])]
+    root[part[minor]] = drawn.whole[minor]
+    is_part = np.zeros(n, np.bool_)
+    is_part[np.append(joint, part[minor])] = True
+    merged = distinct(part[merge] * n_annotators + drawn.annotator[merge])
+    most = merge & (drawn.whole >= 0) & (2 * objects.n_drawn > objects.n_asked)[part]
+    concerned = (
+        np.concatenate([part, drawn.whole[most], joint]),
+        np.concatenate([drawn.annotator, drawn.annotator[most], drawn.annotator[first]]),
+    )
+    n_merged, n_joined = (
+        np.bincount(each, minlength=n) for each in (merged // n_annotators, joint_part)
+    )
+    return merged, is_part, n_merged, n_joined, concerned
+
+
+def tie_second_boxes(
+    matched: MatchedUnits, objects: DrawnObjects, root: IndexArray, tied: IndexArray
+) -> None:
+    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
+    alone = np.flatnonzero(_second_boxes(matched, objects) & (tied[objects.of] == objects.of))
+    of, unit, home = objects.of[alone], matched.units.unit[alone], resolved(root)
+    shown = np.full(len(matched.units), -1)
+    known = objects.n_drawn[home[of]] > 1
+    np.maximum.at(shown, unit[known], home[of[known]])
+    whole = shown[unit]
+    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
+    tied[of[belongs]] = whole[belongs]
+
+
 class _Beside(FrozenArrays, frozen=True, eq=False):
     """P pairs of overlapping objects of several annotators each, and the B boxes of the smaller."""
 
