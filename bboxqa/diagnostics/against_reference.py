@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import ratio_intervals
-from bboxqa.core.arrays import IndexArray, find
+from bboxqa.core.arrays import IndexArray, distinct_rows, find
 from bboxqa.diagnostics.object_cells import RatioSums, holm
 from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
 from bboxqa.geometry.boxes import corners
@@ -176,11 +176,8 @@ def reference_confusion_matrix(found: ReferenceMatches) -> Table:
     """
     own, expected, _ = _categories(found)
     author = found.data.annotations.annotator[found.matched.left].astype(np.int64)
-    n_categories = max(len(found.data.category_names), 1)
-    keys, n = np.unique((author * n_categories + expected) * n_categories + own, return_counts=True)
-    group, category = np.divmod(keys, n_categories)
-    who, reference = np.divmod(group, n_categories)
-    _, of_group = np.unique(group, return_inverse=True)
+    (who, reference, category), _, n = distinct_rows(author, expected, own)
+    _, of_group, _ = distinct_rows(who, reference)
     names = found.data.category_names
     return Table(
         {

@@ -22,6 +22,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     compact,
     distinct,
+    distinct_rows,
     find,
     remembered,
     rows,
@@ -228,9 +229,8 @@ def category_merges(matched: MatchedUnits) -> Table:
         # The pairs with value `gone` replaced by `kept`, without the pair of the two.
         ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
         apart = ends[0] < ends[1]
-        size = int(ends.max(initial=0)) + 1
-        keys, place = np.unique(ends[0][apart] * size + ends[1][apart], return_inverse=True)
-        first, second, amount = keys // size, keys % size, sum_by(place, amount[apart], len(keys))
+        (first, second), place, _ = distinct_rows(*ends[:, apart])
+        amount = sum_by(place, amount[apart], len(first))
     return Table(
         {
             "step": np.arange(1, len(merged) + 1),
@@ -443,13 +443,11 @@ def category_use(matched: MatchedUnits) -> Table:
     own = found.value == found.own
     kept = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
     cell, value = found.cell[kept], found.value[kept]
-    key = data.annotator[cell].astype(np.int64) * len(categories) + value
-    keys, row = compact(key, len(names) * len(categories))
-    sums = RatioSums(matched, len(keys))
+    (who, what), row, _ = distinct_rows(data.annotator[cell], value)
+    sums = RatioSums(matched, len(who))
     sums.add("use", row, data.group[data.unit[cell]], own[kept], by_most[kept])
     ratios = sums.ratios(null=1.0)["use"]
-    who, what = np.divmod(keys, max(len(categories), 1))
-    shown = np.arange(len(keys) if len(distinct(value)) > 1 else 0)
+    shown = np.arange(len(who) if len(distinct(value)) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
@@ -475,19 +473,17 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
     found = _cell_values(data, counts, np.arange(len(data.unit)))
-    n_values = counts.n_values
-    key = data.annotator[found.cell].astype(np.int64) * n_values + found.own
     # The rows with other annotators, and where at least one side drew the object.
-    missing = n_values - 1
+    missing = counts.n_values - 1
     empty = (found.own == missing) & (found.value == missing)
     known = np.flatnonzero((found.n_others > 0) & ~empty)
-    keys, place = np.unique(key[known] * n_values + found.value[known], return_inverse=True)
-    n = sum_by(place, found.n_others[known], len(keys))
+    (who, own, value), place, _ = distinct_rows(
+        data.annotator[found.cell[known]], found.own[known], found.value[known]
+    )
+    n = sum_by(place, found.n_others[known], len(who))
     by_most = 2 * found.n_others > np.bincount(found.cell, found.n_others)[found.cell]
-    n_most = sum_by(place, by_most[known].astype(np.float64), len(keys))
-    row, value = np.divmod(keys, max(n_values, 1))
-    _, of_row = np.unique(row, return_inverse=True)
-    who, own = np.divmod(row, max(n_values, 1))
+    n_most = sum_by(place, by_most[known].astype(np.float64), len(who))
+    _, of_row, _ = distinct_rows(who, own)
     labels = (*matched.data.category_names, NO_BOX)
     return Table(
         {

@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
-    compact,
+    distinct_rows,
     pairs_within,
     remembered,
     run_starts,
@@ -96,9 +96,8 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     n_asked = np.bincount(cells.unit, minlength=len(cells.group))
     n_drew = np.bincount(cells.unit, drawn, len(cells.group)).astype(np.int64)
     n_same = np.zeros(len(drawn), np.int64)
-    said = cells.unit[drawn] * cells.n_values + cells.value[drawn]
-    keys, place = compact(said, len(cells.group) * cells.n_values)
-    n_same[drawn] = np.bincount(place, minlength=len(keys))[place] - 1
+    _, place, n_alike = distinct_rows(cells.unit[drawn], cells.value[drawn])
+    n_same[drawn] = n_alike[place] - 1
     votes = ~matched.is_model[cells.annotator]
     n_voters = np.bincount(cells.unit, votes, len(cells.group)).astype(np.int64)
     n_voters_drew = np.bincount(cells.unit, votes & drawn, len(cells.group)).astype(np.int64)
@@ -158,11 +157,10 @@ def by_annotators(
     matched: MatchedUnits, pairs: CandidatePairs
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Return the first and the second annotator of K pairs of them, and which each pair is of."""
-    of, n_annotators = matched.data.annotations.annotator, len(matched.data.annotator_names)
+    of = matched.data.annotations.annotator
     # Annotations are ordered by annotator within an image, so that `left` is by the first.
-    key = of[pairs.left].astype(np.int64) * n_annotators + of[pairs.right]
-    keys, row = np.unique(key, return_inverse=True)
-    return keys // n_annotators, keys % n_annotators, row
+    (first, second), row, _ = distinct_rows(of[pairs.left], of[pairs.right])
+    return first, second, row
 
 
 def pair_similarity(matched: MatchedUnits) -> Table:
@@ -277,13 +275,18 @@ def drawn_figures(
     tables: Sequence[Any],
     evaluate: Callable[..., FloatArray],
     n_images: IndexArray | None = None,
+    highest: float = np.inf,
 ) -> tuple[FloatArray, FloatArray]:
     """Return figures of sums over images, (K,), and their 95 % intervals; see `drawn_intervals`."""
     whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*whole)[:, 0]
-    return value, drawn_intervals(
-        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=n_images
-    )
+    draws = matched.bootstrap, matched.seed
+    return value, drawn_intervals(value, tables, evaluate, *draws, highest, n_images=n_images)
+
+
+def n_images_of(row: IndexArray, image: IndexArray | IntArray, n_rows: int) -> IndexArray:
+    """Return the number of images in which each row occurs, (R,)."""
+    return np.bincount(distinct_rows(row, image)[0][0], minlength=n_rows)
 
 
 def alphas_after(

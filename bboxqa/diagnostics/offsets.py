@@ -14,8 +14,8 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
-    compact,
     distinct,
+    distinct_rows,
     pairs_within,
     remembered,
     run_starts,
@@ -25,6 +25,7 @@ from bboxqa.diagnostics.object_cells import (
     drawn_figures,
     holm,
     medians,
+    n_images_of,
     object_cells,
 )
 from bboxqa.diagnostics.parts import parts
@@ -89,11 +90,10 @@ def _box_differences(
     """Return the differences of pairs of annotations and, times `sign`, of the reversed pairs."""
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = ends.ravel(), ends[::-1].ravel()
-    key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
-    keys, pair = compact(key, n_annotators**2)
+    (annotator, _), pair, _ = distinct_rows(of.annotator[own], of.annotator[other])
     shared = distinct(own)
     return BoxDifferences(
-        annotator=keys // n_annotators,
+        annotator=annotator,
         pair=pair,
         image=of.image[own].astype(np.int64),
         differences=np.concatenate([difference, sign * difference]),
@@ -169,11 +169,8 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
 
     Also return the number of images in which each annotator has differences, (A,).
     """
-    n_annotators, n_images = len(found.n_shared), len(matched.data.image_names)
-    own_images, _ = compact(
-        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
-    )
-    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
+    n_annotators = len(found.n_shared)
+    in_images = n_images_of(found.annotator[found.pair], found.image, n_annotators)
     figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
     if len(found.annotator) > MOST_DRAWN:
         matched = replace(matched, bootstrap=0)

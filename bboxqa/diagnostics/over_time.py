@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
+    distinct_rows,
     find,
     remembered,
     run_starts,
@@ -299,25 +300,25 @@ def work_hours(matched: MatchedUnits) -> Table:
     most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
     place, whose = _with_all(worked.annotator, len(names))
     hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
-    keys, row = np.unique(whose * most + hours, return_inverse=True)
-    n, people = len(keys), (*names, EVERYONE)
+    (person, hour), row, _ = distinct_rows(whose, hours)
+    n, people = len(hour), (*names, EVERYONE)
     drawn, whose = _with_all(author, len(names))
     elapsed = np.nan_to_num(times.elapsed[drawn])
     key = whose * most + (elapsed // _HOUR).astype(np.int64)
     # An hour in which no image has its middle annotation has no row.
-    found = find(keys, key)
+    found = find(person * most + hour, key)
     drawn, found = drawn[found >= 0], found[found >= 0]
     table = Table(
         {
-            "annotator": Categorical((keys // most).astype(np.int32), people),
-            "hour": keys % most + 1,
+            "annotator": Categorical(person.astype(np.int32), people),
+            "hour": hour + 1,
             "n_images": np.bincount(row, minlength=n),
             **_f1(matched, worked.take(place), row, n),
             **_speeds(matched, drawn, found, n),
         }
     )
     # All together come first.
-    return table.take(np.argsort(keys // most != len(names), kind="stable"))
+    return table.take(np.argsort(person != len(names), kind="stable"))
 
 
 def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
@@ -555,13 +556,11 @@ def _of_pair(
     both &= np.isin(annotations.annotator, (first, second)) & (track >= 0)
     of_both = found.annotator[found.first] == first
     of_both &= found.annotator[found.second] == second
-    ends, n_frames = np.unique(
-        np.stack([found.first, found.second], 1)[of_both], axis=0, return_counts=True
-    )
-    chosen = assign(ends[:, 0], ends[:, 1], n_frames)
+    (own, other), _, n_frames = distinct_rows(found.first[of_both], found.second[of_both])
+    chosen = assign(own, other, n_frames)
     n_same, partner = np.zeros(n_tracks), np.arange(n_tracks)
-    n_same[ends[chosen, 0]] = n_frames[chosen]
-    partner[ends[chosen, 1]] = ends[chosen, 0]
+    n_same[own[chosen]] = n_frames[chosen]
+    partner[other[chosen]] = own[chosen]
     over = switches(matched)
     over = over[np.isin(found.annotator[over[:, :2]], (first, second)).all(1), 0]
     n_boxes, n_switches = (

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     distinct,
+    distinct_rows,
     find,
     overlapping_boxes,
     remembered,
@@ -80,15 +81,12 @@ def drawn_with(
 
 def _largest_units(matched: MatchedUnits, n_objects: int) -> IndexArray:
     """Return the largest unit of each object; in a tie, the one whose boxes come first."""
-    of, unit, n_units = matched.objects, matched.units.unit, max(len(matched.units), 1)
+    of, unit = matched.objects, matched.units.unit
     chosen = np.zeros(n_objects, np.int64)
     chosen[of] = unit
     several = np.isin(of, of[chosen[of] != unit])
-    keys, place, size = np.unique(
-        of[several] * n_units + unit[several], return_inverse=True, return_counts=True
-    )
-    mean = _mean_boxes(matched.data.annotations.bbox[several], place, len(keys))
-    found, its_unit = np.divmod(keys, n_units)
+    (found, its_unit), place, size = distinct_rows(of[several], unit[several])
+    mean = _mean_boxes(matched.data.annotations.bbox[several], place, len(found))
     order = np.lexsort((*mean.T, -size, found))
     best = order[run_starts(found[order])]
     chosen[found[best]] = its_unit[best]
@@ -109,11 +107,8 @@ def _categories(
     of: IndexArray, category: IndexArray, n_objects: int
 ) -> tuple[IndexArray, BoolArray]:
     """Return the most frequent category of each object, and whether there are two."""
-    n_categories = int(category.max(initial=-1)) + 1
-    keys, count = np.unique(of * n_categories + category, return_counts=True)
-    each, value = np.divmod(keys, max(n_categories, 1))
-    overall = np.bincount(category, minlength=n_categories)[value]
-    order = np.lexsort((value, -overall, -count, each))
+    (each, value), _, count = distinct_rows(of, category)
+    order = np.lexsort((value, -np.bincount(category)[value], -count, each))
     best = order[run_starts(each[order])]
     n_best = np.bincount(each[count == count[best][each]], minlength=n_objects)
     return value[best], n_best > 1
@@ -433,9 +428,7 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     ends = objects.of[np.stack(_pairs_of_objects(matched))]
     ends = ends[:, (objects.n_drawn[ends] > 1).all(0)]
     swap = rank[ends[0]] < rank[ends[1]]
-    small, large = np.where(swap, ends[::-1], ends)
-    keys = distinct(small * max(len(objects), 1) + large)
-    small, large = np.divmod(keys, max(len(objects), 1))
+    small, large = distinct_rows(*np.where(swap, ends[::-1], ends))[0]
     beside = _Beside(small, large, *drawn_with(matched, small, large))
     shared = beside.other >= 0
     # Boxes that match their annotators' own boxes of the large object.

@@ -21,7 +21,13 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
-from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, holm, object_cells
+from bboxqa.diagnostics.object_cells import (
+    RatioSums,
+    drawn_figures,
+    holm,
+    n_images_of,
+    object_cells,
+)
 from bboxqa.diagnostics.offsets import ALARM, confirmed, p_values, with_bounds
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.keypoints import sides_of
@@ -308,8 +314,7 @@ def _of_annotator(
         ]
         return np.concatenate(confirmed_values).reshape(len(_FIGURES) * n_joints, -1)
 
-    keys = np.unique(joint[placed > 0] * len(images) + image[placed > 0])
-    n_images = np.bincount(keys // len(images), minlength=n_joints)
+    n_images = n_images_of(joint[placed > 0], image[placed > 0], n_joints)
     made_of = np.tile(n_images, len(_FIGURES))
     value, drawn = drawn_figures(matched, tables, evaluate, made_of)
     # Those of offsets lie about them, as of edges; shares stay inside of 0 and 1.

@@ -11,7 +11,6 @@ from bboxqa.agreement.intervals import drawn_intervals
 from bboxqa.agreement.nominal import (
     binary_alpha,
     coincidence_tables,
-    nominal_alpha,
     value_sums,
 )
 from bboxqa.agreement.objects import values_without_meaning
@@ -21,8 +20,8 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
-    compact,
     component_of_each,
+    distinct_rows,
     remembered,
     sum_by,
 )
@@ -33,9 +32,9 @@ from bboxqa.diagnostics.object_cells import (
     ObjectCells,
     RatioSums,
     alpha_has_meaning,
+    alphas_after,
     object_cells,
     pairs_of_units,
-    summed_rows,
 )
 from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.candidates import TOLERANCE
@@ -165,9 +164,8 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
         )
         found.append((np.full(len(group), annotator), group, value, marginal, diagonal))
     who, image, value, marginal, diagonal = map(np.concatenate, zip(*found, strict=True))
-    n_values = before.n_values
-    keys, row = compact(who * n_values + value, again.shape[1] * n_values)
-    return LostCoincidences(before, *np.divmod(keys, n_values), row, image, marginal, diagonal)
+    lost, row, _ = distinct_rows(who, value)
+    return LostCoincidences(before, lost[0], lost[1], row, image, marginal, diagonal)
 
 
 def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
@@ -186,20 +184,16 @@ def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
     def alphas(
         marginal: FloatArray, agreeing: FloatArray, less: FloatArray, less_agreeing: FloatArray
     ) -> FloatArray:
-        """Return alpha without each annotator, and of all annotators, (A + 1, B)."""
-        before = marginal[lost.value]
-        change, n = (before - less) ** 2 - before**2, n_annotators + 1
-        squares = (marginal**2).sum(0) + summed_rows(lost.annotator, change, n)
-        total = marginal.sum(0) - summed_rows(lost.annotator, less, n)
-        left = np.concatenate([agreeing - less_agreeing, agreeing])
-        return nominal_alpha(total, left, squares)[0]
+        """Return alpha of all annotators, and without each, (A + 1, B)."""
+        sums = marginal, agreeing[0]
+        return alphas_after(sums, lost.annotator, lost.value, -less, -less_agreeing)
 
     def falls(*sums: FloatArray) -> FloatArray:
         found = alphas(*sums)
-        return np.asarray(found[-1] - found[:-1])
+        return np.asarray(found[0] - found[1:])
 
     whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
-    *without, alpha = alphas(*whole)[:, 0].tolist()
+    alpha, *without = alphas(*whole)[:, 0].tolist()
     of_image = sum_by(who * n_images + lost.image, lost.marginal, n_annotators * n_images)
     interval = drawn_intervals(
         alpha - np.array(without),

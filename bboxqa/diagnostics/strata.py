@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.intervals import drawn_intervals
 from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
@@ -15,8 +14,8 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    compact,
     distinct,
+    distinct_rows,
     remembered,
     run_starts,
     sum_by,
@@ -24,6 +23,8 @@ from bboxqa.core.arrays import (
 from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
+    drawn_figures,
+    n_images_of,
     object_cells,
     pairs_of_units,
     summed_rows,
@@ -175,32 +176,26 @@ def _alphas(
 ) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
     sums, n_categories = drawn_sums(matched), len(matched.data.category_names)
-    n_images, n_values = len(matched.data.image_names), n_categories + 1
-    kept = np.flatnonzero(place[sums.place] >= 0)
+    n_images, kept = len(matched.data.image_names), np.flatnonzero(place[sums.place] >= 0)
     of = sums.place[kept]
-    keys, row = compact(place[of] * n_values + sums.value[kept], n_groups * n_values)
+    (group, _), row, _ = distinct_rows(place[of], sums.value[kept])
     agreeing = sums.of_object[0, inside]
     tables = (
-        table_of(row, objects.image[of], sums.count[kept], (len(keys), n_images)),
+        table_of(row, objects.image[of], sums.count[kept], (len(group), n_images)),
         table_of(place[inside], objects.image[inside], agreeing, (n_groups, n_images)),
     )
-    group = keys // n_values
 
     def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
         total, squares = (summed_rows(group, each, n_groups) for each in (marginal, marginal**2))
         return nominal_alpha(total, agreeing, squares)[0]
 
-    alpha = evaluate(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
+    with_group = n_images_of(place[of], objects.image[of], n_groups)
+    alpha, bounds = drawn_figures(matched, tables, evaluate, with_group, 1.0)
     if matched.missing == "category":
         for each in range(n_groups):
             drawn = matched.data.annotations.category[place[objects.of] == each]
             if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):
-                alpha[each] = np.nan
-    in_images = distinct(place[of] * n_images + objects.image[of])
-    with_group = np.bincount(in_images // max(n_images, 1), minlength=n_groups)
-    bounds = drawn_intervals(
-        alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
-    )
+                alpha[each] = bounds[each] = np.nan
     return figure_columns("alpha", alpha, bounds)
 
 

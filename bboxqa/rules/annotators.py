@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, distinct, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct, distinct_rows, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -20,7 +20,6 @@ from bboxqa.rules.authorship import (
     image_list,
     names_in,
     quoted,
-    unique_pairs,
 )
 from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
@@ -268,8 +267,8 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
         return
     rows = (authors.author >= 0) & (document.image >= 0)
     picture, folded = authors.picture[document.image[rows]], authors.folded
-    drawn = unique_pairs(picture, folded[authors.author[rows]])[0]
-    asked = unique_pairs(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0]
+    drawn = distinct_rows(picture, folded[authors.author[rows]])[0].T
+    asked = distinct_rows(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0].T
     yield from _few(document, authors, drawn, asked)
     # Lists that name none of the annotators are reported by A002.
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
@@ -299,8 +298,10 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _few(document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray) -> Checked:
     """Yield the images with a single annotator as a defect if most images have several."""
-    seen = unique_pairs(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[0]
-    number = np.bincount(seen[:, 0], minlength=len(authors.picture))
+    seen, _ = distinct_rows(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[
+        0
+    ]
+    number = np.bincount(seen, minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
     if len(single) < several:
         message = (
@@ -334,7 +335,9 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     if len(authors.names) < 2:
         return
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
-    sets, of_row, size = unique_pairs(authors.picture[document.image[rows]], authors.author[rows])
+    pictures = authors.picture[document.image[rows]]
+    found, of_row, size = distinct_rows(pictures, authors.author[rows])
+    sets = found.T
     big = sets[size >= _MIN_COPIED]
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]

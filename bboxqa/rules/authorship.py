@@ -4,9 +4,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, distinct_rows
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import as_written, folded
 from bboxqa.formats.records import ASKED_KEYS, annotator_name
@@ -79,26 +78,6 @@ def quoted(name: str) -> str:
     return shortened(as_written(name))
 
 
-def unique_pairs(
-    left: NDArray[Any], right: NDArray[Any]
-) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the distinct pairs of two columns, sorted, the pair of each row, and their counts.
-
-    The columns hold integers, 0 or more, whose product fits in 64 bits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs, of_row, number = unique_pairs(np.array([5, 0, 5]), np.array([2, 7, 2]))
-    >>> pairs.tolist(), of_row.tolist(), number.tolist()
-    ([[0, 7], [5, 2]], [1, 0, 1], [1, 2])
-    """
-    height, width = 1 + int(left.max(initial=0)), 1 + int(right.max(initial=0))
-    # Sorting one combined key is many times faster than sorting two.
-    key, of_row = compact(left.astype(np.int64) * width + right, height * width)
-    return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
-
-
 def authorship(document: Document) -> Authorship:
     """Return the annotators of a document, from its annotations and from lists on images."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
@@ -118,7 +97,7 @@ def authorship(document: Document) -> Authorship:
             if text not in known:
                 known[text] = names_in(value) or ()
             asked += [(row, number.setdefault(name, len(number))) for name in known[text]]
-    table = unique_pairs(*np.array(asked, np.int64).reshape(-1, 2).T)[0]
+    table = distinct_rows(*np.array(asked, np.int64).reshape(-1, 2).T)[0].T
     listed, picture, author = np.zeros(n_images, np.bool_), np.arange(n_images), document.annotator
     listed[table[:, 0]] = True
     if by_records:

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bboxqa.core.arrays import compact, find, radix_order
-from bboxqa.rules.authorship import unique_pairs
 
 FEW = st.lists(st.integers(-3, 12), max_size=12)
 DOWN = FEW.map(lambda values: sorted(values, reverse=True))
@@ -43,8 +42,9 @@ def test_radix_order_is_stable_and_takes_keys_of_any_size(keys):
 
 @given(st.lists(st.tuples(SMALL, SMALL), max_size=20))
 @example([(number % 3, number % 5) for number in range(60)])
-def test_pairs_are_sorted_and_counted(rows):
-    pairs, of_row, number = unique_pairs(*whole(rows).reshape(-1, 2).T)
+def test_rows_are_sorted_and_counted(rows):
+    pairs, of_row, number = distinct_rows(*whole(rows).reshape(-1, 2).T)
+    pairs = pairs.T
     counts = Counter(rows)
     assert [tuple(pair) for pair in pairs.tolist()] == sorted(counts)
     assert pairs[of_row].tolist() == [list(row) for row in rows]
