@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bboxqa.core.arrays import compact, find, radix_order
+from bboxqa.core.arrays import compact, distinct_rows, find, radix_order
 
 FEW = st.lists(st.integers(-3, 12), max_size=12)
 DOWN = FEW.map(lambda values: sorted(values, reverse=True))
