@@ -14,8 +14,6 @@ from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines,
 from bboxqa.model.keypoints import join_keypoints
 from bboxqa.model.table import joined_ids
 
-_BITS, _SIGN = np.uint64(64), np.uint64(63)
-
 
 class Rows(msgspec.Struct, frozen=True, eq=False):
     """The valid annotations of all files, in their order, with indices in place of ids."""
@@ -111,28 +109,14 @@ def _order(
 ) -> IndexArray:
     """Return the order by image, annotator, box, category and id; `place` indexes box and id."""
     # Box and category precede the id, so that renumbering does not change the result.
-    n_annotators = int(annotator.max(initial=0)) + 1
-    group = image.astype(np.int64) * n_annotators + annotator
-    group -= group.min(initial=0)
     x = bbox[place, 0]
-    keys = _joint_keys(group, x)
-    order = np.argsort(keys)
-    # Few annotations of an annotator have nearly equal x; only these are sorted by all keys.
-    same = np.diff(keys[order]) == 0
+    order = np.lexsort((x, annotator, image))
+    # Few annotations of an annotator have the same x; only these are sorted by all keys.
+    held = np.stack([x, annotator, image])[:, order]
+    same = (held[:, 1:] == held[:, :-1]).all(0)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = np.sort(order[tied])
     x, y, width, height = bbox[place[rows]].T
-    order[tied] = rows[
-        np.lexsort((ids[place[rows]], category[rows], height, width, y, x, group[rows]))
-    ]
+    keys = (ids[place[rows]], category[rows], height, width, y, x, annotator[rows], image[rows])
+    order[tied] = rows[np.lexsort(keys)]
     return order
-
-
-def _joint_keys(group: IndexArray, x: FloatArray) -> NDArray[np.uint64]:
-    """Return numbers in the order of group and x, equal where x differs in its last bits only."""
-    # One sort of these takes half the time of a sort by each.
-    # As unsigned integers, floats of positive sign are in order, and the others in reverse order.
-    bits = (x + 0.0).view(np.uint64)
-    ordered = np.where(bits >> _SIGN, ~bits, bits | np.uint64(1) << _SIGN)
-    n_bits = np.uint64(int(group.max(initial=0)).bit_length())
-    return group.astype(np.uint64) << _BITS - n_bits | ordered >> n_bits
