@@ -202,11 +202,6 @@ _MASKS, _OBJECT_FILES = (
     for by_image in (False, True)
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
-_TITLES = {
-    "coco": "COCO JSON", "label-studio": "Label Studio", "table": "tables of boxes",
-    "voc": "Pascal VOC", "labelme": "LabelMe", "sagemaker": "SageMaker Ground Truth",
-    **{name: name.upper() for name in ("cvat", "dota", "yolo", "via")},
-}  # fmt: skip
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
 # Reading a data set asks about a path more than ten times.
@@ -223,17 +218,6 @@ def names() -> tuple[str, ...]:
     (('coco',), True)
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
-
-
-def title_of(name: str) -> str:
-    """Return what messages call a format: the name of its tool, or its own if it was added.
-
-    Examples
-    --------
-    >>> title_of("label-studio"), title_of("cvat"), title_of("darwin")
-    ('Label Studio', 'CVAT', 'Darwin')
-    """
-    return _TITLES.get(name, name.capitalize() if name in FORMATS else name)
 
 
 def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:

@@ -1,7 +1,6 @@
 """What paths hold: the sources that a command reads, and by whom each is if files are people."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
-from bboxqa.formats.label_folders import files_by_folder, has_empty_labels_only
+from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
@@ -27,7 +26,6 @@ from bboxqa.formats.registry import (
     formats_of,
     sources_below,
     suffixes,
-    title_of,
 )
 from bboxqa.formats.source import (
     folders_and_files,
@@ -45,8 +43,6 @@ from bboxqa.formats.unreadable import (
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3
-# A pattern of all files of a kind.
-_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _NAME_ONE = "Name the file or the folder that holds annotations."
 _IF_MASKS = (
     "If the images are masks: --mask instances (each value is an object), --mask binary (each file "
@@ -222,8 +218,7 @@ def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
     if len(first) < 2 or choices.from_format in first:
         return
     shown = ", ".join(
-        f"{title_of(name)} "
-        f"({one_line(each.relative_to(path).as_posix() if each != path else str(each))})"
+        f"{name} ({one_line(each.relative_to(path).as_posix() if each != path else str(each))})"
         for name, each in first.items()
     )
     lines = "\n".join(f"  --annotator {typed_paths([f'NAME={each}'])}" for each in files[:20])
@@ -278,7 +273,7 @@ def listed(
     if not is_folder and path.match(pattern or "*"):
         pattern = None
     below, others = sources_below(path)
-    found = [each for each in below if _matches(path, each, pattern)]
+    found = [each for each in below if _is_matched(pattern, each)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
@@ -298,18 +293,13 @@ def listed(
     return [path] if sources == below[:1] and not is_folder else sources, notes
 
 
-def _matches(folder: Path, source: Path, pattern: str | None) -> bool:
-    """Return whether a source in a folder is one of those that a pattern chooses."""
-    if not pattern or not is_like_folder(source):
-        return _is_matched(pattern, source)
-    if not _KIND.fullmatch(pattern):
-        problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
-        raise DatasetError([f"{problem}are read ({source})"], "Name the folders to read.")
-    below = ((here, name) for here, names in files_by_folder(source) for name in names)
-    return any((here / name).match(pattern) for here, name in below)
-
-
 def _is_matched(pattern: str | None, *paths: Path) -> bool:
+    """Return whether a source is one of those that a pattern chooses."""
+    if pattern and is_like_folder(paths[0]):
+        problem = (
+            f"{paths[0]}: {pattern!r} chooses among files, but all labels in a folder are read"
+        )
+        raise DatasetError([problem], "Name the folders to read.")
     return not pattern or any(each.match(pattern) for each in paths)
 
 

@@ -329,11 +329,11 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
         cvat(tmp_path / "bob/b.xml", FIRST, 1),
         labels(tmp_path / "cid", "labelme", FIRST),
     ]
-    with pytest.raises(NothingToCompareError, match="in several formats: COCO JSON ") as error:
+    with pytest.raises(NothingToCompareError, match="in several formats: coco ") as error:
         read_dataset(tmp_path)
     assert lines(error) == [*map(str, sources)]
     assert "--from coco or --from cvat or --from labelme" in error.value.advice
-    with pytest.raises(NothingToCompareError, match="in several formats: COCO JSON "):
+    with pytest.raises(NothingToCompareError, match="in several formats: coco "):
         convert(tmp_path, tmp_path / "out.json", to="coco")
     assert len(validate(tmp_path).files) == 3
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[1]]

@@ -93,7 +93,7 @@ def test_a_folder_with_files_of_several_formats(site, tmp_path):
     write(folder / "people.csv", "name,age\nann,7\n")
     add(site, "acme_mixed")
     alone = len(bboxqa.read_coco(folder / "a.json").annotations)
-    with pytest.raises(DatasetError, match=r"several formats: COCO JSON .*, acme-boxes \(b\.csv\)"):
+    with pytest.raises(DatasetError, match=r"several formats: coco .*, acme-boxes \(b\.csv\)"):
         bboxqa.read_coco(folder)
     with bboxqa.reading(from_format="acme-boxes"):
         assert len(bboxqa.read_coco(folder).annotations) == 2
