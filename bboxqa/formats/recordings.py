@@ -278,12 +278,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _read_table(path: Path) -> _Table:
-    """Read a table of segments delimited by commas, semicolons or tabs.
-
-    The encoding is UTF-8, or the one that a byte order mark indicates. Lines before the first row
-    that begin with "#" are skipped, and so are rows with only empty fields. Raises DatasetError if
-    the file cannot be read, is empty, or has no columns of start, end and label.
-    """
+    """Read a table of segments delimited by commas, semicolons or tabs."""
     name = str(path)
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments", NOT_A_FOLDER):
@@ -314,10 +309,7 @@ def _read_table(path: Path) -> _Table:
 
 
 def _columns(where: str, header: Sequence[str]) -> tuple[dict[str, int], _Unit | None]:
-    """Return the index of each known column, and the unit of the times.
-
-    Raises DatasetError if a column is missing or ambiguous.
-    """
+    """Return the index of each known column, and the unit of the times."""
     found: dict[str, int] = {}
     units: set[_Unit] = set()
     problems = []
@@ -361,11 +353,7 @@ def _plain(field: str) -> tuple[str, _Unit | None]:
 
 
 def _of_elan(fields: Sequence[str]) -> tuple[dict[str, int], _Unit | None] | None:
-    """Return the columns of ELAN's export without a header, from the first row; None for others.
-
-    The columns are tier, participant, begin, end and duration, each in up to three formats (clock,
-    seconds, milliseconds), and the annotation.
-    """
+    """Return the columns of ELAN's export without a header, from the first row; None for others."""
     for formats in (3, 2, 1):
         label = 2 + 3 * formats
         for place in range(2, 2 + formats):

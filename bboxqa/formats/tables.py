@@ -148,7 +148,7 @@ class Delimited(TableFile):
     def __init__(self, name: str, text: str, *, tab: bool = False) -> None:
         self.name = name
         self._text = text
-        self._delimiter = "\t" if tab else delimiter_of(text)
+        self._delimiter = "\t" if tab else _delimiter_of(text)
         self.header = tuple(cell.strip() for cell in next(self._rows(), (0, []))[1])
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -177,7 +177,7 @@ class Delimited(TableFile):
             yield Rows([at for at, _ in whole], [columns[place] for place in places], ragged)
 
 
-def delimiter_of(text: str) -> str:
+def _delimiter_of(text: str) -> str:
     """Return the most frequent delimiter of the first line."""
     return max(",\t;", key=text.lstrip(" \r\n").partition("\n")[0].count)
 
@@ -327,7 +327,7 @@ def header_of(head: bytes) -> list[str]:
     if first.lstrip().startswith("{"):
         return list(dict.fromkeys(name for line in lines for name in _keys(line)))
     try:
-        cells = next(csv.reader([first], delimiter=delimiter_of(first)), [])
+        cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
     except csv.Error:
         return []
     return [cell.strip() for cell in cells]

@@ -49,7 +49,7 @@ def there_and_back(source, folder, *formats):
         found = bboxqa.convert(source, out, to=to, lossy=to == "dota", **options)
         options = by_folders(to, found)
         # The pictures, which are put beside the labels, have the endings.
-        assert {loss.what for loss in found.losses} <= {"suffixes of image names"}
+        assert {loss.what for loss in found.losses} <= {"names of images"}
         if to.startswith("yolo") or to == "dota":
             add_pictures(sizes, out)
         source = out

@@ -112,7 +112,7 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         return Columns({}, problem=f"no column {some}; the columns are {listed}")
     plain: dict[str, str] = {}
     for name in header:
-        plain.setdefault(plain_name(name), name)
+        plain.setdefault(_plain_name(name), name)
     taken = set(chosen.values())
     found = dict(chosen)
     for key, names in NAMES.items():
@@ -123,7 +123,7 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
 
 
 @lru_cache(1024)
-def plain_name(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return the name of a column in lower case without punctuation, as in `NAMES`."""
     return _SIGNS.sub("", name).lower()
 
@@ -265,7 +265,7 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
         )
     is_share = unit == "shares"
     if not form and (np.abs(boxes) > 1).any() | is_share:
-        form = form_of(boxes, np.ones_like(sizes) if is_share else sizes)
+        form = _form_of(boxes, np.ones_like(sizes) if is_share else sizes)
         if not form:
             column = one_line(columns.of.get("bbox") or columns.of["objects"])
             both = f"{column!r} may hold left, top, width and height, or two corners"
@@ -277,10 +277,7 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
 
 
 def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray, bool]:
-    """Return lines, (N, 4) boxes, the (N, 2) sizes of their images, and whether all are `_NAMED`.
-
-    Cells that hold no boxes are left out.
-    """
+    """Return lines, (N, 4) boxes, (N, 2) sizes of their images, and whether all are `_NAMED`."""
     plain = plain_boxes(part, columns.form)
     if plain is not None:
         return np.array(part.at), plain, np.full((len(plain), 2), np.nan), False
@@ -329,25 +326,8 @@ def plain_boxes(part: Rows, form: str) -> FloatArray | None:
     return np.ascontiguousarray(numbers.T) if is_sound else None
 
 
-def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
-    """Return the only layout that fits the numbers of all boxes; "" if several fit.
-
-    Parameters
-    ----------
-    boxes : (N, 4) float64
-    sizes : (N, 2) float64
-        Width and height of the images; NaN where unknown.
-
-    Examples
-    --------
-    >>> sizes = np.array([[100.0, 100.0]])
-    >>> form_of(np.array([[60.0, 50.0, 90.0, 80.0]]), sizes)
-    'xyxy'
-    >>> form_of(np.array([[60.0, 50.0, 20.0, 30.0]]), sizes)
-    'xywh'
-    >>> form_of(np.array([[10.0, 10.0, 20.0, 30.0]]), sizes)
-    ''
-    """
+def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
+    """Return the only layout that fits the numbers of all boxes; "" if several fit."""
     if (boxes[:, 2:] < boxes[:, :2]).any():
         return "xywh"
     # One pixel is allowed for rounding.
@@ -400,7 +380,7 @@ def _listed(objects: object) -> list[Any]:
 
 def _names_in(given: dict[str, Any]) -> dict[str, str]:
     """Return the name of each known key of objects: the best one that holds anything."""
-    plain = {plain_name(name): name for name in reversed(given)}
+    plain = {_plain_name(name): name for name in reversed(given)}
     found = {}
     for key, usual in _OF_OBJECTS.items():
         there = [plain[name] for name in usual if name in plain]
@@ -441,11 +421,7 @@ def _columns_of_keys(keys: tuple[str, ...]) -> Columns:
 
 
 def _named_box(given: dict[str, Any]) -> Cells:
-    """Return the cells of an object whose numbers have names, as left, top, width and height.
-
-    Label Studio's csv has percentages of the image, and turns a box about its corner. Raises
-    ValueProblemError if they are not numbers.
-    """
+    """Return the cells of an object whose numbers have names, as left, top, width and height."""
     columns = _columns_of_keys(tuple(given))
     if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
         return {}

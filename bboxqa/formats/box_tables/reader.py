@@ -80,7 +80,7 @@ def header_in(member: Member) -> Sequence[str]:
         return ["image", "bbox"]
 
 
-def tables_in(path: Path) -> list[Member]:
+def _tables_in(path: Path) -> list[Member]:
     """Return the tables of boxes in an archive."""
     members = readable_members(path)
     named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
@@ -89,7 +89,7 @@ def tables_in(path: Path) -> list[Member]:
 
 def translate(path: Path, into: Collector) -> None:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
-    inside = tables_in(path) if is_archive(head_of(path)) else members_of(path)
+    inside = _tables_in(path) if is_archive(head_of(path)) else members_of(path)
     member, wanted = only_file(path, inside, "boxes as a table"), into.wanted
     table = table_in(member)
     columns = columns_of(table.header, wanted.choices.columns)

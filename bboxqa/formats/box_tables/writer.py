@@ -15,7 +15,7 @@ from bboxqa.formats.box_tables.columns import pixels_and_shares, unit_of
 from bboxqa.formats.box_tables.reader import name_in
 from bboxqa.formats.translation.shapes import LEAST_PIXELS
 from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
-from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
+from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
 from bboxqa.formats.writing.outlines import Record
 
 COLUMNS = (
@@ -42,10 +42,6 @@ def _held_keys(content: Content) -> list[str]:
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from label_losses(content, _TITLE)
-    why = f"{_TITLE} has no blanks around them"
-    yield from name_losses("image", map(image_name, content.images), str.strip, why)
-    yield from name_losses("annotator", content.annotators, str.strip, why)
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
     if unit_of(boxes) != "pixels":
         noun = Noun(*(f"{each} of numbers up to {LEAST_PIXELS}" for each in ("box", "boxes")))
@@ -55,17 +51,8 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         yield from losses_of([*small], noun, why, "ambiguous")
 
 
-def _losses_of_cells(content: Content, options: Options) -> Iterator[Loss]:
-    used = {each["category_id"] for each in content.annotations}
-    categories = [each["name"] for each in content.categories if each["id"] in used]
-    why = "csv has the same cells for texts and numbers; read as {}"
-    yield from name_losses("annotator", content.annotators, _read_cell, why)
-    yield from name_losses("category", categories, _read_cell, why)
-    yield from _losses(content, options)
-
-
 def _read_cell(name: str) -> str:
-    return name_in(guarded(name))
+    return name_in(guarded(name)).strip()
 
 
 def _more(content: Content) -> list[str]:
@@ -190,7 +177,18 @@ _write = partial(
         | {"image sizes"}
     ),
     keys=_held_keys,
+    losses=_losses,
     is_known_by_suffix=True,
 )
-CSV = _write("csv", suffixes=(".csv",), losses=_losses_of_cells, files=_csv)
-PARQUET = _write("parquet", suffixes=(".parquet",), losses=_losses, files=_parquet)
+CSV = _write(
+    "csv",
+    suffixes=(".csv",),
+    files=_csv,
+    reads={"category": _read_cell, "annotator": _read_cell, "image": str.strip},
+)
+PARQUET = _write(
+    "parquet",
+    suffixes=(".parquet",),
+    files=_parquet,
+    reads={"category": str.strip, "annotator": str.strip, "image": str.strip},
+)

@@ -211,10 +211,7 @@ def _converted(
 
 
 def _recognises(path: Path) -> int:
-    """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written.
-
-    JSON in archives is only taken for COCO if it begins with one of its lists.
-    """
+    """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
     name, head = text_head(path)
     if _IMAGES.match(head) is not None:
         # Others have a list of images as well.
@@ -237,10 +234,7 @@ def _is_like(head: bytes) -> bool:
 
 
 def _packed(path: Path) -> Member | None:
-    """Return the COCO JSON of an archive, or of a path into one; None of other files.
-
-    Raises DatasetError if the archive has none.
-    """
+    """Return the COCO JSON of an archive, or of a path into one; None of other files."""
     if not is_packed(path):
         return None
     is_json = path.is_file() and path.suffix.lower() == ".json"

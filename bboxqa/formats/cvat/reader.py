@@ -268,10 +268,7 @@ class _Records:
         return not self._tally["images"] and bool(self._tally["tracks"] or videos)
 
     def check_frames(self, path: Path, shown: str) -> None:
-        """Refuse videos with far more frames than shapes, as each frame takes memory.
-
-        Files of an archive share the limit.
-        """
+        """Refuse videos with far more frames than shapes, as each frame takes memory."""
         n_frames = sum(len(job.frames or ()) for job in self._header.jobs)
         by_shape = _FRAMES_BY_SHAPE * self._tally["shapes"]
         if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):

@@ -6,12 +6,9 @@ from math import cos, pi, sin
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.cvat.elements import CUBOID, OF_LABEL, OF_SHAPES
 from bboxqa.formats.writing.content import (
     Content,
-    Loss,
-    Noun,
     Options,
     Writer,
     Written,
@@ -19,7 +16,7 @@ from bboxqa.formats.writing.content import (
     image_name,
     joints_of,
 )
-from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses
+from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.model.masks import runs_of_spans
@@ -139,10 +136,7 @@ def _labels(content: Content) -> Iterator[str]:
 
 
 def _drawing(content: Content, category_id: int) -> str:
-    """Return the drawing of a skeleton label, with its joints on a circle in a square of 100.
-
-    CVAT keeps the joints of a label and the limbs between them in it.
-    """
+    """Return the drawing of a skeleton label, with its joints on a circle in a square of 100."""
     names = content.joint_names[category_id]
     turns = [2 * pi * place / len(names) for place in range(len(names))]
     places = [(round(50 + 40 * sin(turn), 3), round(50 - 40 * cos(turn), 3)) for turn in turns]
@@ -274,20 +268,6 @@ def _text(text: str) -> str:
     return escape(plain_xml(text), {"\r": "&#13;"})
 
 
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    """Yield the data that CVAT cannot hold."""
-    both = [*content.annotations, *content.held(_LINES)]
-    why = f"{_TITLE} has texts without control characters, and whole numbers for its own attributes"
-    yield from key_losses(both, ANNOTATIONS, why, _is_held)
-    names = [image_name(each) for each in content.images]
-    lost = [name for name in names if plain_xml(name) != name]
-    names = [*content.annotators, *content.category_names.values()]
-    lost += [name for name in names if not name or plain_xml(name).strip() != name]
-    if lost:
-        why = "XML has no control characters, and CVAT no blanks around names"
-        yield Loss(len(lost), Noun("name", "names"), why, repr(one_line(lost[0])), "changed")
-
-
 def _is_held(key: str, value: object) -> bool:
     """Return whether the value of an attribute is read back as it is."""
     own = key.removeprefix(f"{ATTRIBUTES}.")
@@ -299,12 +279,12 @@ def _is_held(key: str, value: object) -> bool:
     return isinstance(value, str | int | float) and plain_xml(text) == text
 
 
-def _own_text(name: str, value: object) -> str | None:
-    """Return the value of one of CVAT's own attributes as CVAT writes it; None for another value.
+def _plain_name(name: str) -> str:
+    return plain_xml(name).strip()
 
-    >>> _own_text("occluded", "true"), _own_text("z_order", "true"), _own_text("z_order", -1)
-    ('1', None, '-1')
-    """
+
+def _own_text(name: str, value: object) -> str | None:
+    """Return the value of an attribute of `_OWN` as CVAT writes it; None for another value."""
     is_text_of_mark = name == "occluded" and value in ("true", "false")
     mark = value == "true" if is_text_of_mark else value
     text = str(int(mark) if isinstance(mark, bool) else mark)
@@ -327,7 +307,8 @@ CVAT_XML = Writer(
         "polygon", "mask", "rotation", "keypoints", "visibility", "skeleton", "attributes",
         "source", "image sizes", "unused categories", *_OF_REVIEW, *_LINES,
     }),
-    losses=_losses,
+    keeps=_is_held,
+    reads={"category": _plain_name, "annotator": _plain_name, "image": plain_xml},
     needs_sizes="all images",
     becomes_text=_becomes_text,
 )  # fmt: skip

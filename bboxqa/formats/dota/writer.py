@@ -2,14 +2,8 @@
 
 from collections.abc import Iterator
 
-from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    ATTRIBUTES,
-    ending_losses,
-    key_losses,
-    name_losses,
-)
+from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
+from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of
 
@@ -17,15 +11,6 @@ _TITLE = "DOTA"
 _MOST = 9
 # Texts of CVAT, and of the other formats whose marks are 0 and 1.
 _TEXTS = {"true": 1, "false": 0} | {str(each): each for each in range(_MOST + 1)}
-
-
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    why = f"{_TITLE} only has the mark 'difficult'"
-    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
-    why = f"{_TITLE} writes names after numbers, as words with single blanks between them"
-    names = content.category_names.values()
-    yield from name_losses("category", names, _as_words, why + "; read as {}")
-    yield from ending_losses(content, _TITLE)
 
 
 def _as_words(name: str) -> str:
@@ -73,7 +58,10 @@ DOTA = Writer(
     (".txt",),
     _files,
     frozenset({"corners", "attributes"}),
-    losses=_losses,
+    keeps=_is_mark,
+    reads={"category": _as_words},
     folder="labelTxt",
+    # Files have no suffixes of pictures.
+    read_name=lambda _, place: place,
 )
 """Four corners in pixels."""

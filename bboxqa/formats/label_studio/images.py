@@ -39,10 +39,7 @@ def images_of(data: dict[str, Any], said: str = "") -> Images:
 
 
 def _rank(key: str, value: object) -> int:
-    """Return 2 for a value that is the address of an image, 1 for a word that may name one, or 0.
-
-    Addresses end like a picture, or begin like a URL or a path from the root.
-    """
+    """Return 2 for the address of an image, 1 for a word that may name one, else 0."""
     if not isinstance(value, str) or not value:
         return 0
     first = value.partition(" ")[0]

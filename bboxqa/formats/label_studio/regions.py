@@ -314,10 +314,7 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
 
 
 def _opaque_pixels(literal: Sequence[tuple[int, int, int]], data: bytes) -> IndexArray:
-    """Return the pixels of runs of several values that are not transparent, (P,).
-
-    A run is its first byte in the image, its number of bytes, and its place in `data` in bits.
-    """
+    """Return the pixels of runs of several values that are not transparent, (P,)."""
     begin, n, place = np.array(literal, np.int64).reshape(-1, 3).T
     skipped = (3 - begin) % 4
     n_pixels = (n - skipped + 3) // 4

@@ -23,13 +23,7 @@ from bboxqa.formats.writing.content import (
     joints_of,
     shown_id,
 )
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    key_losses,
-    label_losses,
-    losses_of,
-    name_losses,
-)
+from bboxqa.formats.writing.losses import losses_of, name_losses
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.model.rotated_boxes import corners
 
@@ -183,33 +177,20 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         ]
         why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
         yield from losses_of(differ, Noun("time that differs", "times that differ"), why)
-    if options.as_predictions:
-        why = f"{_TITLE} has no place for it"
-        yield from key_losses(
-            content.annotations, ANNOTATIONS, why, lambda key, _: key not in _TIMES
-        )
-    why = f"{_TITLE} only says what began as a prediction"
-    yield from key_losses(
-        content.annotations, ANNOTATIONS, why, lambda key, value: key != "source" or value == _BEGUN
-    )
-    yield from _name_losses(content, options)
-
-
-def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
-    """Yield losses of names and ids that would be read back differently."""
+    else:
+        timed = [each for each in content.annotations if any(map(each.get, _TIMES))]
+        why = f"{_TITLE} has no times of predictions"
+        yield from losses_of(timed, Noun("time", "times"), why)
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
-    why = f"{_TITLE} names images by the path of a URL"
-    yield from name_losses("image", names, lambda name: read[_address(name)], why)
+    yield from name_losses("image", names, lambda name: read[_address(name)], _TITLE)
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
         why = f"{_TITLE} numbers tasks from 1"
         yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
-    why = f"{_TITLE} would show another name"
     yield from name_losses(
-        "annotator", content.annotators, lambda name: _read_person(name, options), why
+        "annotator", content.annotators, lambda name: _read_person(name, options), _TITLE
     )
-    yield from label_losses(content, _TITLE)
 
 
 def _read_person(name: str, options: Options) -> str:
@@ -238,6 +219,8 @@ STUDIO_JSON = Writer(
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
         "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
     }),
+    keeps=lambda key, value: key != "source" or value == _BEGUN,
+    reads={"category": str.strip},
     losses=_losses,
     needs_sizes="drawn images",
 )  # fmt: skip

@@ -18,7 +18,6 @@ from bboxqa.formats.writing.content import (
     is_point,
     joints_of,
 )
-from bboxqa.formats.writing.losses import label_losses
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import SAME, Record, corners_of, ellipse_of, rings_of
 
@@ -131,7 +130,7 @@ LABELME = Writer(
         {"polygon", "mask", "rotation", "corners", "keypoints", "keypoint box", "image sizes"}
     )
     | _LINES.keys(),
-    losses=lambda content, _: label_losses(content, _TITLE),
+    reads={"category": str.strip},
     folder="annotations",
     read_name=_read_name,
     needs_sizes="all images",

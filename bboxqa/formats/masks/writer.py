@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.masks.reader import NAMES, Values
 from bboxqa.formats.translation.masks import MOST_PIXELS, RowMasks
 from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
-from bboxqa.formats.writing.losses import ANNOTATIONS, ending_losses, losses_of, name_losses
+from bboxqa.formats.writing.losses import ANNOTATIONS, losses_of
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, flat_rings
 from bboxqa.formats.writing.preparation import as_mask
@@ -39,10 +39,6 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
             lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
     why = "a pixel of a mask has one object, the smallest, and lies in the image"
     yield from losses_of(lost, ANNOTATIONS, why, "changed")
-    names = content.category_names.values()
-    why = f"{NAMES} has no colons and no number signs first; read as {{}}"
-    yield from name_losses("category", names, _as_name, why)
-    yield from ending_losses(content, _TITLE)
 
 
 def _as_name(name: str) -> str:
@@ -103,9 +99,12 @@ MASKS = Writer(
     (".png", ".txt"),
     _files,
     frozenset({"polygon", "mask", "rotation", "corners", "image sizes", "unused categories"}),
+    reads={"category": _as_name},
     losses=_losses,
     # Its reader passes over the names of its folders, as others do over this one.
     folder="labels",
+    # Files have no suffixes of pictures.
+    read_name=lambda _, place: place,
     needs_sizes="all images",
 )
 """A value an object, and a value a class."""

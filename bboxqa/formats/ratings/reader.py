@@ -107,19 +107,13 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _answers(column: LabelColumn) -> LabelColumn:
-    """Return ratings with markers of missing ratings, such as NA, made missing.
-
-    ``-`` stays if ``+`` is an answer as well.
-    """
+    """Return ratings with markers of missing ratings, such as NA, made missing."""
     signs = MISSING - {"-"} if "+" in column.labels else MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
 
 
 def _is_counts(table: TableFile) -> bool:
-    """Return whether all cells except the first column are numbers, 0 or more.
-
-    Empty cells are ignored.
-    """
+    """Return whether all cells except the first column are numbers, 0 or more."""
     cells, width = table.grid()
     if len(cells) == 0:
         return False
@@ -201,7 +195,7 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    refuse_results(table)
+    _refuse_results(table)
     tasks = _tasks(table, layout, columns)
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
@@ -212,17 +206,17 @@ def _tasks(
     table: TableFile, layout: str | None, columns: dict[str, str]
 ) -> dict[str | None, Ratings]:
     """Return the ratings by task; under None if there is one task."""
-    of_units = unit_table_columns(table, columns)
+    of_units = _unit_table_columns(table, columns)
     layout = "long" if of_units else layout or _layout_of(table, columns)
     if layout == "long":
-        return read_long(table, of_units or columns, of_units=of_units is not None)
+        return _read_long(table, of_units or columns, of_units=of_units is not None)
     for field, name in columns.items():
         if field not in ("unit", "annotator", "value") or name != field:
             option = field.replace("_", "-")
             raise ConfigError(
                 f"--{option} names a column of the layout long; this table is {layout}"
             )
-    return {None: read_wide(table, layout)}
+    return {None: _read_wide(table, layout)}
 
 
 UNIT_COLUMNS = ("image", "unit", "annotator", "annotation", "category", "state")
@@ -243,7 +237,7 @@ _OF_RESULTS = {
 }  # fmt: skip
 
 
-def refuse_results(table: TableFile) -> None:
+def _refuse_results(table: TableFile) -> None:
     """Refuse a table of results of `bboxqa`, which does not contain ratings."""
     names = {*table.header}
     has_figures = any({f"{name}_low", f"{name}_high"} <= names for name in names)
@@ -265,13 +259,8 @@ def has_unit_columns(names: Collection[str]) -> bool:
     return set(UNIT_COLUMNS) <= set(names)
 
 
-def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
-    """Return the columns of a table of units by field; None for other tables or values.
-
-    `columns` are the columns that the user chose. By default, images are the clusters, and
-    thresholds are the tasks if there are several. Raises DatasetError if units at several
-    thresholds would be mixed.
-    """
+def _unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
+    """Return the columns of a table of units by field; None for other tables or values."""
     if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
         return None
     chosen = columns | {"value": "category"}
@@ -309,14 +298,10 @@ def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
     return LabelColumn(codes, (*category.labels, name))
 
 
-def read_long(
+def _read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
-    """Return the ratings of a table with one rating per row, by task.
-
-    `columns` are column names by field. With `of_units`, it is a table of units of `bboxqa agree`.
-    Raises DatasetError with every problem.
-    """
+    """Return the ratings of a table with one rating per row, by task."""
     if problems := [*column_problems(table, dict.fromkeys(columns.values()))]:
         raise DatasetError(problems, NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
@@ -385,24 +370,8 @@ def _filled(columns: list[LabelColumn]) -> IndexArray:
 _MOST_COUNTS = 10**7
 
 
-def read_wide(table: TableFile, layout: str) -> Ratings:
-    """Return the ratings of a table with one annotator or one unit per row.
-
-    Raises DatasetError if rows or columns have no names, if a name occurs twice, if
-    the table seems transposed, or if a count is not a whole number.
-
-    Parameters
-    ----------
-    table : TableFile
-        The first row names the columns, and the first column the rows.
-    layout : str
-        ``"raters-x-units"``, ``"units-x-raters"`` or ``"counts"``.
-
-    Returns
-    -------
-    Ratings
-        Units and annotators in the order of the table.
-    """
+def _read_wide(table: TableFile, layout: str) -> Ratings:
+    """Return the ratings of a table with one annotator or one unit per row."""
     cells, width = table.grid()
     codes = cells.codes.reshape(-1, width)
     corner, *columns = table.header

@@ -28,12 +28,8 @@ NoObject = list[Any] | str | float | int | bool | None
 """What a list may have in place of an object."""
 
 
-def json_damage(text: bytes, error: Exception, title: str = "") -> str:
-    """Return what is wrong with a file that is not JSON, to follow its name.
-
-    `error` is what a JSON reader raised, `title` the name of the format if the file is the only
-    one.
-    """
+def _json_damage(text: bytes, error: Exception, title: str = "") -> str:
+    """Return what is wrong with a file that is not JSON, to follow its name."""
     what = f"is {title} that " * bool(title)
     return absence_of(text) or f"{what}cannot be read: {json_problem(text, error)}"
 
@@ -87,14 +83,14 @@ def json_of(
     except NOT_JSON as error:
         if not member.name:
             raise broken_json(member, error, into.title) from None
-        problem = f"{member.name}: {json_damage(text, error)}"
+        problem = f"{member.name}: {_json_damage(text, error)}"
         into.defect("T001", problem, Where(member.name, ""))
         return None
 
 
 def broken_json(member: Member, error: Exception, title: str) -> BrokenTextError:
     """Return the error for a source that is not JSON."""
-    problem = f"{member.shown}: {json_damage(member.text(), error, title)}"
+    problem = f"{member.shown}: {_json_damage(member.text(), error, title)}"
     return BrokenTextError([problem], AGAIN, files=[Path(member.shown)])
 
 

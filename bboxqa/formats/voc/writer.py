@@ -8,8 +8,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_folders import path_below
-from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
-from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, label_losses
+from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
+from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
 from bboxqa.formats.writing.outlines import Record
 
@@ -19,12 +19,6 @@ _FEW_FRACTIONS = 0.05
 _MARKS = ("truncated", "difficult", "occluded")
 # CVAT has texts.
 _SET = (1, "1", "true")
-
-
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from label_losses(content, _TITLE, plain_xml)
-    why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
-    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
 
 
 def _is_mark(key: str, value: object) -> bool:
@@ -122,7 +116,8 @@ VOC = Writer(
     (".xml",),
     _files,
     frozenset({"rotation", "attributes", "image sizes"}),
-    losses=_losses,
+    keeps=_is_mark,
+    reads={"category": lambda name: plain_xml(name).strip()},
     folder="Annotations",
     read_name=_read_name,
     needs_sizes="all images",

@@ -263,6 +263,10 @@ def has_joints(annotation: Record) -> bool:
     return any(seen > 0 for seen in (annotation.get("keypoints") or ())[2::3])
 
 
+NameKind = Literal["category", "image", "annotator"]
+"""What a name is of."""
+
+
 class Noun(NamedTuple):
     """A noun, or a phrase that begins with it, in both numbers."""
 
@@ -335,6 +339,10 @@ class Writer(msgspec.Struct, frozen=True):
           "unused categories", "descriptions" such as `info`, and "unnamed images".
     keys : callable
         Returns further keys of annotations that are written, given the content.
+    keeps : callable
+        Whether the value of a key, such as "attributes.occluded", is read back as it is.
+    reads : mapping
+        By "category", "image" or "annotator", a callable that returns a name as it is read back.
     losses : callable
         Yields further data that the format cannot hold.
     folder : str
@@ -357,6 +365,8 @@ class Writer(msgspec.Struct, frozen=True):
     files: Callable[[Content, Options], Iterator[Written]]
     holds: frozenset[str] = frozenset()
     keys: Callable[[Content], Collection[str]] = lambda _: ()
+    keeps: Callable[[str, object], bool] = lambda *_: True
+    reads: Mapping[NameKind, Callable[[str], str]] = msgspec.field(default_factory=dict)
     losses: Callable[[Content, Options], Iterator[Loss]] = lambda *_: iter(())
     folder: str = ""
     read_name: Callable[[str, str], str] = from_place

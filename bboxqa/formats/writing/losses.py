@@ -15,6 +15,7 @@ from bboxqa.formats.writing.content import (
     KEY_POINT,
     Content,
     Loss,
+    NameKind,
     Noun,
     Options,
     Writer,
@@ -22,12 +23,12 @@ from bboxqa.formats.writing.content import (
     image_name,
     shown_id,
 )
-from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import Record, bounds_of, corners_of
 
 ATTRIBUTES = "attributes"
 ANNOTATIONS = Noun("annotation", "annotations")
-_NAMES = {
+_NAMES: dict[NameKind, Noun] = {
     "category": Noun("name of a category", "names of categories"),
     "image": Noun("name of an image", "names of images"),
     "annotator": Noun("name of an annotator", "names of annotators"),
@@ -70,6 +71,13 @@ def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Lo
         yield from _keys_lost(content, to_format)
     if to_format.folder:
         yield from _path_losses(content, to_format)
+    names = {
+        "category": _names_written(content, to_format),
+        "image": [image_name(each) for each in content.images],
+        "annotator": content.annotators,
+    }
+    for kind, read in to_format.reads.items():
+        yield from name_losses(kind, names[kind], read, to_format.title)
     yield from to_format.losses(content, options)
 
 
@@ -85,57 +93,23 @@ def losses_of(
 
 
 def name_losses(
-    kind: Literal["category", "image", "annotator"],
-    names: Iterable[str],
-    read: Callable[[str], str],
-    why: str,
+    kind: NameKind, names: Iterable[str], read: Callable[[str], str], title: str
 ) -> Iterator[Loss]:
-    """Yield the loss of names that are read back differently, as `read` returns them.
-
-    "{}" in `why` is replaced by the first such name as it is read back.
-    """
+    """Yield the loss of names that are read back differently, as `read` returns them."""
     lost = [name for name in names if not name or read(name) != name]
     if lost:
-        words = why.replace("{}", repr(one_line(read(lost[0]))))
-        yield Loss(len(lost), _NAMES[kind], words, repr(one_line(lost[0])), "changed")
+        first, other = (repr(one_line(each)) for each in (lost[0], read(lost[0])))
+        yield Loss(len(lost), _NAMES[kind], f"{title} has it as {other}", first, "changed")
 
 
-def ending_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the loss of the suffixes of image names, such as ".jpg"."""
-    names = [image_name(each) for each in content.images]
-    if lost := [name for name in names if without_ending(name) != name]:
-        why = f"{title} names files after images, without suffixes"
-        noun = Noun("suffix of an image name", "suffixes of image names")
-        yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
-
-
-def label_losses(
-    content: Content, title: str, plain: Callable[[str], str] | None = None
-) -> Iterator[Loss]:
-    """Yield the loss of category names that would be read back differently.
-
-    `plain` returns a name as written, without control characters that the format refuses.
-    """
-    why = f"{title} has no blanks around labels"
-    why += "" if plain is None else ", and no control characters"
-    names = content.category_names.values()
-    yield from name_losses(
-        "category", names, lambda name: (plain(name) if plain else name).strip(), why
-    )
-
-
-def key_losses(
+def _key_losses(
     records: Iterable[Record],
     noun: Noun,
     why: str,
     is_held: Callable[[str, object], bool],
-    name: Callable[[Record], str] = shown_id,
+    name: Callable[[Record], str],
 ) -> Iterator[Loss]:
-    """Yield a loss for each key of records that the format cannot hold.
-
-    `is_held` takes a key and its value; keys of attributes are such as "attributes.occluded".
-    `name` returns the name of a record.
-    """
+    """Yield a loss for each key of records, such as "attributes.occluded", that is not held."""
     n_of: Counter[str] = Counter()
     first: dict[str, str] = {}
     for record in records:
@@ -268,7 +242,7 @@ def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of keys of records."""
+    """Yield losses of keys of records, and of values that are not read back as they are."""
     holds, why = to_format.holds, f"{to_format.title} has no place for it"
     known = {*_OF_ANNOTATIONS, *(holds - _NO_KEYS), *to_format.keys(content)}
     lists: tuple[tuple[Iterable[Record], str, str, set[str], Callable[[Record], str]], ...] = (
@@ -281,18 +255,19 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
     )  # fmt: skip
     for records, one, many, keys, name in lists:
 
-        def is_held(key: str, _value: object, keys: set[str] = keys) -> bool:
-            return key in keys or (ATTRIBUTES in keys and key.startswith(f"{ATTRIBUTES}."))
+        def is_held(key: str, value: object, keys: set[str] = keys) -> bool:
+            # Attributes that are no object have no place beside those that are.
+            is_known = key in keys - {ATTRIBUTES}
+            is_known |= ATTRIBUTES in keys and key.startswith(f"{ATTRIBUTES}.")
+            return is_known and to_format.keeps(key, value)
 
-        yield from key_losses(records, Noun(one, many), why, is_held, name)
+        yield from _key_losses(records, Noun(one, many), why, is_held, name)
 
 
 def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     """Yield names of annotators and images that files and folders named after them cannot hold."""
-    title = to_format.title
-    people = people_paths(content.annotators)
-    why = f"{title} names folders after annotators, and has no such folders"
-    yield from name_losses("annotator", content.annotators, lambda name: people[name][0], why)
+    title, people = to_format.title, people_paths(content.annotators)
+    yield from name_losses("annotator", content.annotators, lambda name: people[name][0], title)
     files = safe_paths(map(image_name, content.images))
     paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
     places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
@@ -302,8 +277,16 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         place = places[name]
         return to_format.read_name(name, place if known[place] == 1 else paths[name])
 
-    why = f"{title} names files after images, without suffixes and each once; read as {{}}"
-    yield from name_losses("image", places, read, why)
+    yield from name_losses("image", places, read, title)
+
+
+def _names_written(content: Content, to_format: Writer) -> list[str]:
+    """Return the names of categories, without those of no annotation if these are not written."""
+    if "unused categories" in to_format.holds:
+        return [*content.category_names.values()]
+    used = {content.category_names[each["category_id"]] for each in content.annotations}
+    used |= {each["label"] for each in content.held(to_format.holds)}
+    return [name for name in content.category_names.values() if name in used]
 
 
 def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
@@ -320,8 +303,7 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     elif content.differing:
         yield f"left out: {_quoted(content.differing)}, in which the files differ"
     if "unused categories" not in holds:
-        used = {content.category_names[each["category_id"]] for each in content.annotations}
-        used |= {each["label"] for each in content.held(holds)}
+        used = {*_names_written(content, to_format)}
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
             lost.append(f"{some} that no annotation has ({_quoted(unused)})")

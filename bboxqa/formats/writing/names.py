@@ -16,14 +16,8 @@ _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST = 200
 
 
-def safe_part(name: str) -> str:
-    r"""Return a name as one part of a path, with escapes for unsafe characters.
-
-    Examples
-    --------
-    >>> safe_part("ann@example.org"), safe_part(".."), safe_part("a/b"), safe_part("")
-    ('ann@example.org', '%2E%2E', 'a%2Fb', '%00')
-    """
+def _safe_part(name: str) -> str:
+    r"""Return a name as one part of a path, with escapes for unsafe characters."""
     text = _REFUSED.sub(lambda each: quote(each[0].encode("utf-8", "surrogatepass")), name)
     text = text.replace("/", "%2F")
     # Hidden files are not read back, and some systems drop trailing blanks and dots.
@@ -48,7 +42,7 @@ def safe_name(name: str) -> str:
     'day/%63on.jpg'
     """
     whole = without_ending(name)
-    return "/".join(map(safe_part, whole.split("/"))) + name[len(whole) :]
+    return "/".join(map(_safe_part, whole.split("/"))) + name[len(whole) :]
 
 
 def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -63,7 +57,7 @@ def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     taken: dict[str, int] = {}
     for name in names:
-        *folders, last = map(safe_part, without_ending(name).split("/"))
+        *folders, last = map(_safe_part, without_ending(name).split("/"))
         parts: tuple[str, ...] = (*folders, last)
         first = _normalised(parts)
         # Lower numbers are taken, so that very many names alike take no more time than others.
@@ -121,7 +115,7 @@ def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _person_part(name: str) -> str:
     """Return a name as a folder that is not taken for one of the format, such as labels."""
-    return _escaped(name) if INSIDE.fullmatch(name) else safe_part(name)
+    return _escaped(name) if INSIDE.fullmatch(name) else _safe_part(name)
 
 
 def _escaped(text: str) -> str:

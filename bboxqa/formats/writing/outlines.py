@@ -46,14 +46,8 @@ def rings_of(annotation: Record) -> list[FloatArray]:
     return [np.array(ring, np.float64).reshape(-1, 2) for ring in flat_rings(annotation)]
 
 
-def four_corners(annotation: Record) -> list[float] | None:
-    """Return the corners of an outline of four, without a last point that closes it; else None.
-
-    Examples
-    --------
-    >>> four_corners({"segmentation": [[0, 0, 9, 0, 9, 9, 0, 9, 0, 0]]})
-    [0, 0, 9, 0, 9, 9, 0, 9]
-    """
+def _four_corners(annotation: Record) -> list[float] | None:
+    """Return the corners of an outline of four, without a last point that closes it; else None."""
     rings = flat_rings(annotation)
     ring = rings[0] if len(rings) == 1 else []
     if len(ring) == 10 and ring[:2] == ring[-2:]:
@@ -67,7 +61,7 @@ def corners_of(annotation: Record) -> FloatArray | None:
         return None
     if not flat_rings(annotation):
         return bbox_corners(annotation)
-    points = four_corners(annotation)
+    points = _four_corners(annotation)
     return None if points is None else np.array(points, np.float64).reshape(-1, 2)
 
 
@@ -126,7 +120,7 @@ def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
     for each in annotations:
         if isinstance(each.get("segmentation"), dict):
             found[each["id"]] = Outline("mask")
-        elif (flat := four_corners(each)) is not None:
+        elif (flat := _four_corners(each)) is not None:
             four.append((each, flat))
         else:
             kinds: tuple[Kind, ...] = ("box", "polygon", "holes")

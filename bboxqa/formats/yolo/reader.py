@@ -145,11 +145,7 @@ def _rank(member: Member) -> tuple[int, int, str]:
 def _check_classes(
     path: Path, described: list[tuple[Member, _Classes]], label_folders: Collection[str]
 ) -> None:
-    """Put the longest of several lists of class names in folders with labels first.
-
-    LabelImg appends classes to a list when they occur, so one list may be the beginning of another.
-    Folders with others are refused, as they are data sets of their own.
-    """
+    """Put the longest of several lists of class names in folders with labels first."""
     inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
     held = [each for each in described if each[1].names and each[0].folder in inside]
     alike = [each for each in held if _rank(each[0])[:2] == _rank(described[0][0])[:2]]
