@@ -1,5 +1,6 @@
 """What is called first: paths or data, results as frames, files and words for a paper."""
 
+import itertools
 import json
 import pickle
 import re
@@ -30,40 +31,36 @@ def saved(result, tmp_path_factory):
     return folder, result.save(folder)
 
 
-def test_paths_and_data_give_the_figures_of_the_command():
+def test_paths_and_data_give_the_figures_of_the_command(tmp_path):
     shown = json.loads(run("agree", SIMULATED, "--bootstrap", 100, "--format", "json").stdout)
     document = json.loads(SIMULATED.read_bytes())
     for source in (SIMULATED, [str(SIMULATED)], document, bboxqa.read(SIMULATED)):
         found = bboxqa.agree(source, bootstrap=100).to_dict()
         assert found == shown | {"attribution": found["attribution"]}
-
-
-def test_files_of_people_are_read_as_the_command_does(tmp_path):
-    for name in ("ann", "bob"):
-        document = two_annotators()
-        document["annotations"] = document["annotations"][: 1 + (name == "bob")]
-        for each in document["annotations"]:
-            del each["annotator"]
-        write(tmp_path / f"{name}.json", document)
-    files = [tmp_path / "ann.json", tmp_path / "bob.json"]
-    shown = json.loads(run("agree", *files, "--format", "json").stdout)
-    for source in (files, tmp_path, {"ann": files[0], "bob": files[1]}):
+    files = {who: unnamed(tmp_path / f"{who}.json", n) for n, who in enumerate(("ann", "bob"), 1)}
+    for source in ([*files.values()], tmp_path, files):
         for found in (bboxqa.agree(source), bboxqa.agree(bboxqa.read(source))):
-            assert found.n_annotators == 2
-            assert found.existence.f1 == shown["thresholds"][0]["existence"]["f1"]
+            assert (found.n_annotators, found.existence.f1) == (2, 2 / 3)
+
+
+def unnamed(path, n=2):
+    """Write a file of n annotations that names nobody."""
+    document = two_annotators()
+    document["annotations"] = document["annotations"][:n]
+    for each in document["annotations"]:
+        del each["annotator"]
+    return write(path, document)
 
 
 def test_the_other_functions_take_paths_or_data(tmp_path):
     data = bboxqa.read(SIMULATED)
     sources = (SIMULATED, data, json.loads(SIMULATED.read_bytes()))
     assert len({len(bboxqa.validate(each).findings) for each in sources}) == 1
-    for before in sources:
-        for after in sources:
-            found = bboxqa.compare(before, after, bootstrap=0)
-            assert found.counts["unchanged"] == len(data.annotations)
+    for before, after in itertools.product(sources, repeat=2):
+        found = bboxqa.compare(before, after, bootstrap=0)
+        assert found.counts["unchanged"] == len(data.annotations)
     assert len({repr(bboxqa.consensus(each)) for each in sources}) == 1
-    drawn = {bboxqa.draw(each, data.image_names[0]).by for each in sources}
-    assert drawn == {"annotator"}
+    assert {bboxqa.draw(each, data.image_names[0]).by for each in sources} == {"annotator"}
     gold = write(tmp_path / "gold.json", json.loads(SIMULATED.read_bytes()))
     by_file = bboxqa.agree(SIMULATED, reference="ann", bootstrap=0).reference
     assert by_file.name == bboxqa.agree(data, reference="ann", bootstrap=0).reference.name
@@ -124,11 +121,10 @@ def test_a_saved_result_is_what_the_commands_read(result, saved, tmp_path):
 
 def test_sources_are_never_replaced(tmp_path):
     path = write(tmp_path / "summary.json", two_annotators())
-    before = path.read_bytes()
-    with pytest.raises(OutputError, match="summary"):
-        bboxqa.agree(path, bootstrap=0).save(tmp_path, force=True)
-    with pytest.raises(OutputError, match="summary"):
-        bboxqa.agree(path, bootstrap=0).report(path, force=True)
+    before, result = path.read_bytes(), bboxqa.agree(path, bootstrap=0)
+    for made, target in ((result.save, tmp_path), (result.report, path)):
+        with pytest.raises(OutputError, match="summary"):
+            made(target, force=True)
     assert path.read_bytes() == before
 
 
@@ -190,19 +186,16 @@ def test_a_result_without_figures_says_so(tmp_path):
 
 
 def test_errors_name_arguments_of_python(tmp_path):
-    document = two_annotators()
-    for each in document["annotations"]:
-        del each["annotator"]
-    path = write(tmp_path / "a.json", document)
+    path = unnamed(tmp_path / "a.json")
     with pytest.raises(DatasetError) as caught:
         bboxqa.agree(path)
-    assert "annotator_key= if it is none of" in str(caught.value)
+    assert 'or annotator_key="KEY"' in str(caught.value)
     assert '{"NAME": "1.json", "NAME": "2.json"}' in str(caught.value)
     assert "--annotator" not in str(caught.value)
     with pytest.raises(ConfigError, match=r"^iou_threshold is 1\.5; expected above 0"):
         bboxqa.consensus(SIMULATED, iou_threshold=1.5)
     # The command names its options still.
-    assert "--annotator-key if it is none of" in run("agree", path).stderr
+    assert "or --annotator-key KEY" in run("agree", path).stderr
     assert pickle.loads(pickle.dumps(bboxqa.agree)) is bboxqa.agree  # noqa: S301
 
 

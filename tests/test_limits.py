@@ -1,13 +1,18 @@
-"""Memory of commands on small hostile files: at most 1 GB.
+"""Memory of commands on small hostile files, of COCO and of annotation tools: at most 1 GB.
 
 By default files are half as large; `make fuzz` takes them whole, and more of the random ones.
 """
 
+import base64
+import io
 import json
 import os
+import zlib
 from random import Random
 
 import pytest
+from PIL import Image
+from support.cvat_xml import image, shape
 from support.forks import LIMITS, alone, forked
 from support.rings import slanted_comb
 
@@ -15,6 +20,7 @@ FUZZ = "BBOXQA_FUZZ" in os.environ
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
 SHARE = 1 if FUZZ else 1 / 2
 BYTES = 1 << 30
+WHOLE = [0, 0, 640, 480]
 
 
 def of_size(number):
@@ -35,44 +41,43 @@ def annotation(annotator, bbox, ring=None):
     return {"category_id": 1, "bbox": bbox, "annotator": annotator, **outline}
 
 
+def drawn(people, boxes, rings=None):
+    """Return a document of boxes, and outlines, by people in turns."""
+    rings = rings or [None] * len(boxes)
+    pairs = enumerate(zip(boxes, rings, strict=True))
+    return document([annotation(people[i % len(people)], *each) for i, each in pairs])
+
+
 def scribble(n, values, shift=0):
     return [values.random() * side + shift for _ in range(n) for side in (640, 480)]
 
 
-def identical_boxes(n=7000):
-    return document([annotation("ab"[i % 2], [10, 10, 50, 50]) for i in range(of_size(n))])
-
-
-def boxes_that_overlap():
+def overlapping(n, most=20, heights=(300,)):
+    """Return boxes in nearly one place."""
     values = Random(1)
-    boxes = [[values.randint(0, 20), values.randint(0, 20), 300, 300] for _ in range(of_size(7000))]
-    return document([annotation("a", box) for box in boxes])
-
-
-def many_annotators():
-    # About as many as are measured: more pairs are refused.
-    boxes = [(f"p{i // 2}", [300 * (i % 2), 9, 50, 50]) for i in range(of_size(3700))]
-    return document([annotation(*box) for box in boxes])
+    places = [[values.randint(0, most), values.randint(0, most)] for _ in range(n)]
+    return [[*place, 300, heights[i % len(heights)]] for i, place in enumerate(places)]
 
 
 def one_scribble(n):
     ring = scribble(of_size(n), Random(1))
-    moved = [value + 1 for value in ring]
-    box = [0, 0, 640, 480]
-    return document([annotation("a", box, ring), annotation("b", box, moved)])
+    return drawn("ab", [WHOLE] * 2, [ring, [value + 1 for value in ring]])
 
 
 def a_line_back_and_forth():
     values = Random(1)
     ring = [value for _ in range(of_size(3000)) for value in (values.random() * 640, 7)]
-    return document([annotation(who, [0, 7, 640, 0], ring) for who in "ab"])
+    return drawn("ab", [[0, 7, 640, 0]] * 2, [ring] * 2)
 
 
 def many_scribbles():
     values = Random(1)
-    box = [0, 0, 640, 480]
     rings = [scribble(30, values) for _ in range(of_size(150))]
-    return document([annotation("ab"[i % 2], box, ring) for i, ring in enumerate(rings)])
+    return drawn("ab", [WHOLE] * len(rings), rings)
+
+
+def combs(n, n_vertices):
+    return drawn("ab", [WHOLE] * n, [slanted_comb(of_size(n_vertices)).ravel()] * n)
 
 
 def random_document(seed):
@@ -89,27 +94,10 @@ def random_document(seed):
     return document(result, values.choice([1, 2, 500]))
 
 
-def combs(n, n_vertices):
-    ring = slanted_comb(of_size(n_vertices)).ravel()
-    return document([annotation("ab"[i % 2], [0, 0, 640, 480], ring) for i in range(n)])
-
-
 def with_list(name, records):
     """Return the text of a document with the text of some records in one of its lists."""
     lists = {"images": "", "categories": "", "annotations": "", name: records}
     return "{" + ", ".join(f'"{key}": [{value}]' for key, value in lists.items()) + "}"
-
-
-def lists_repeated():
-    return (
-        '{"annotations": [], "categories": [], ' + '"images": [{}], ' * of_size(50_000) + '"a": 1}'
-    )
-
-
-def keys_at_the_top():
-    return (
-        with_list("images", "")[:-1] + "".join(f', "a{i}": 1' for i in range(of_size(70_000))) + "}"
-    )
 
 
 def keys_repeated_in_pairs():
@@ -117,23 +105,11 @@ def keys_repeated_in_pairs():
     return with_list("annotations", "{" + pairs + '"id": 1}')
 
 
-def control_characters():
-    return with_list("annotations", '{"id": "\t"}, ' * of_size(60_000) + "{}")
-
-
-def categories_of_one_name():
-    records = (f'{{"id": {i}, "name": "a"}}' for i in range(of_size(35_000)))
-    return with_list("categories", ", ".join(records))
-
-
 def boxes_of_one_annotator():
-    values = Random(2)
-    boxes = (
-        [values.randint(0, 30), values.randint(0, 30), 300, 300] for _ in range(of_size(16_000))
-    )
-    records = (f'{{"image_id": 1, "category_id": 1, "bbox": {box}}}' for box in boxes)
-    image = '{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}'
-    return with_list("annotations", ",".join(records)).replace("[]", f"[{image}]", 1)
+    boxes = overlapping(of_size(16_000), 30)
+    records = ",".join(f'{{"image_id": 1, "category_id": 1, "bbox": {box}}}' for box in boxes)
+    record = '{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}'
+    return with_list("annotations", records).replace("[]", f"[{record}]", 1)
 
 
 PIECES = [
@@ -163,26 +139,37 @@ def random_text(seed):
 
 
 HOSTILE = {
-    "identical boxes": identical_boxes,
-    "boxes that overlap": boxes_that_overlap,
-    "many annotators": many_annotators,
+    "identical boxes": lambda: drawn("ab", [[10, 10, 50, 50]] * of_size(7000)),
+    "boxes that overlap": lambda: drawn("a", overlapping(of_size(7000))),
+    # About as many as are measured: more pairs are refused.
+    "many annotators": lambda: document(
+        [annotation(f"p{i // 2}", [300 * (i % 2), 9, 50, 50]) for i in range(of_size(3700))]
+    ),
     "a ring of random points": lambda: one_scribble(400),
     "a long ring of random points": lambda: one_scribble(20_000),
     "a line back and forth": a_line_back_and_forth,
     "rings of 30 random points": many_scribbles,
     "2 combs": lambda: combs(2, 20_000),
     "40 combs": lambda: combs(40, 1_400),
-    "a list again and again": lists_repeated,
-    "many keys": keys_at_the_top,
+    "a list again and again": lambda: (
+        '{"annotations": [], "categories": [], ' + '"images": [{}], ' * of_size(50_000) + '"a": 1}'
+    ),
+    "many keys": lambda: (
+        with_list("images", "")[:-1] + "".join(f', "a{i}": 1' for i in range(of_size(70_000))) + "}"
+    ),
     "many keys twice": keys_repeated_in_pairs,
-    "control characters": control_characters,
-    "categories of one name": categories_of_one_name,
+    "control characters": lambda: with_list(
+        "annotations", '{"id": "\t"}, ' * of_size(60_000) + "{}"
+    ),
+    "categories of one name": lambda: with_list(
+        "categories", ", ".join(f'{{"id": {i}, "name": "a"}}' for i in range(of_size(35_000)))
+    ),
     "boxes of one annotator": boxes_of_one_annotator,
 }
 
 
-def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
-    path = folder / "a.json"
+def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2), name="a.json"):
+    path = folder / name
     text = content if isinstance(content, str) else json.dumps(content)
     assert len(text.encode()) < 1_000_000
     path.write_text(text)
@@ -190,6 +177,7 @@ def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
     assert done.returncode in expected, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert done.memory < most
+    return done
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -197,11 +185,12 @@ def test_small_hostile_files_are_validated(name, tmp_path):
     check(tmp_path, HOSTILE[name](), "validate")
 
 
-def in_one_place(n, annotators, n_heights):
-    values = Random(1)
-    heights = [300 + (i % n_heights) / n for i in range(n)]
-    boxes = [[values.randint(0, 20), values.randint(0, 20), 300, height] for height in heights]
-    return document([annotation(annotators[i % len(annotators)], b) for i, b in enumerate(boxes)])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_small_hostile_files_are_measured(name, tmp_path):
+    content = HOSTILE[name]()
+    check(tmp_path, content, "agree")
+    if "segmentation" in json.dumps(content):
+        check(tmp_path, content, "agree", "--similarity", "polygon")
 
 
 @pytest.mark.parametrize(
@@ -214,39 +203,30 @@ def in_one_place(n, annotators, n_heights):
     ],
 )
 def test_one_crowded_image_is_measured(matcher, annotators, n, n_heights, tmp_path):
+    heights = [300 + i / n for i in range(n_heights)]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps(in_one_place(n, annotators, n_heights)))
-    options = ("--no-checks", "--matcher", matcher)
-    done = alone("agree", path, *options)
+    path.write_text(json.dumps(drawn(annotators, overlapping(n, heights=heights))))
+    done = alone("agree", path, "--no-checks", "--matcher", matcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.memory < BYTES
 
 
 def test_eight_thousand_equal_boxes_are_measured(tmp_path):
-    content = identical_boxes(8000 / SHARE)
+    content = drawn("ab", [[10, 10, 50, 50]] * 8000)
     check(tmp_path, content, "agree", "--no-checks", most=1e9, expected=(0,))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_small_hostile_files_are_measured(name, tmp_path):
-    content = HOSTILE[name]()
-    check(tmp_path, content, "agree")
-    if "segmentation" in json.dumps(content):
-        check(tmp_path, content, "agree", "--similarity", "polygon")
-
-
-def scattered(n, annotators, box):
+def scattered(width, height, n, size, name):
+    """Return a box of each name, in random places."""
     values = Random(1)
-    places = [(values.randint(0, 2000), values.randint(0, 2000)) for _ in range(n)]
-    return document(
-        [annotation(annotators[i % len(annotators)], box(x, y)) for i, (x, y) in enumerate(places)]
-    )
+    places = [(values.randint(0, width), values.randint(0, height)) for _ in range(n)]
+    return document([annotation(name(i), [*place, *size]) for i, place in enumerate(places)])
 
 
 def people(n):
     """Return people of two annotators, beside each other, whose key points do not match."""
     values = Random(2)
-    content = scattered(n, "ab", lambda x, y: [x, y, 30, 30])
+    content = scattered(2000, 2000, n, (30, 30), lambda i: "ab"[i % 2])
     content["categories"] = [{"id": 1, "name": "p", "keypoints": ["a", "b"]}]
     for each in content["annotations"]:
         x, y = each["bbox"][:2]
@@ -258,7 +238,7 @@ def people(n):
 @pytest.mark.parametrize(
     ("content", "options"),
     [
-        (lambda: scattered(6000, "abc", lambda x, y: [x, y, 12, 9]), ()),
+        (lambda: scattered(2000, 2000, 6000, (12, 9), lambda i: "abc"[i % 3]), ()),
         (lambda: people(4000), ("--similarity", "keypoints", "--sigmas", "0.05")),
     ],
     ids=["boxes", "people"],
@@ -275,15 +255,15 @@ def test_an_image_of_many_annotators_is_written_within_its_memory(tmp_path):
     check(tmp_path, content, "agree", "--diagnose", "--no-checks", *out, expected=(0,))
 
 
-def annotators_of_one_image(n):
+def in_chains(n):
     """Return a box of each annotator, in places so near that many boxes match in chains."""
-    return scattered_in(600, 440, n, lambda i: f"p{i}")
+    return scattered(600, 440, n, (30, 30), lambda i: f"p{i}")
 
 
-def annotators_of_images(n=9000, n_images=100):
+def in_many_images(n=9000, n_images=100):
     """Return crowded images of which each annotator has three."""
     values = Random(1)
-    content = scattered_in(20, 0, of_size(n), lambda i: f"p{i // 3}")
+    content = scattered(20, 0, of_size(n), (30, 30), lambda i: f"p{i // 3}")
     content["images"] = [
         {"id": k + 1, "file_name": f"{k}.jpg", "width": 640, "height": 480} for k in range(n_images)
     ]
@@ -292,19 +272,9 @@ def annotators_of_images(n=9000, n_images=100):
     return content
 
 
-def scattered_in(width, height, n, name):
-    values = Random(1)
-    places = [(values.randint(0, width), values.randint(0, height)) for _ in range(n)]
-    return document([annotation(name(i), [*place, 30, 30]) for i, place in enumerate(places)])
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [
-        (lambda: annotators_of_one_image(2500), 0),
-        (lambda: annotators_of_one_image(9000), 2),
-        (annotators_of_images, 0),
-    ],
+    [(lambda: in_chains(2500), 0), (lambda: in_chains(9000), 2), (in_many_images, 0)],
     ids=["2,500 annotators", "9,000 annotators", "annotators of many images"],
 )
 def test_pairs_of_very_many_annotators_are_bounded(content, expected, tmp_path):
@@ -325,3 +295,92 @@ def test_repeated_pieces_of_json_are_read(seed, tmp_path):
     content = random_text(seed)
     check(tmp_path, content, "validate")
     check(tmp_path, content, "agree")
+
+
+# Masks of annotation tools.
+
+
+def cvat(n, runs, width, height):
+    place = {"left": 0, "top": 0, "width": width, "height": height}
+    masks = [shape("mask", rle=runs, **place)] * n
+    return f"<annotations>{image('a.jpg', *masks, width=width, height=height)}</annotations>"
+
+
+def darwin(n, width, height, runs):
+    slot = {"slot_name": "0", "type": "image", "width": width, "height": height}
+    layer = {"dense_rle": runs, "mask_annotation_ids_mapping": {"m": 1}}
+    masks = [{"id": "m", "name": "cat", "mask": {}}] * n
+    return {
+        "version": "2.0", "item": {"name": "a.jpg", "path": "/", "slots": [slot]},
+        "annotations": [{"id": "r", "raster_layer": layer}, *masks],
+    }  # fmt: skip
+
+
+def brush(width, height):
+    """Return a mask that alternates between inside and outside in the longest runs."""
+    left = 4 * width * height
+    bits = [f"{left:032b}{7:05b}{2:04b}{3:04b}{7:04b}{15:04b}"]
+    while left:
+        n = min(left, 1 << 16)
+        bits.append(f"111{n - 1:016b}{255 * (len(bits) % 2):08b}")
+        left -= n
+    text = "".join(bits)
+    text += "0" * (-len(text) % 8)
+    numbers = [*int(text, 2).to_bytes(len(text) // 8, "big")]
+    value = {"format": "rle", "rle": numbers, "brushlabels": ["cat"]}
+    size = {"original_width": width, "original_height": height}
+    result = [{"id": "q", "type": "brushlabels", **size, "value": value}]
+    work = [{"id": 1, "completed_by": 1, "result": result}]
+    return [{"id": 1, "data": {"image": "a.jpg"}, "annotations": work}]
+
+
+def picture(side):
+    data = io.BytesIO()
+    Image.new("1", (side, side), 1).save(data, "PNG")
+    return data.getvalue()
+
+
+def labelme(n, side):
+    mask = base64.b64encode(picture(side)).decode()
+    corners = [[0, 0], [side - 1, side - 1]]
+    drawn = {"label": "cat", "points": corners, "shape_type": "mask", "mask": mask}
+    size = {"imageWidth": side, "imageHeight": side}
+    return {"version": "5.2.1", "imagePath": "a.jpg", **size, "shapes": [drawn] * n}
+
+
+def supervisely(n, side):
+    data = base64.b64encode(zlib.compress(picture(side), 9)).decode()
+    bitmap = {"origin": [0, 0], "data": data}
+    drawn = {"id": 1, "classTitle": "cat", "geometryType": "bitmap", "bitmap": bitmap}
+    size = {"width": side, "height": side}
+    return {"description": "", "tags": [], "size": size, "objects": [drawn] * n}
+
+
+STRIPES = [each for i in range(50) for each in (i % 2, 40_000)]
+MASKS = {
+    # Pixels of the first took 40 bytes each, and of the second 16 GB in all.
+    "a mask of CVAT.xml": lambda: cvat(1, "0,1600000000", 40_000, 40_000),
+    "masks of CVAT.xml": lambda: cvat(10_000, "0,400000000", 20_000, 20_000),
+    "wide masks of CVAT.xml": lambda: cvat(10_000, "0,2000000,2000000", 2_000_000, 2),
+    "a mask of Darwin.json": lambda: darwin(1, 40_000, 40_000, [1, 1_600_000_000]),
+    "masks of Darwin.json": lambda: darwin(20_000, 40_000, 50, STRIPES),
+    "a brush of Label Studio.json": lambda: brush(30_000, 30_000),
+    "a mask of LabelMe.json": lambda: labelme(1, 12_000),
+    "masks of LabelMe.json": lambda: labelme(30, 8_000),
+    "a mask of Supervisely.json": lambda: supervisely(1, 12_000),
+    "masks of Supervisely.json": lambda: supervisely(1000, 11_000),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_take_memory_for_their_runs_alone(name, tmp_path):
+    done = check(tmp_path, MASKS[name](), "validate", expected=(0, 1), name=name)
+    assert done.stderr == ""
+
+
+def test_an_ordinary_mask_takes_little_memory(tmp_path):
+    # It took 528 MB: 40 bytes for each pixel.
+    runs = ",".join(["500"] + ["3000,1000"] * 2999 + ["3000,500"])
+    content = cvat(1, runs, 4000, 3000)
+    done = check(tmp_path, content, "validate", most=200e6, expected=(0,), name="a.xml")
+    assert done.stderr == ""

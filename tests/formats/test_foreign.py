@@ -5,9 +5,10 @@ import json
 import zipfile
 
 import pytest
+from support import studio
 from support.cli import run
+from support.tool_files import found, write
 
-from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import as_list
 from bboxqa.formats.sources import list_files
@@ -102,16 +103,11 @@ FILES = [
 ]  # fmt: skip
 
 
-def written(path, content):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-@pytest.mark.parametrize("command", [("validate",), ("agree",)])
+@pytest.mark.parametrize("command", ["validate", "agree"])
 @pytest.mark.parametrize(("name", "content", "words"), FILES)
 def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
-    written(tmp_path / name, content)
-    done = run(*command, name, cwd=tmp_path)
+    write(tmp_path, **{name: content})
+    done = run(command, name, cwd=tmp_path)
     assert done.returncode == 2
     first, *advice = done.stderr.splitlines()
     assert first.startswith(f"Error: {name}: {words}")
@@ -130,25 +126,16 @@ LABELBOX = [{"ID": "c1", "Labeled Data": "https://a.example/a.png", "Label": {"o
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "what"),
+    ("name", "content", "what"),
     [
-        ("a.json", json.dumps(LABELBOX), "JSON of Labelbox's first export"),
-        ("annotations.json", json.dumps(BACKUP), "JSON of a CVAT backup"),
-        ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file, text"),
+        ("a.json", LABELBOX, "JSON of Labelbox's first export"),
+        ("annotations.json", BACKUP, "JSON of a CVAT backup"),
+        ("label_2/a.txt", "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n", "labels of KITTI"),
     ],
 )
-def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name, text, what):
-    (tmp_path / name).write_text(text, "utf-8")
-    sources = [tmp_path / name, *([tmp_path] if name.endswith(".json") else [])]
-    for source in sources:
-        with pytest.raises(DatasetError, match=f"{name}: is {what}; expected "):
-            list_files([source])
-
-
-def test_labels_of_other_programs_are_named_in_a_folder(tmp_path):
-    (tmp_path / "label_2").mkdir()
-    written(tmp_path / "label_2" / "a.txt", "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n")
-    with pytest.raises(DatasetError, match=r"a\.txt: is labels of KITTI; expected"):
+def test_files_of_other_programs_are_named_in_a_folder(tmp_path, name, content, what):
+    write(tmp_path, **{name: content})
+    with pytest.raises(DatasetError, match=f"{name}: is {what}; expected "):
         list_files([tmp_path])
 
 
@@ -161,14 +148,10 @@ def test_an_empty_label_file_is_no_broken_json(tmp_path):
 
 
 def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):
-    value = {"x": 1, "y": 1, "width": "wide", "height": 9, "rectanglelabels": ["cat"]}
-    sides = {"original_width": 9, "original_height": 9}
-    result = {"type": "rectanglelabels", "from_name": "l", **sides, "value": value}
-    task = {"data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [result]}]}
-    path = tmp_path / "a.json"
-    path.write_text("".join(f"{json.dumps({'id': n, **task})}\n" for n in range(2)))
-    found = [(each.code, each.spot.line) for each in validate(path, select=["T001"]).findings]
-    assert found == [("T001", 1), ("T001", 2)]
+    wrong = studio.work(1, studio.box(1, 1, "wide", 9))
+    text = "".join(f"{json.dumps(studio.task(n, wrong))}\n" for n in (1, 2))
+    path = write(tmp_path, **{"a.json": text}) / "a.json"
+    assert [line for _, line, *_ in found(path, "T001")] == [1, 2]
 
 
 def test_many_blank_lines_take_no_time():

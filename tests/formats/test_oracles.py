@@ -91,35 +91,29 @@ def test_what_globox_writes_is_read(made, form, tmp_path):
 @needs_shared
 def test_files_of_via():
     path = SHARED / "via/shapes/via_region_data.json"
-    theirs = globox.AnnotationSet.from_via_json(path, label_key="labels")
     # It reads rectangles only.
-    rectangles = rows_of(theirs)
+    rectangles = rows_of(globox.AnnotationSet.from_via_json(path, label_key="labels"))
     found = ours(path)
     assert len(rectangles) == 35
     for row in set(rectangles):
         assert found.count(row) == rectangles.count(row)
 
 
+# It takes all corners of VOC as edges from 0 on.
 @needs_shared
-@pytest.mark.parametrize("name", ["raccoon", "blood_cells", "cvat_export"])
-def test_files_of_voc(name):
-    found = globox.AnnotationSet.from_pascal_voc(SHARED / "voc" / name, recursive=True)
-    # It takes all corners as edges from 0 on.
-    assert_same(ours(SHARED / "voc" / name, voc_base=0), rows_of(found))
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["rebar_task", "cat_boxes_job"])
-def test_files_of_cvat(name):
-    path = SHARED / "cvat" / name / "annotations.xml"
-    assert_same(ours(path), rows_of(globox.AnnotationSet.from_cvat(path)))
-
-
-@needs_shared
-def test_files_of_labelme():
-    folder = SHARED / "labelme/terrain"
-    found = globox.AnnotationSet.from_labelme(folder, include_poly=True)
-    assert_same(ours(folder), rows_of(found))
+@pytest.mark.parametrize(
+    ("name", "read", "more", "said"),
+    [
+        *((f"voc/{name}", "pascal_voc", {"recursive": True}, {"voc_base": 0})
+          for name in ("raccoon", "blood_cells", "cvat_export")),
+        ("cvat/rebar_task/annotations.xml", "cvat", {}, {}),
+        ("cvat/cat_boxes_job/annotations.xml", "cvat", {}, {}),
+        ("labelme/terrain", "labelme", {"include_poly": True}, {}),
+    ],
+)  # fmt: skip
+def test_files_of_tools(name, read, more, said):
+    theirs = getattr(globox.AnnotationSet, f"from_{read}")(SHARED / name, **more)
+    assert_same(ours(SHARED / name, **said), rows_of(theirs))
 
 
 def test_coco_as_labelformat_and_supervision_read_it(made, tmp_path):

@@ -23,11 +23,8 @@ def content():
             if category is not None:
                 number = len(records) + 1
                 records.append(annotation(number, image_id, category, bbox=BOXES[box], rater=rater))
-    return {
-        **document(records),
-        "images": [image(1, "a.jpg"), image(2, "b.jpg")],
-        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
-    }
+    names = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    return document(records, [image(1, "a.jpg"), image(2, "b.jpg")], names)
 
 
 def as_text(document):

@@ -1,7 +1,6 @@
 """Masks in image files: what their values are, which objects they show, and who drew them."""
 
 import io
-import json
 import struct
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from support.cli import run
 from support.datasets import annotation, document, write
 from support.masks import decode
 
-from bboxqa import read_coco, reading, validate
+from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.masks.reader import runs_in, values_in
 from bboxqa.formats.translation.masks import Allowance
@@ -176,31 +175,14 @@ def two_people(folder, images=3):
 
 
 def test_two_people_with_a_file_an_image_are_compared_as_masks(tmp_path):
-    two_people(tmp_path)
-    for given_paths in ([tmp_path], [tmp_path / "ann", tmp_path / "bob"]):
-        outcome = run("agree", *given_paths, "--mask", "binary", "--format", "json")
-        found = json.loads(outcome.stdout)
-        assert found["n_images"] == 3
-        assert found["thresholds"][0]["place"]["mean_iou"] == 3360 / 3840
-
-
-def test_a_folder_of_people_is_compared_with_a_reference(tmp_path):
     two_people(tmp_path / "in")
-    outcome = run("agree", tmp_path / "in", "--mask", "binary", "--reference", tmp_path / "in/bob",
-                  "--format", "json")  # fmt: skip
-    (found,) = json.loads(outcome.stdout)["thresholds"]
-    of = {each["name"]: each["f1"]["value"] for each in found["reference"]["annotators"]}
-    assert of == {"ann": 1, "bob": 1}
-    # Folders of clips of one person have no file of one name.
-    for n in range(2):
-        pixels = np.asarray(Image.open(tmp_path / f"in/ann/im{n}.png"))
-        save(tmp_path / f"one/clip{n}/im{n}.png", pixels)
-    gold = tmp_path / "gold.json"
-    assert (
-        run("convert", tmp_path / "one", gold, "--to", "coco", "--mask", "binary").returncode == 0
-    )
-    outcome = run("agree", tmp_path / "one", "--mask", "binary", "--reference", gold)
-    assert "2 of its 2 images, 2 objects" in outcome.output
+    with reading(mask="binary"):
+        for paths in (tmp_path / "in", [tmp_path / "in/ann", tmp_path / "in/bob"]):
+            found = agree(paths, bootstrap=0)
+            assert (found.n_images, found.place.mean_iou) == (3, 3360 / 3840)
+        reference = agree(tmp_path / "in", reference=tmp_path / "in/bob", bootstrap=0).reference
+    f1 = {row["annotator"]: row["f1"] for row in reference.annotators.records()}
+    assert f1 == {"ann": 1, "bob": 1}
     review = tmp_path / "review"
     outcome = run(
         "agree", tmp_path / "in", "--mask", "binary", "--send-back", review, "--to", "cvat"
@@ -208,6 +190,16 @@ def test_a_folder_of_people_is_compared_with_a_reference(tmp_path):
     assert "no object has to be looked at again" in outcome.output
     assert "accept" not in outcome.output
     assert not review.exists()
+
+
+def test_folders_of_clips_of_one_person_are_compared_with_a_reference(tmp_path):
+    """No two clips have a file of one name."""
+    for n in range(2):
+        save(tmp_path / f"one/clip{n}/im{n}.png", square(20, 30, 60, shape=(120, 160)))
+    gold, mask = tmp_path / "gold.json", ("--mask", "binary")
+    assert run("convert", tmp_path / "one", gold, "--to", "coco", *mask).returncode == 0
+    outcome = run("agree", tmp_path / "one", *mask, "--reference", gold)
+    assert "2 of its 2 images, 2 objects" in outcome.output
 
 
 def test_masks_with_one_box_are_copies_only_if_all_pixels_are_equal(tmp_path):
@@ -234,15 +226,13 @@ def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
         assert "holds images only" in outcome.output
         assert all(f"--mask {each}" in outcome.output
                    for each in ("instances", "binary", "objects", "classes"))  # fmt: skip
-    Image.fromarray(square()).save(tmp_path / "jpg.jpg")
-    (tmp_path / "jpg").mkdir()
-    (tmp_path / "jpg.jpg").rename(tmp_path / "jpg/a.jpg")
+    save(tmp_path / "jpg/a.jpg", square())
     outcome = run("validate", tmp_path / "jpg", "--mask", "binary")
     assert "JPEG changes the values of masks" in outcome.output
     outcome = run("agree", tmp_path / "ann/im0.png", tmp_path / "bob/im0.png", "--mask", "binary")
     assert "masks are read from the folder of each person" in outcome.output
-    with pytest.raises(ConfigError, match="expected 'instances', 'classes'"), reading(mask="grey"):
-        pass
+    with pytest.raises(ConfigError, match="expected 'instances', 'classes'"):
+        reading(mask="grey").__enter__()
 
 
 def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
@@ -283,10 +273,10 @@ def test_folders_of_images_with_a_file_an_object(tmp_path):
             save(tmp_path / who / image / "images" / f"{image}.png", square(value=90))
             for n, left in enumerate((1, 8)):
                 save(tmp_path / who / image / f"masks/{n}.png", square(top, left))
-    outcome = run("agree", tmp_path, "--mask", "objects", "--format", "json")
-    found = json.loads(outcome.stdout)
-    assert (found["n_images"], found["n_annotations"]) == (2, 8)
-    assert found["thresholds"][0]["place"]["mean_iou"] == pytest.approx(30 / 42, abs=1e-9)
+    with reading(mask="objects"):
+        found = agree(tmp_path, bootstrap=0)
+    assert (found.n_images, found.n_annotations) == (2, 8)
+    assert found.place.mean_iou == pytest.approx(30 / 42, abs=1e-9)
     data = read(tmp_path / "ann", "objects")
     assert data.image_names == ("x.png", "y.png")
     (tmp_path / "ann/x").rename(tmp_path / "ann/mylabels")
@@ -343,9 +333,8 @@ def test_findings_stand_at_the_file_and_name_the_object(tmp_path):
         "T063": "is in 2 pieces",
     }
     assert found["T063"].file.endswith("masks/b.png")
-    outcome = run("agree", tmp_path, "--mask", "instances")
-    assert outcome.returncode == 2
-    assert "T061" in outcome.output
+    with reading(mask="instances"), pytest.raises(DatasetError, match="T061"):
+        agree(tmp_path)
 
 
 def test_masks_are_written_and_read_back(tmp_path):
@@ -353,10 +342,9 @@ def test_masks_are_written_and_read_back(tmp_path):
     both = square(90, 90, 20, 2, (120, 160)) | square(1, 1, 30, 1, (120, 160))
     save(tmp_path / "in/bob/im0.png", both)
     coco = tmp_path / "a.json"
-    outcome = run("convert", tmp_path / "in", coco, "--to", "coco", "--mask", "instances",
-                  "--attribution", "files")  # fmt: skip
-    assert outcome.returncode == 0, outcome.output
-    assert run("convert", coco, tmp_path / "out", "--to", "masks").returncode == 0
+    with reading(mask="instances"):
+        convert(tmp_path / "in", coco, to="coco", attribution="files")
+    convert(coco, tmp_path / "out", to="masks")
     for kind in ("instances", "classes"):
         with reading(mask=kind):
             data, original = read_coco(tmp_path / "out"), read_coco(coco)
@@ -368,15 +356,13 @@ def test_masks_are_written_and_read_back(tmp_path):
 
 
 def test_objects_have_the_classes_beside_them(tmp_path):
-    ring = [1, 1, 9, 1, 9, 9, 1, 9]
-    made = document([annotation(n, 1, segmentation=[ring]) for n in (1, 2, 3)])
-    made["categories"] = [{"id": 0, "name": "cat"}, {"id": 7, "name": "dog"}]
-    for each, (category, left) in zip(made["annotations"], [(7, 0), (0, 20), (7, 40)], strict=True):
-        outline = [x + left * (1 - n % 2) for n, x in enumerate(ring)]
-        each |= {"category_id": category, "segmentation": [outline]}
-    write(tmp_path / "a.json", made)
-    assert run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks",
-               "--lossy").returncode == 0  # fmt: skip
+    drawn = [
+        annotation(n, 1, category, segmentation=[[x, 1, x + 8, 1, x + 8, 9, x, 9]])
+        for n, (category, x) in enumerate([(7, 1), (0, 21), (7, 41)], 1)
+    ]
+    kinds = [{"id": 0, "name": "cat"}, {"id": 7, "name": "dog"}]
+    source = write(tmp_path / "a.json", document(drawn, categories=kinds))
+    convert(source, tmp_path / "out", to="masks", lossy=True)
     # Files of people with one object each are compared with the consensus, as it was written.
     for kind in ("instances", "binary", "binary:255", "objects"):
         data = read(tmp_path / "out", kind)
@@ -400,21 +386,19 @@ def test_what_masks_cannot_hold_is_listed(tmp_path):
         annotation(1, 1, segmentation=[ring]), annotation(2, 1, segmentation=[inner]),
         annotation(3, 1), annotation(4, 1, segmentation={"size": [9, 9], "counts": [40, 3, 38]}),
     ]))  # fmt: skip
-    outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks")
-    assert outcome.returncode == 2
+    with pytest.raises(DatasetError) as refused:
+        convert(tmp_path / "a.json", tmp_path / "out", to="masks")
     for lost in (
         "2 outlines of points",
         "1 box without an outline",
         "2 annotations (such as annotation 1): a pixel",
     ):
-        assert lost in outcome.output
-    outcome = run("convert", tmp_path / "a.json", tmp_path / "out", "--to", "masks", "--lossy")
-    assert outcome.returncode == 0, outcome.output
+        assert lost in str(refused.value)
+    convert(tmp_path / "a.json", tmp_path / "out", to="masks", lossy=True)
     assert len(read(tmp_path / "out", "instances").annotations) == 2
-    sizeless = {**document([annotation(1, 1)]), "images": [{"id": 1, "file_name": "a"}]}
-    write(tmp_path / "b.json", sizeless)
-    outcome = run("convert", tmp_path / "b.json", tmp_path / "b", "--to", "masks")
-    assert "--image-size" in outcome.output
+    write(tmp_path / "b.json", document([annotation(1, 1)], [{"id": 1, "file_name": "a"}]))
+    with pytest.raises(DatasetError, match="image_size="):
+        convert(tmp_path / "b.json", tmp_path / "b", to="masks")
 
 
 def test_more_objects_than_a_file_can_show_are_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Reading for the rules: everything that can be read is, and what is odd is told with its place."""
+"""Scanning JSON for rules: what is odd is told with its place, and what can be read is read."""
 
 import json
 
@@ -8,17 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from bboxqa.formats import scanner
-from bboxqa.formats.positions import Locator
+from bboxqa.core.json_values import pointer_to
+from bboxqa.formats import positions, scanner
+from bboxqa.formats.positions import JsonPlaces, Locator, spots
 from bboxqa.formats.scanner import read_bytes
+from bboxqa.model.findings import Spot
 
 
 def read(text):
     return read_bytes(text if isinstance(text, bytes) else text.encode(), "a.json")
-
-
-def document(records):
-    return {"images": [], "annotations": records, "categories": []}
 
 
 @pytest.mark.parametrize(
@@ -46,6 +44,7 @@ def test_records_before_a_break_are_kept():
     assert result.annotations.id.tolist() == [4, 5]
     assert result.images == [{"id": 1}, {"id": 2}]
     assert result.stopped
+    assert Locator(result).value("annotations", 1) == {"id": 5}
 
 
 @pytest.mark.parametrize("records", ['7, 1"id": 2', "7, 06", '7, null{"id": 2}', "7, 9{"])
@@ -72,14 +71,12 @@ def test_encodings(encode, named):
 
 
 def test_numbers_that_json_does_not_have():
-    result = read(
-        '{"annotations": [{"bbox": [NaN, 1, 2, 3]}, {"area": -Infinity}, {"a/b": [1e400]}]}'
-    )
+    text = '{"annotations": [{"bbox": [NaN, 1, 2]}, {"area": -Infinity}, {"a/b": [1e400]}]}'
+    result = read(text)
     assert result.not_finite == [
-        ("/annotations/0/bbox/0", "NaN"),
-        ("/annotations/1/area", "-Infinity"),
+        ("/annotations/0/bbox/0", "NaN"), ("/annotations/1/area", "-Infinity"),
         ("/annotations/2/a~1b/0", "Infinity"),
-    ]
+    ]  # fmt: skip
     assert np.isnan(result.annotations.bbox).all()
 
 
@@ -121,7 +118,7 @@ def test_any_json_is_read_without_complaint(value):
     ],
 )
 def test_run_lengths(rle, total, area, problem):
-    rles = read(json.dumps(document([{}, {"segmentation": rle}]))).annotations.rles
+    rles = read(json.dumps({"annotations": [{}, {"segmentation": rle}]})).annotations.rles
     assert rles.row.tolist() == [1]
     assert (rles.total[0], rles.area[0]) == (total, area)
     said = rles.problems[rles.problem[0]]
@@ -184,3 +181,91 @@ def test_windows_change_nothing_of_broken_files(text, window, monkeypatch):
         assert repr(locator.value("annotations", row)) == repr(
             Locator(whole).value("annotations", row)
         )
+
+
+# Where values stand.
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=15,
+)
+
+
+def pointers(value, parts=()):
+    yield parts, value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from pointers(inner, (*parts, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from pointers(inner, (*parts, place))
+
+
+@given(
+    st.lists(VALUES, max_size=8), st.lists(VALUES, max_size=3), VALUES,
+    st.sampled_from([None, 0, 3]), st.booleans(),
+)  # fmt: skip
+def test_every_pointer_leads_to_its_value(annotations, images, info, indent, ascii_only):
+    document = {"info": info, "annotations": annotations, "images": images}
+    text = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
+    locator = Locator(read(text))
+    for parts, value in pointers(document):
+        span = locator.span(pointer_to(*parts))
+        assert json.loads(text[span.start : span.stop]) == value
+        if parts and isinstance(parts[-1], str) and span.key is not None:
+            assert text[span.key : span.key + 1] == b'"'
+
+
+RECORDS = {
+    "plain": [{"id": n, "é": "ü" * (n % 5)} for n in range(50)],
+    "objects inside": [{"id": n, "é": "ü" * (n % 5), "deep": [{"x": n}, {}]} for n in range(50)],
+    "signs in a text": [{"id": n, "é": "}, {" * (n % 3)} for n in range(50)],
+    # As many signs between objects as between records.
+    "no object": [7 if n % 5 == 2 else {"deep": [{}, {"x": n}] * (n % 5 < 2)} for n in range(50)],
+}
+
+
+@pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("window", [1, 40, 1 << 20])
+def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
+    monkeypatch.setattr(scanner, "WINDOW", window)
+    monkeypatch.setattr(positions, "_SIZE", window)
+    document = {"annotations": records, "images": records}
+    text = json.dumps(document, ensure_ascii=False, indent=indent).encode()
+    locator = Locator(read(text))
+    for row in (*range(50), *range(49, -1, -1), 7, 7, 30, 8):
+        for name in document:
+            assert locator.value(name, row) == records[row]
+            span = locator.span(f"/{name}/{row}")
+            assert json.loads(text[span.start : span.stop]) == records[row]
+
+
+@pytest.mark.parametrize(
+    "pointer", ["/x", "/annotations/9", "/annotations/0/x", "/annotations/0/id/3", "/info/a/b"]
+)
+def test_what_is_not_there_stands_nowhere(pointer):
+    text = b'{"annotations": [{"id": 1}], "info": {"a": 5}}'
+    assert Locator(read(text)).span(pointer) is None
+
+
+def test_lines_and_columns_count_signs_not_bytes():
+    text = "ä\nöü x\r\ny".encode()
+    places = [text.index(b"x"), text.index(b"y")]
+    assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]
+
+
+def test_what_does_not_exist_is_the_place_of_its_holder():
+    text = b'[{"a": 1}, 2]'
+    assert JsonPlaces(text).span("/0/b/c") == (1, 9)
+    assert JsonPlaces(text).span("/7") == (0, len(text))
+    assert JsonPlaces(b"[1, 2").span("/0") == (0, 5)
+
+
+def test_values_beside_odd_ones_have_places():
+    text = b'{"annotations": [{"id": NaN, "id": 2, "bbox": [1, NaN], "\xff\t": {"a": 1e999}}]}'
+    locator = Locator(read(text))
+    found = locator.span("/annotations/0/bbox/1")
+    assert text[found.start : found.stop] == b"NaN"
+    found = locator.span("/annotations/0/bbox")
+    assert text[found.key : found.stop] == b'"bbox": [1, NaN]'
