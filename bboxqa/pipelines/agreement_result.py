@@ -127,8 +127,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from bboxqa.report.agreement_summary import shown_figures
-        from bboxqa.report.agreement_text import MISSING
+        from bboxqa.report.agreement_summary import MISSING, shown_figures
         from bboxqa.report.chart import chart_image
         from bboxqa.report.charts import intervals
 

@@ -11,6 +11,7 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import CHANGE_UNITS, MOST_REVIEWED, Line
 from bboxqa.report import charts
 from bboxqa.report.agreement_summary import (
+    facts,
     headline,
     is_by_chance,
     next_step,
@@ -52,13 +53,8 @@ _FEWEST = 5
 """Nothing is said about fewer objects."""
 # Annotators whose offsets are drawn.
 _MOST_DRAWN = 12
-# Rates of annotators: column of the table "annotators", or count and rate of "boxes_per_object".
+# Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
-_SHAPES = {
-    "drawn twice": ("n_twice", "twice_rate"),
-    "split": ("n_split", "split_rate"),
-    "merged": ("n_merged", "merge_rate"),
-}
 _OFFSETS = {"offsets": "Offsets of edges", "rotated_offsets": "Offsets of rotated boxes"}
 # Tables that sentences name, and what a page calls them.
 _NAMED = {
@@ -172,37 +168,14 @@ def figures_section(of: Documents, sentences: Sequence[str], measure: str) -> Se
         for each in shown_figures(of.part, measure, of.summary["n_annotators"])
     ]  # fmt: skip
     table = Data("Figures", ["figure", "value and 95 % interval", "meaning"], rows, is_open=True)
+    summary, images = of.summary, count(of.summary["n_images"], "image")
+    of_what = f"{images}, {count(summary['n_annotations'], 'annotation')}"
+    of_what += f", annotators by {summary['attribution']}"
     return Section(
-        "figures", "Figures", sentences, [Evidence([table])] if of.summary["n_images"] else [],
-        notes=[*_facts(of, measure), *(f"Note: {note}" for note in of.summary["notes"])],
+        "figures", "Figures", sentences, [Evidence([table])] if summary["n_images"] else [],
+        notes=[of_what, *facts(summary), *(f"Note: {note}" for note in summary["notes"])],
         warnings=of.diagnosis["warnings"] if of.diagnosis is not None else (), is_printed=True,
     )  # fmt: skip
-
-
-def _facts(of: Documents, measure: str) -> Iterator[str]:
-    summary, part = of.summary, of.part
-    if summary["n_images"]:
-        yield (
-            f"{count(summary['n_images'], 'image')}, "
-            f"{count(summary['n_annotations'], 'annotation')}, "
-            f"{count(part['n_units'], 'unit')} (sets of annotations that match each other), of "
-            f"which {part['n_complete_units']:,} were drawn by everyone who was asked"
-        )
-    yield f"Annotators by {summary['attribution']}"
-    missing = (
-        "counts as a category of its own" if summary["missing"] == "category" else "is ignored"
-    )
-    yield (
-        f"Annotations match from {measure} {part['iou_threshold']:g} on; in alpha, a missing one "
-        f"{missing}"
-    )
-    if any(part[each]["interval"] for each in ("existence", "class", "place")):
-        drawn = "95 % intervals: where the figures could lie with other images of this kind"
-        yield f"{drawn} ({summary['bootstrap']:,} draws of images)"
-    if summary["n_crowd"]:
-        yield f"{count(summary['n_crowd'], 'crowd annotation')} left out"
-    if summary["n_empty_images"]:
-        yield f"{count(summary['n_empty_images'], 'image')} left empty by everyone who was asked"
 
 
 def annotator_lines(of: Documents) -> list[tuple[str, "Markup"]]:
@@ -285,24 +258,16 @@ def _annotators(of: Documents) -> Data:
     # With one category, all give the same.
     several = len(of.part["categories"]) > 1
     rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
-    shapes = {row["annotator"]: row for row in of.rows("boxes_per_object")}
-    drawn = {
-        title: rate
-        for title, (n, rate) in _SHAPES.items()
-        if any(row[n] >= _FEWEST for row in shapes.values())
-    }
     people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
     people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
     rows = [
         [
             row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
             *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
-            *(_figure_cell(shapes[row["annotator"]], rate, is_share=True)
-              for rate in drawn.values()),
         ]
         for row in people
     ]  # fmt: skip
-    columns = ["annotator", "annotations", "F1 with the others", *rates, *drawn]
+    columns = ["annotator", "annotations", "F1 with the others", *rates]
     return Data("Annotators", columns, rows, is_open=True)
 
 

@@ -13,9 +13,11 @@ from bboxqa.model.diagnosis import ALL_AGREE, Diagnosis, Line
 from bboxqa.model.results import Figure, MeasuredAgreement, ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import (
+    estimate_text,
     json_figure,
     json_text,
     json_value,
+    measure_of,
     number,
     percent,
     picked,
@@ -27,8 +29,14 @@ _OF_RESULT = (
 OF_SETTINGS = ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
 """The settings that a summary repeats."""
 _RATES = ("f1", "miss_rate", "extra_rate", "class_share")
-_OF_REPEATS = ("f1", "alpha", "class_alpha", "class_share", "mean_iou")
+_OF_REPEATS = ("n_images", "n_annotations", "f1", "alpha", "class_alpha", "class_share", "mean_iou")
 _OF_REFERENCE = ("precision", "recall", "f1", "class_share", "mean_similarity")
+
+_OF_PAIR = {"gain_interval": "gain", "share_interval": "share"}
+_OF_KIND = {
+    "interval": "share", "interval_any": "share_any", "alpha_gain_interval": "alpha_gain",
+    "f1_gain_interval": "f1_gain",
+}  # fmt: skip
 
 Record = dict[str, Any]
 Values = Mapping[str, Any]
@@ -51,17 +59,19 @@ def summary(result: MeasuredAgreement) -> Record:
         **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
-        "thresholds": [
-            {
-                **figures_at(part),
-                "categories": part.categories.records(),
-                "pairs": part.pairs.records(),
-                **({} if part.repeats is None else {"repeats": _repeats(part.repeats)}),
-                **({} if part.reference is None else {"reference": _reference(part.reference)}),
-            }
-            for part in result.thresholds
-        ],
+        "thresholds": [*map(_threshold, result.thresholds)],
     }
+
+
+def _threshold(part: ThresholdResult) -> Record:
+    """Return the figures at a threshold, of categories and of annotators."""
+    found = {**figures_at(part), "categories": part.categories.records()}
+    found["pairs"] = part.pairs.records()
+    if part.repeats is not None:
+        found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
+    if part.reference is not None:
+        found["reference"] = _reference(part.reference)
+    return found
 
 
 def figures_at(part: ThresholdResult) -> Record:
@@ -106,46 +116,42 @@ def figures_at(part: ThresholdResult) -> Record:
     }
 
 
-def _repeats(table: Table) -> list[Record]:
+def _record(row: Record, *names: str) -> Record:
+    """Return some columns of a row, those with an interval as figures."""
+    return {name: json_figure(row, name) if f"{name}_low" in row else row[name] for name in names}
+
+
+def _named(table: Table, name: str, *names: str) -> list[Record]:
     """Return a record for all annotators together, whose name is None, and for each."""
     return [
-        {"annotator": row["annotator"] if place else None}
-        | _figures(row, ("n_images", "n_annotations"), _OF_REPEATS)
+        {name: row["annotator"] if place else None} | _record(row, *names)
         for place, row in enumerate(table.records())
     ]
 
 
-def _figures(row: Record, counts: Sequence[str], figures: Sequence[str]) -> Record:
-    """Return some counts and figures of a row of a table."""
-    found = {name: row[name] for name in counts}
-    return found | {name: json_figure(row, name) for name in figures}
-
-
 def _reference(found: ReferenceAgreement) -> Record:
     """Return the reference, and a record of the figures of each annotator."""
-    offsets = found.offsets.records()
-    is_rotated = "measure" in found.offsets.columns
+    counts = ("n_images", "n", "n_reference", "n_matched")
+    of_rotated = ("measure", "unit", "systematic")
+    about = ("n_images", "n_reference_images", "n_empty_images", "n_annotations")
     return {
-        **picked(
-            found, "name", "n_images", "n_reference_images", "n_empty_images", "n_annotations"
-        ),
+        **picked(found, "name", *about),
         "annotators": [
-            {
-                "name": row["annotator"],
-                **_figures(row, ("n_images", "n", "n_reference", "n_matched"), _OF_REFERENCE),
-                **_offsets([each for each in offsets if each["annotator"] == row["annotator"]],
-                           ("measure", "unit", "systematic"), is_rotated=is_rotated),
-            }
+            {"name": row["annotator"]}
+            | _record(row, *counts, *_OF_REFERENCE)
+            | _offsets(found.offsets, row["annotator"], of_rotated)
             for row in found.annotators.records()
         ],
-    }  # fmt: skip
+    }
 
 
-def _offsets(rows: list[Record], kept: tuple[str, ...], *, is_rotated: bool) -> Record:
+def _offsets(table: Table | None, annotator: str, of_rotated: Sequence[str]) -> Record:
     """Return the offsets of an annotator: of edges, or of rotated boxes."""
-    if not is_rotated:
+    every = [] if table is None else table.records()
+    rows = [row for row in every if row["annotator"] == annotator]
+    if table is None or "measure" not in table.columns:
         return {"offset_px": [json_figure(row, "offset_px") for row in rows]}
-    rotated = [{name: row[name] for name in kept} | json_figure(row, "offset") for row in rows]
+    rotated = [_record(row, *of_rotated) | json_figure(row, "offset") for row in rows]
     return {"offset_px": [], **({"rotated_offsets": rotated} if rotated else {})}
 
 
@@ -173,8 +179,10 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
         "warnings": list(diagnosis.warnings),
         "advice": diagnosis.advice,
         "annotators": _annotators(tables),
-        "confusions": [_confusion(row) for row in tables["confusions"].records()],
-        "decomposition": [_kind(row) for row in tables["decomposition"].records()],
+        "confusions": [
+            _flat(row, _OF_PAIR, "alpha_merged") for row in tables["confusions"].records()
+        ],
+        "decomposition": [_flat(row, _OF_KIND) for row in tables["decomposition"].records()],
         **({"work": _work(tables["work"])} if "work" in tables else {}),
         "tables": table_records(tables, tables.keys()),
     }
@@ -191,52 +199,30 @@ def table_records(tables: Mapping[str, Table], names: Collection[str]) -> Record
 
 def _annotators(tables: Mapping[str, Table]) -> list[Record]:
     """Return the figures of each annotator."""
-    is_rotated = "rotated_offsets" in tables
-    table = tables.get("rotated_offsets" if is_rotated else "offsets")
-    rows: dict[str, list[Record]] = {}
-    for row in [] if table is None else table.records():
-        rows.setdefault(row["annotator"], []).append(row)
-    kept = ("measure", "unit", "spread", "systematic")
+    offsets = tables.get("rotated_offsets", tables.get("offsets"))
+    of_rotated = ("measure", "unit", "spread", "systematic")
     return [
         {"name": row["annotator"]}
-        | _figures(row, ("n",), _RATES)
-        | _offsets(rows.get(row["annotator"], []), kept, is_rotated=is_rotated)
+        | _record(row, "n", *_RATES)
+        | _offsets(offsets, row["annotator"], of_rotated)
         for row in tables["annotators"].records()
     ]
 
 
-def _confusion(row: Record) -> Record:
-    found = {name: row[name] for name in ("first", "second", "n")}
-    for name in ("gain", "share"):
-        figure = json_figure(row, name)
-        found |= {name: figure["value"], f"{name}_interval": figure["interval"]}
-    return found
-
-
-def _kind(row: Record) -> Record:
-    """Return a row of the decomposition, each interval as one list."""
-    kept = {name: row[name] for name in row if not name.endswith(("_low", "_high"))}
-    shares = {
-        "interval": "share",
-        "interval_any": "share_any",
-        "alpha_gain_interval": "alpha_gain",
-        "f1_gain_interval": "f1_gain",
-    }
-    return kept | {name: json_figure(row, share)["interval"] for name, share in shares.items()}
+def _flat(row: Record, intervals: Mapping[str, str], *without: str) -> Record:
+    """Return a row with intervals, by name, in place of the ends of those of some columns."""
+    kept = {name: row[name] for name in row if not name.endswith(("_low", "_high", *without))}
+    return kept | {name: json_figure(row, of)["interval"] for name, of in intervals.items()}
 
 
 def _work(table: Table) -> list[Record]:
     """Return the figures of all annotators, whose name is None, and of each."""
-    counts = ("n", "n_sessions", "hours", "median_seconds")
-    return [
-        {"name": row["annotator"] if place else None}
-        | _figures(row, counts, ("per_minute",))
-        | {
-            name: json_figure(row, name) | {"status": row[f"{name}_status"]}
-            for name in ("drift", "fatigue")
-        }
-        for place, row in enumerate(table.records())
-    ]
+    names = ("n", "n_sessions", "hours", "median_seconds", "per_minute", "drift", "fatigue")
+    found = _named(table, "name", *names)
+    for record, row in zip(found, table.records(), strict=True):
+        for name in ("drift", "fatigue"):
+            record[name] |= {"status": row[f"{name}_status"]}
+    return found
 
 
 def json_lines(result: MeasuredAgreement, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
@@ -304,6 +290,14 @@ _LITTLE = (
 )
 _BY_CHANCE = "Look whether all annotators saw the same images, and had the same task."
 _NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
+MISSING = {"category": "counts as a category", "ignore": "is ignored"}
+"""What is said of missing annotations, by the setting."""
+_EMPTY = {
+    "agree": "each counts 1 in the mean over images",
+    "unit": "each is one object on which all agree",
+    "skip": "left out",
+}
+_AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
 # Figures have two digits after the point, and more only where they would round to a limit.
 _MOST_DIGITS = 4
 # Similarities that are not overlaps.
@@ -471,6 +465,38 @@ def _below(limit: float, value: float) -> str:
         if value >= limit or text != number(float(limit), digits):
             return text
     return f"nearly {number(float(limit), 2)}"
+
+
+def facts(summary: Values) -> Iterator[str]:
+    """Yield what was compared and how, at the first threshold, from a summary."""
+    part = summary["thresholds"][0]
+    matcher, n_units = summary["matcher"], part["n_units"]
+    matching = _AUTO if matcher == "auto" else f"{matcher} matching"
+    threshold = f"{measure_of(summary['similarity'])} {part['iou_threshold']:g}"
+    yield (
+        f"Similarity {summary['similarity']}, objects by {matching} from {threshold} on; a missing "
+        f"annotation {MISSING[summary['missing']]}"
+    )
+    share = f" ({percent(part['n_complete_units'] / n_units, 0)})" if n_units else ""
+    yield f"{count(n_units, 'object')}, drawn by everyone: {part['n_complete_units']:,}{share}"
+    mean, found = part["mean_image_alpha"], part["meaningful_image_alpha"]
+    if mean is not None:
+        shown = estimate_text(mean, part["mean_image_interval"])
+        at_1 = percent(part["share_of_images_at_1"], 0)
+        yield f"Mean of the alphas of images: {shown}; exactly 1 in {at_1} of the images"
+    if found["n_images"] and found["value"] != mean:
+        yield (
+            f"The same of the {count(found['n_images'], 'image')} with objects of two categories "
+            f"or more: {estimate_text(found['value'], found['interval'])}"
+        )
+    if part["existence"]["interval"] or part["interval"]:
+        drawn = f"{summary['bootstrap']:,} draws of images"
+        yield f"95 % intervals: where figures could lie with other images of this kind ({drawn})"
+    if summary["n_crowd"]:
+        yield f"{count(summary['n_crowd'], 'crowd annotation')} left out"
+    if summary["n_empty_images"]:
+        images = count(summary["n_empty_images"], "image")
+        yield f"{images} left empty by all annotators: {_EMPTY[summary['empty_images']]}"
 
 
 def story_lines(diagnosis: Values) -> list[Line]:

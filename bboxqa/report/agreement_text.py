@@ -13,21 +13,16 @@ from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import (
     CHANCE,
+    facts,
     figures_at,
     headline,
     is_by_chance,
     shown_figures,
+    summary,
 )
 from bboxqa.report.numbers import estimate_text, percent
 from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
 
-MISSING = {"category": "counts as a category", "ignore": "is ignored"}
-"""What is said of missing annotations, by the setting."""
-_EMPTY = {
-    "agree": "each counts 1 in the mean over images",
-    "unit": "each is one object on which all agree",
-    "skip": "left out",
-}
 _MOST_LINES, _ANSWER_LINES, _MOST_WORDS, _MOST_OF_MANY = 100, 20, 150, 220
 """The most lines with details and without, and the most words without, of a few or of many."""
 _FEW, _LEAST, _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 3, 3, 5, 3, 5, 2
@@ -35,7 +30,6 @@ _FEW, _LEAST, _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 3, 3, 5, 3, 5, 2
 _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
-_AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
 
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
@@ -229,20 +223,9 @@ def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:
 
 def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Iterator[str]:
     """Yield settings, notes and the first rows of tables, as many as there is room for."""
-    part, settings = result.thresholds[0], result.settings
-    share = f" ({percent(part.n_complete_units / part.n_units, 0)})" if part.n_units else ""
-    matching = _AUTO if settings.matcher == "auto" else f"{settings.matcher} matching"
-    how = f"Similarity {settings.similarity}, objects by {matching}; a missing"
-    lines = [
-        "",
-        f"{how} annotation {MISSING[settings.missing]}",
-        f"{count(part.n_units, 'object')}, drawn by everyone: {part.n_complete_units:,}{share}",
-        *_mean_alpha(part),
-    ]
-    if result.n_empty_images:
-        images = count(result.n_empty_images, "image")
-        lines.append(f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}")
-    lines += [f"Note: {note}" for note in result.notes[len(result.headlines) :]]
+    part = result.thresholds[0]
+    notes = (f"Note: {note}" for note in result.notes[len(result.headlines) :])
+    lines = ["", *facts(summary(result)), *notes]
     yield from lines
     room -= len(lines) + 1
     tables = story.tables if isinstance(story, Diagnosis) else {}
@@ -255,22 +238,6 @@ def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Itera
             left_out.append(name)
     if left_out:
         yield f"More tables, csv files of {_OUT}: {', '.join(left_out)}"
-
-
-def _mean_alpha(part: ThresholdResult) -> Iterator[str]:
-    """Yield the mean of alpha over images, for comparison with published figures."""
-    mean, found = part.mean_image_alpha, part.meaningful_image_alpha
-    if isnan(mean):
-        return
-    yield (
-        f"Mean of the alphas of images: {estimate_text(mean, part.mean_image_interval)}; exactly 1 "
-        f"in {percent(part.share_of_images_at_1, 0)} of the images"
-    )
-    if found.n_images < found.n_drawn_images and found.n_images:
-        yield (
-            f"The same of the {found.n_images:,} of {found.n_drawn_images:,} images with objects "
-            f"of two categories or more: {estimate_text(found.mean, found.interval)}"
-        )
 
 
 def _blocks(part: ThresholdResult, story: Story | None) -> Iterator[tuple[str, list[str]]]:
