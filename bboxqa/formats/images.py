@@ -53,26 +53,18 @@ def size_in(stream: IO[bytes]) -> tuple[int, int] | None:
     return (height, width) if sideways else (width, height)
 
 
-# Prefix of complete names, to distinguish them from ends of names.
-_WHOLE = "/"
-
-
 def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     """Return the size that the user supplied for an image; None if there is none.
 
-    With sizes by name, the size of the image with the same path is returned, or else of an image
-    for which one path is the end of the other, with or without suffix. None if such images have
-    different sizes.
+    With sizes by name, that of the image with the same path is returned, or else of an image for
+    which one path is the end of the other, with or without suffix. None if such images differ.
     """
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
-    for path in (_plain(name), _without_suffix(_plain(name))):
-        # The user may have given names without folders.
-        keys = (path, *(_WHOLE + end for end in _ends(path)))
-        if (size := next((given[key] for key in keys if key in given), None)) is not None:
-            return size
-    return None
+    path = _plain(name)
+    ends = (*(f"/{end}" for end in ends_of(path)), path)
+    return next((given[end] for end in ends if end in given), None)
 
 
 def given_words(choices: Choices) -> str:
@@ -84,34 +76,24 @@ def given_words(choices: Choices) -> str:
 
 
 def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
-    """Return sizes by all ends of image paths; None where images with that end differ.
+    """Return sizes by all ends of paths; None where images differ. Whole paths begin with "/".
 
     Examples
     --------
     >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24)})
-    >>> sizes["day/a"], sizes["a.jpg"]
+    >>> sizes["day/a"], sizes["a"]
     ((64, 48), None)
     """
     found: dict[str, GivenSize] = {}
     for name, size in sizes.items():
-        plain = _plain(name)
-        # Processes have to agree on the order, by which a batch recognises the same settings.
-        for path in dict.fromkeys((plain, _without_suffix(plain))):
-            for end in (_WHOLE + path, *_ends(path)):
-                found[end] = size if found.get(end, size) == size else None
+        path = _plain(name)
+        for end in (f"/{path}", *ends_of(path)):
+            found[end] = size if found.get(end, size) == size else None
     return found
 
 
-def _ends(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    return ("/".join(parts[first:]) for first in range(len(parts)))
-
-
 def _plain(name: str) -> str:
-    return name.replace("\\", "/").removeprefix("./").strip("/")
-
-
-def _without_suffix(path: str) -> str:
+    path = name.replace("\\", "/").removeprefix("./").strip("/")
     return path.rpartition(".")[0] if is_picture(path) else path
 
 
