@@ -63,17 +63,6 @@ def _missing(names: set[str], known: Mapping[str, str]) -> set[str]:
     return names - known.keys() - ({*known.values()} - given)
 
 
-def has_pseudonym(text: str) -> bool:
-    """Return whether a text may have a pseudonym in it.
-
-    Examples
-    --------
-    >>> has_pseudonym("jobs/person-03.xml"), has_pseudonym("jobs/person.xml")
-    (True, False)
-    """
-    return _FORM.search(text) is not None
-
-
 def identity_of_key(path: Path) -> str:
     """Return the identity of a key, which stays when names are added; a new key is begun."""
     known = _read(path)

@@ -32,7 +32,7 @@ from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
-from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
+from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
@@ -553,11 +553,9 @@ def _former(
     if any(each.role == "predictions" for each in inputs):
         return None, "the result has predictions of a model"
     missing = next((each for each in sources if not is_there(Path(each.name))), None)
-    if missing is not None and not key and has_pseudonym(missing.name):
-        found = f"{one_line(missing.name)}, which was measured, is not found by this name"
-        return None, f"{found}: if it is a pseudonym, --pseudonyms KEY finds the file"
     if missing is not None:
-        return None, f"{one_line(missing.name)}, which was measured, no longer exists"
+        or_key = "" if key else " (of a result with pseudonyms, --pseudonyms KEY finds it)"
+        return None, f"{one_line(missing.name)}, which was measured, no longer exists{or_key}"
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
         of_people: dict[str, list[AnyPath]] = {}

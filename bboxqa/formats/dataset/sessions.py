@@ -14,14 +14,13 @@ from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
+from bboxqa.formats.document import more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
 from bboxqa.model.annotations import Dataset, Repeats, Tracks
 
 FILE = "file"
 """The value of the session key that makes each file a session."""
-
-_LISTED = 10
 
 
 class FileSessions(msgspec.Struct, frozen=True, eq=False):
@@ -88,16 +87,14 @@ def _check_named(
     files: Sequence[AnnotationFile], key: str, noun: str, codes: Sequence[IntArray]
 ) -> None:
     """Refuse records without a session."""
-    problems = [
-        f"{file.source.name}: {noun} "
-        f"{file.images[row].id if noun == 'image' else file.shown_ids[row]}: {key} is missing; "
-        "expected the session, as on others"
-        for file, code in zip(files, codes, strict=True)
-        for row in np.flatnonzero(code < 0)[:_LISTED].tolist()
-    ]
+    problems = []
+    for file, code in zip(files, codes, strict=True):
+        if len(rows := np.flatnonzero(code < 0)):
+            first = file.images[rows[0]].id if noun == "image" else file.shown_ids[rows[0]]
+            problem = f"{file.source.name}: {noun} {first}{more_rows(rows)}: {key} is missing"
+            problems.append(f"{problem}; expected the session, as on others")
     if problems:
-        n_problems = sum(int((code < 0).sum()) for code in codes)
-        raise DatasetError(problems[:_LISTED], total=n_problems)
+        raise DatasetError(problems)
 
 
 def refuse_versions(
@@ -344,7 +341,6 @@ def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSes
 
 # Seconds since 1970, for 1973 to 2100. Smaller numbers are not times.
 _EARLIEST, _LATEST = 1e8, 4.1e9
-_FEW = 5
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of dates without a time zone, which are UTC
 _ADVICE = (
     "Times are ISO 8601, such as 2026-01-31T08:15:00 or 2026-01-31 08:15:00+01:00, or seconds or "
@@ -385,23 +381,19 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
     Times are NaN where the key is absent. Raises DatasetError if no annotation has the key, or if a
     value is not a time.
     """
-    found, problems, n_wrong = [], list[str](), 0
+    found, problems = [], []
     for file in files:
         texts = file.columns.authors[key]
         values = [seconds_of(text) for text in texts.names]
         wrong = np.array([value is None for value in values] + [False], np.bool_)
-        rows = np.flatnonzero(wrong[texts.code])
-        n_wrong += len(rows)
-        for row in rows[: max(_FEW - len(problems), 0)].tolist():
-            value = one_line(texts.names[texts.code[row]])
-            problems.append(
-                f"{file.source.name}: annotation {file.shown_ids[row]}: {key} is {value!r}; "
-                "expected a time"
-            )
+        if len(rows := np.flatnonzero(wrong[texts.code])):
+            value = one_line(texts.names[texts.code[rows[0]]])
+            problem = f"annotation {file.shown_ids[rows[0]]}{more_rows(rows)}: {key} is {value!r}"
+            problems.append(f"{file.source.name}: {problem}; expected a time")
         table = np.array([*(np.nan if value is None else value for value in values), np.nan])
         found.append(table[texts.code])
     if problems:
-        raise DatasetError(problems, _ADVICE, total=n_wrong)
+        raise DatasetError(problems, _ADVICE)
     if all(np.isnan(seconds).all() for seconds in found):
         n_annotations = count(sum(map(len, found)), "annotation")
         raise DatasetError(
