@@ -25,7 +25,7 @@ ALONE = """
 import sys, time
 from pathlib import Path
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.rows import Settings, result_key
+from bboxqa.batch.settings import Settings, result_key
 from bboxqa.batch.project import run_project
 root, out = map(Path, sys.argv[1:])
 settings = Settings({}, {})

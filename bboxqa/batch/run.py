@@ -1,12 +1,15 @@
-"""A run over many projects: unchanged ones keep their results, the others run in parallel."""
+"""A run over many projects, its history, and what became worse since the last run."""
 
+import json
 import os
+import sqlite3
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +19,29 @@ from msgspec.structs import replace
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
 from bboxqa.batch.project import Task, run_task
 from bboxqa.batch.results import (
+    FAILED,
     FAILURE,
+    HISTORY,
     LOCK,
+    MEASURED,
     Regression,
-    append,
+    Row,
     claim,
+    failed_row,
     folder_of,
-    last_rows,
-    names_of_last_run,
     note_failure,
     recorded,
     refuse_foreign,
-    regressions,
     remove_unfinished,
     write_outputs,
 )
-from bboxqa.batch.rows import (
-    FAILED,
-    Row,
-    Settings,
-    failed_row,
-    result_key,
-    shown,
-    shown_row,
-    unused_by_all,
-)
+from bboxqa.batch.settings import Settings, result_key
 from bboxqa.batch.store import find_projects, is_url
 from bboxqa.batch.workers import Outcome, WorkerDied, is_local, run_all
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked
 from bboxqa.core.pseudonyms import check_key
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import suffixes
@@ -154,7 +149,7 @@ def run_batch(
             # Closing the steps ends their processes.
             with closing(_steps(engine, projects, unusable, settings, out, run)) as steps:
                 for each, reused in steps:
-                    row = shown_row(each, settings)
+                    row = replace(each, message=settings.shown(each.message))
                     if not reused:
                         _explain(out, row)
                     rows[row.project] = row
@@ -173,7 +168,9 @@ def run_batch(
         if not n_left:
             append(out, started, __version__, of_run)
     mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
-    unused = tuple(unused_by_all(of_run, mapped))
+    # The map is for all projects: a name that only some lack is as it should be.
+    lacking = [{*row.unused_names} for row in of_run if row.status == MEASURED]
+    unused = tuple(each for each in mapped if lacking and all(each in names for names in lacking))
     return BatchResult(found, of_run, n_reused, n_left, worse, unused)
 
 
@@ -243,7 +240,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
         key = result_key(project, settings)
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         text = "".join(traceback.format_exception(error))
-        note_failure(out, project.name, shown(text, settings))
+        note_failure(out, project.name, settings.shown(text))
         return None, failed_row(project, error)
     record = recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key else None
@@ -277,12 +274,11 @@ def _explain(out: Path, row: Row) -> None:
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:
     """Return what was found with pseudonyms in the names of files, if the run has a key."""
-    return replace(
-        found,
-        left_alone=shown(found.left_alone, settings),
-        unreadable=tuple(Unreadable(*shown(each, settings)) for each in found.unreadable),
-        not_read=tuple(Unreadable(*shown(each, settings)) for each in found.not_read),
-    )
+    files = {
+        name: tuple(Unreadable(*settings.shown(each)) for each in getattr(found, name))
+        for name in ("unreadable", "not_read")
+    }
+    return replace(found, left_alone=settings.shown(found.left_alone), **files)
 
 
 def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
@@ -300,7 +296,7 @@ def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row
             is_lost = clean(name) in before and home not in folders
         else:
             # A name that leads out of a store is not an export; the content of a folder is unknown.
-            is_export = path.suffix.lower() == ".json" and ".." not in path.parts
+            is_export = path.name.lower().endswith((".json", *ARCHIVES)) and ".." not in path.parts
             is_lost = is_export or clean(name) in before or home in folders
         if is_lost:
             rows.setdefault(name, []).append(f"{file}: {reason}")
@@ -329,3 +325,147 @@ def _missing_projects(
             inside = discover(folder, follow_links=True)
             if not inside.projects and not inside.unreadable:
                 yield Regression(name, "project folder no longer holds annotations that are read")
+
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS runs (
+    run INTEGER PRIMARY KEY, started TEXT NOT NULL, version TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS projects (
+    run INTEGER NOT NULL REFERENCES runs (run), project TEXT NOT NULL, status TEXT NOT NULL,
+    alpha REAL, low REAL, high REAL, n_errors INTEGER, n_warnings INTEGER,
+    f1 REAL, class_alpha REAL, mean_iou REAL, annotators TEXT,
+    PRIMARY KEY (run, project)
+);
+"""
+_COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", "f1", "class_alpha",
+            "mean_iou", "annotators")  # fmt: skip
+_recorded_numbers = attrgetter(*_COLUMNS[:-1])
+# A figure is that of the last run in which its key was known: a failed run must not hide a loss.
+_KEYS = {"class_alpha": "f1", "mean_iou": "f1", "n_warnings": "n_errors"}
+# Seconds to wait for another program that uses the file, such as a backup.
+_SECONDS_TO_WAIT = 5.0
+# Smaller differences of alpha are due to rounding, as sums may be in another order.
+_TIE = 1e-12
+_SHOWN = 3
+
+
+@contextmanager
+def _history(out: Path) -> Iterator[sqlite3.Connection]:
+    path = out / HISTORY
+    try:
+        with closing(sqlite3.connect(path, _SECONDS_TO_WAIT)) as connection, connection:
+            connection.executescript(_TABLES)
+            yield connection
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"{path}: {error}; expected a history that can be written, and that no other program "
+            "uses; move it away to begin a new history"
+        ) from None
+
+
+def last_rows(out: Path) -> dict[str, Row]:
+    """Return the last row of each project; empty before the first run.
+
+    Each figure is that of the last run in which it was known.
+    """
+    if not (out / HISTORY).exists():
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    query = f"SELECT project, {', '.join(_COLUMNS)} FROM projects ORDER BY run"  # noqa: S608 - constants
+    with _history(out) as connection:
+        for name, *values in connection.execute(query):
+            figures = dict(zip(_COLUMNS, values, strict=True))
+            row = found.setdefault(name, {"project": name, "n_files": 0, "annotators": "[]"})
+            known = (each for each in figures if figures[_KEYS.get(each, each)] is not None)
+            row |= {each: figures[each] for each in known}
+    try:
+        return {
+            name: msgspec.convert(row | {"annotators": json.loads(row["annotators"])}, Row)
+            for name, row in found.items()
+        }
+    except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
+        problem = "has a value of a wrong type; move it away to begin a new history"
+        raise OutputError(f"{out / HISTORY}: {problem}") from None
+
+
+def names_of_last_run(out: Path) -> list[str]:
+    """Return the projects of the last run, sorted; empty before the first run."""
+    if not (out / HISTORY).exists():
+        return []
+    query = "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
+    with _history(out) as connection:
+        return [name for (name,) in connection.execute(query)]
+
+
+def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
+    """Add a run, completely or not at all; of unknown annotators and numbers, NULL."""
+    # ASCII with escapes preserves names that are not UTF-8.
+    values = [
+        (clean(row.project), *_recorded_numbers(row),
+         json.dumps(row.annotators) if row.annotators else None)
+        for row in rows
+    ]  # fmt: skip
+    with _history(out) as connection:
+        cursor = connection.execute(
+            "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
+        )
+        connection.executemany(
+            f"INSERT OR REPLACE INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
+            f"VALUES ({cursor.lastrowid}, ?{', ?' * len(_COLUMNS)})",
+            values,
+        )
+
+
+def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
+    """Return results that are worse than in the last run: agreement, errors, lost annotators.
+
+    Examples
+    --------
+    >>> old, new = Row("a", "measured", 1, alpha=0.8), Row("a", "measured", 1, alpha=0.75)
+    >>> regressions({"a": old}, [new])
+    [Regression(project='a', what='alpha fell from 0.8000 to 0.7500')]
+    """
+    worse = []
+    for row in rows:
+        last = before.get(clean(row.project))
+        if last is not None:
+            worse += [Regression(row.project, what) for what in _worse(last, row)]
+    return worse
+
+
+def _worse(last: Row, row: Row) -> Iterator[str]:
+    if row.status == FAILED and last.status != FAILED:
+        yield "failed, but not in the last run"
+    known = (("alpha", last.alpha), ("F1", last.f1))
+    had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
+    # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
+    if row.alpha is None and row.f1 is None and row.status != FAILED:
+        yield from had[:1]
+    for what, before, now in (
+        ("alpha", last.alpha, row.alpha),
+        ("F1", last.f1, row.f1),
+        ("class alpha", last.class_alpha, row.class_alpha),
+        (f"mean {row.measure or 'IoU'}", last.mean_iou, row.mean_iou),
+    ):
+        if before is not None and now is not None and now < before - _TIE:
+            yield f"{what} fell from {before:z.4f} to {now:z.4f}"
+    yield from _lost_annotators(last.annotators, row.annotators)
+    for name, old, new in (
+        ("errors", last.n_errors, row.n_errors),
+        ("warnings", last.n_warnings, row.n_warnings),
+    ):
+        if old is not None and new is not None and new > old:
+            yield f"{name} rose from {old:,} to {new:,}"
+
+
+def _lost_annotators(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    """Yield which annotators are gone, without whom agreement may be better; none if unknown."""
+    gone = [name for name in before if name not in now]
+    if not now or not gone:
+        return
+    names = first_few(gone, _SHOWN, one_line)
+    if len(now) < len(before):
+        yield f"annotators fell from {len(before):,} to {len(now):,}, without {names}"
+    else:
+        yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"

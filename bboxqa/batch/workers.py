@@ -22,7 +22,8 @@ from msgspec.structs import replace
 from threadpoolctl import threadpool_limits
 
 from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed
-from bboxqa.batch.rows import Row, Settings
+from bboxqa.batch.results import Row
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import BboxqaError, ConfigError, OutputError
 from bboxqa.core.interrupts import blocked_signals
 from bboxqa.core.machine import cores, limit_threads

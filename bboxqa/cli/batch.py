@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bboxqa.batch.discovery import Project
-    from bboxqa.batch.rows import Row, Settings
+    from bboxqa.batch.results import Row
     from bboxqa.batch.run import BatchResult, Step
+    from bboxqa.batch.settings import Settings
 
 _SHOWN = 20
 
@@ -161,7 +162,7 @@ def _interruptible() -> "Iterator[None]":
 
 def _settings(given: dict[str, Any]) -> "Settings":
     """Return the settings of all projects; those of the command line come first."""
-    from bboxqa.batch.rows import Settings
+    from bboxqa.batch.settings import Settings
     from bboxqa.formats.choices import choices_from
     from bboxqa.model.settings import SettingsFile, read_settings_file, validate_settings_from
 
@@ -195,10 +196,9 @@ def _planned(project: "Project") -> str:
 
 def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
     """Warn of projects whose names are those of annotators who have pseudonyms."""
-    from bboxqa.batch.rows import shown
     from bboxqa.core.text import count
 
-    if number := sum(shown(row.project, settings) != row.project for row in rows):
+    if number := sum(settings.shown(row.project) != row.project for row in rows):
         has = "is" if number == 1 else "are"
         click.echo(
             f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
@@ -241,7 +241,7 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
 
 def _line_of(step: "Step", log_format: str) -> str:
     """Return the outcome of a project as a line of text or JSON."""
-    from bboxqa.batch.rows import row_json
+    from bboxqa.batch.results import row_json
     from bboxqa.core.text import count, one_line
 
     row = step.row
@@ -261,7 +261,7 @@ def _line_of(step: "Step", log_format: str) -> str:
 
 def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     """Print how many projects were measured, and what each missed."""
-    from bboxqa.batch.rows import state_words
+    from bboxqa.batch.results import state_words
     from bboxqa.core.text import count
 
     rows = result.rows

@@ -13,8 +13,8 @@ from signal import SIGKILL
 import pytest
 from support.cli import run
 
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import ConfigError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
@@ -22,7 +22,7 @@ fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
 from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
 
-from bboxqa.batch import cluster  # noqa: E402
+from bboxqa.batch import workers  # noqa: E402
 from bboxqa.batch.workers import connected, run_on  # noqa: E402
 
 # Each of its processes imports all of Dask, for which a busy machine takes its time.
@@ -141,7 +141,7 @@ def address(ports, tmp_path_factory):
          "--host", "127.0.0.1", *common),
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch, (folder / "log.txt").open("w") as log:
-        patch.setattr(cluster, "_SECONDS_TO_ANSWER", 60)
+        patch.setattr(workers, "_SECONDS_TO_ANSWER", 60)
         processes = [
             subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log)
             for command in commands
@@ -289,7 +289,7 @@ def test_files_in_a_store_give_the_same(
     ],
 )
 def test_a_scheduler_that_is_not_there_is_told(tmp_path, root, scheduler, told, monkeypatch):
-    monkeypatch.setattr(cluster, "_SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(workers, "_SECONDS_TO_ANSWER", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

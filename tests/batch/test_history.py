@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from bboxqa.batch.results import append, last_rows, regressions
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.batch.results import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.batch.run import append, last_rows, regressions
 from bboxqa.core.errors import OutputError
 
 SOUND = Row("a", MEASURED, 1, alpha=0.8, low=0.7, high=0.9, n_errors=0, n_warnings=3)

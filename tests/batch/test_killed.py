@@ -18,8 +18,8 @@ import pytest
 from support.cli import process
 from support.datasets import annotation, document, image, write
 
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.settings import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

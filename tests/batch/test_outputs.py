@@ -10,8 +10,16 @@ from msgspec.structs import fields
 from support.datasets import write
 
 from bboxqa.batch.discovery import Discovered
-from bboxqa.batch.results import Regression, folder_of, write_outputs
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings
+from bboxqa.batch.results import (
+    FAILED,
+    MEASURED,
+    NOT_MEASURED,
+    Regression,
+    Row,
+    folder_of,
+    write_outputs,
+)
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line
 
@@ -86,7 +94,7 @@ class Page(HTMLParser):
 
 def script(name):
     """Return a script of the package."""
-    return files("bboxqa.report.pages").joinpath(f"{name}.js").read_text("utf-8")
+    return files("bboxqa.report").joinpath("templates", f"{name}.js").read_text("utf-8")
 
 
 def written(out, rows=ROWS, found=NOTHING, worse=()):

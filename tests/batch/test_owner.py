@@ -1,15 +1,14 @@
 """A folder of results belongs to one root."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 from support.datasets import two_annotators, write
 
-from bboxqa.batch.results import claim, names_of_last_run
-from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.results import claim
+from bboxqa.batch.run import Run, names_of_last_run, run_batch
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
 
 OUT = Path("out")
@@ -53,15 +52,6 @@ def test_stores_are_told_apart():
     claim(OUT, "s3://bucket/a", force=False)
     with pytest.raises(OutputError, match="holds the results of s3://bucket/a;"):
         claim(OUT, "s3://bucket/b", force=False)
-
-
-def test_notes_of_earlier_versions_are_read(tmp_path):
-    (OUT / ".root.json").write_text(json.dumps(["first", str(tmp_path / "first"), "./../first"]))
-    assert run("first").passed
-    (OUT / ".root.json").write_text(json.dumps(["first", str(tmp_path / "first"), "./../first"]))
-    (OUT / ".pseudonyms.json").write_text('"key-of-then"')
-    with pytest.raises(OutputError, match="holds results made with --pseudonyms"):
-        run("first")
 
 
 @pytest.mark.parametrize("name", ["index.html", "notes.txt", "projects/a/record.json"])

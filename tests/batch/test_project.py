@@ -11,11 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 
-from bboxqa.batch import project, rows
+from bboxqa.batch import project
+from bboxqa.batch import settings as settings_module
 from bboxqa.batch.discovery import discover
 from bboxqa.batch.project import run_project
 from bboxqa.batch.results import folder_of, recorded
-from bboxqa.batch.rows import Settings, local_key, settings_of
+from bboxqa.batch.settings import Settings, result_key, settings_of
 from bboxqa.model.annotations import Choices
 
 PLAIN = Settings({}, {})
@@ -47,7 +48,7 @@ def differing(first=(10, 10, 20, 20), second=(60, 60, 20, 20)):
 def done(tmp_path, content, settings=PLAIN):
     write(tmp_path / "root/p/x.json", content)
     project = only(tmp_path / "root")
-    key = local_key(project, settings)
+    key = result_key(project, settings)
     return run_project(project, settings, tmp_path / "out", key, check_key=True)
 
 
@@ -103,14 +104,14 @@ class TestKey:
         return tmp_path
 
     def test_is_the_same_again(self, root):
-        key = local_key(only(root), PLAIN)
+        key = result_key(only(root), PLAIN)
         path = root / "p/x.json"
         content = path.read_bytes()
         os.utime(path, (1, 1))
-        assert local_key(only(root), PLAIN) == key
+        assert result_key(only(root), PLAIN) == key
         path.unlink()
         path.write_bytes(content)
-        assert local_key(only(root), PLAIN) == key
+        assert result_key(only(root), PLAIN) == key
 
     @pytest.mark.parametrize(
         "change",
@@ -124,9 +125,9 @@ class TestKey:
         ],
     )
     def test_changes_with_the_files(self, root, change):
-        key = local_key(only(root), PLAIN)
+        key = result_key(only(root), PLAIN)
         change(root / "p")
-        assert local_key(only(root), PLAIN) != key
+        assert result_key(only(root), PLAIN) != key
 
     @pytest.mark.parametrize(
         "settings",
@@ -138,12 +139,12 @@ class TestKey:
         ],
     )
     def test_changes_with_the_settings(self, root, settings):
-        assert local_key(only(root), settings) != local_key(only(root), PLAIN)
+        assert result_key(only(root), settings) != result_key(only(root), PLAIN)
 
     def test_changes_with_the_version(self, root, monkeypatch):
-        key = local_key(only(root), PLAIN)
-        monkeypatch.setattr(rows, "__version__", "99.0")
-        assert local_key(only(root), PLAIN) != key
+        key = result_key(only(root), PLAIN)
+        monkeypatch.setattr(settings_module, "__version__", "99.0")
+        assert result_key(only(root), PLAIN) != key
 
     @pytest.mark.parametrize(
         "change",
@@ -158,14 +159,14 @@ class TestKey:
     )
     def test_changes_with_the_images_where_they_count(self, root, change):
         looked_at = Settings({}, {}, images=True)
-        without, key = local_key(only(root), PLAIN), local_key(only(root), looked_at)
+        without, key = result_key(only(root), PLAIN), result_key(only(root), looked_at)
         change(root / "p/images")
-        assert local_key(only(root), PLAIN) == without
-        assert local_key(only(root), looked_at) != key
+        assert result_key(only(root), PLAIN) == without
+        assert result_key(only(root), looked_at) != key
 
     def test_own_settings_go_over_those_of_the_run(self, root):
         write(root / "p/bboxqa.toml", 'seed = 1\n[validate]\nfail_on = "info"\n')
-        agree, validate = settings_of(only(root), Settings({"seed": 2, "bootstrap": 0}, {}))
+        agree, validate, *_ = settings_of(only(root), Settings({"seed": 2, "bootstrap": 0}, {}))
         assert (agree.seed, agree.bootstrap, validate.fail_on) == (1, 0, "info")
 
 
@@ -174,7 +175,7 @@ class TestRecord:
         row = done(tmp_path, differing())
         key, kept = recorded(tmp_path / "out", "p")
         assert kept == row
-        assert key == local_key(only(tmp_path / "root"), PLAIN)
+        assert key == result_key(only(tmp_path / "root"), PLAIN)
 
     @pytest.mark.parametrize(
         "text",
@@ -293,7 +294,7 @@ class TestStatus:
 class TestMachine:
     """A disk that is full leaves the last result as it was."""
 
-    @pytest.mark.parametrize("place", ["mkdir", "write_text", "rename"])
+    @pytest.mark.parametrize("place", ["mkdir", "write_text", "replace"])
     def test_full(self, tmp_path, monkeypatch, place):
         before = done(tmp_path, differing())
         folder = tmp_path / "out/projects/p"
@@ -326,14 +327,14 @@ class TestMachine:
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real = project._validated_into
+    real = project._validated
 
-    def slow(folder, project, *given):
-        found = real(folder, project, *given)
-        project.files[0].write_text(json.dumps(differing(), indent=1))
+    def slow(job):
+        found = real(job)
+        job.project.files[0].write_text(json.dumps(differing(), indent=1))
         return found
 
-    monkeypatch.setattr(project, "_validated_into", slow)
+    monkeypatch.setattr(project, "_validated", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
     assert row.message.endswith("p: changed while it was read; run it again")

@@ -9,8 +9,8 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.settings import Settings
 
 PAGES = Settings({"bootstrap": 0}, {}, pages=True)
 

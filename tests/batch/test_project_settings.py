@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from support.datasets import annotation, document, write
 
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
+from bboxqa.batch.settings import Settings
 from bboxqa.formats.choices import choices_of
 from bboxqa.model.settings import READING_KEYS, AgreeSettings, ValidateSettings
 

@@ -16,8 +16,8 @@ from support.datasets import annotation, document, image, two_annotators, write
 from bboxqa.batch import run as module
 from bboxqa.batch.project import run_project
 from bboxqa.batch.results import Regression
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
 
 PLAIN = Settings({"bootstrap": 50}, {})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.rows import Settings, result_key
+from bboxqa.batch.settings import Settings, result_key
 from bboxqa.batch.store import Content, Stored, fetched, find_projects
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 

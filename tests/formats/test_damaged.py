@@ -17,8 +17,8 @@ from support.tool_files import SUFFIXES, text_of, write
 
 import bboxqa
 from bboxqa import read_coco
-from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
+from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import DatasetError
 
 WHO = ("ann", "bob", "eve")

@@ -1,0 +1,196 @@
+"""The settings of a run and of each project, its gates, and what a result depends on."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b, file_digest
+from math import isnan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from bboxqa.batch.discovery import Project, files_of, is_image
+from bboxqa.batch.store import Stored, contents_to_fetch
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.pseudonyms import hider, pseudonyms_of
+from bboxqa.core.version import __version__
+from bboxqa.formats.choices import choices_from
+from bboxqa.model.annotations import Choices, completed
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.settings import (
+    AgreeSettings,
+    SettingsFile,
+    ValidateSettings,
+    read_settings_file,
+    validate_settings_from,
+)
+from bboxqa.pipelines.read import agree_settings_from
+from bboxqa.rules.registry import selected_codes
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Settings of a run."""
+
+    agree: dict[str, Any]
+    validate: dict[str, Any]
+    """Settings of the two commands, as values of TOML; a project's settings override them."""
+    images: bool = False
+    """Whether the image files are examined."""
+    agree_over: dict[str, Any] = msgspec.field(default_factory=dict)
+    validate_over: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Settings that also override those of projects: options of the command line."""
+    raw_csv: bool = False
+    """Whether cells that spreadsheets would run as formulas are written unchanged."""
+    pages: bool = False
+    """Whether pages of projects are made, with a diagnosis; does not change other results."""
+    choices: Choices = msgspec.field(default_factory=Choices)
+    """What the user states about files that lack it, such as the size of images."""
+    reading: Choices = msgspec.field(default_factory=Choices)
+    """The same for projects that do not state it themselves, if no option does."""
+    stages: dict[str, bool] = msgspec.field(default_factory=dict)
+    """What is made of projects besides, by key of the settings; theirs override it."""
+    pseudonyms: Path | None = None
+    """The key of pseudonyms, an absolute path, or None to call annotators by their names."""
+
+    def shown(self, value: Any) -> Any:
+        """Return texts with the pseudonyms of all people in the key, if the run has one."""
+        if self.pseudonyms is None:
+            return value
+        return hider(pseudonyms_of(self.pseudonyms, ()))(value)
+
+
+class ProjectSettings(NamedTuple):
+    """The checked settings of a project: its own replace those of the run, options both."""
+
+    agree: AgreeSettings
+    validate: ValidateSettings
+    choices: Choices
+    """What is stated about its files."""
+    stages: list[str]
+    """What is made of it besides measuring it, such as "consensus"."""
+
+
+def settings_of(project: Project, settings: Settings) -> ProjectSettings:
+    """Return the settings of a project; ConfigError names its file where they are wrong."""
+    own, said, default = SettingsFile({}, {}, {}, {}), Choices(), {}
+    if project.settings is not None:
+        own = read_settings_file(str(project.settings))
+        agree_settings_from(own.agree, str(project.settings))
+        _check_codes(validate_settings_from(own.validate), project.settings)
+        said = choices_from(own.reading, project.settings, inside=project.folder)
+        default = {"similarity": "mask"} if "mask" in own.reading else {}
+    stages = {**settings.stages, **own.stages}
+    return ProjectSettings(
+        agree_settings_from({**default, **settings.agree, **own.agree, **settings.agree_over}),
+        validate_settings_from({**settings.validate, **own.validate, **settings.validate_over}),
+        completed(settings.choices, completed(said, settings.reading)),
+        [name for name, is_made in stages.items() if is_made],
+    )
+
+
+def _check_codes(checked: ValidateSettings, where: Path) -> None:
+    """Refuse codes that match no rule, naming the file."""
+    try:
+        for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
+            selected_codes(codes, ())
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def files_wanted(project: Project, pattern: str | None) -> Project:
+    """Return a project with the files whose names match the glob of its settings, if they have one.
+
+    Raises DatasetError if there are none.
+    """
+    if pattern is None:
+        return project
+    files = tuple(each for each in project.files if each.is_dir() or each.match(pattern))
+    if not files:
+        raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])
+    return replace(project, files=files)
+
+
+def gates(settings: Settings) -> str:
+    """Return the gates in words, which a project's own settings may override."""
+    agree = agree_settings_from({**settings.agree, **settings.agree_over})
+    validate = validate_settings_from({**settings.validate, **settings.validate_over})
+    lowest = [f"{name} at least {least:g}" for name, least in _lowest(agree)]
+    return ", ".join([*lowest, f"no finding of {severities(validate)}"])
+
+
+def severities(settings: ValidateSettings) -> str:
+    """Return the severities of findings that fail a project, in words."""
+    return f"severity {settings.fail_on}{'' if settings.fail_on == 'error' else ' or above'}"
+
+
+def _lowest(settings: AgreeSettings) -> Iterator[tuple[str, float]]:
+    """Yield the figures with a gate, and their lowest accepted values."""
+    for name, least in (("alpha", settings.min_alpha), ("F1", settings.min_f1)):
+        if least is not None:
+            yield name, least
+
+
+def missed_gates(part: ThresholdResult | None, settings: AgreeSettings) -> Iterator[str]:
+    """Yield the gates of agreement that are missed at a threshold, or where nothing is measured."""
+    for name, least in _lowest(settings):
+        if part is None:
+            # A project that is no longer measured, such as after a renamed key, must not pass.
+            yield f"{name} was not measured, expected at least {least:g}"
+            continue
+        value = part.alpha if name == "alpha" else part.existence.f1
+        if part.reaches(least) if name == "alpha" else part.reaches_f1(least):
+            continue
+        if name == "alpha" and part.alpha_has_no_meaning:
+            yield f"alpha has no meaning, expected at least {least:g}: give --min-f1"
+        elif isnan(value):
+            yield f"{name} is undefined, expected at least {least:g}"
+        else:
+            yield f"{name} {value:z.4f} is below {least:g}"
+
+
+def result_key(project: Project, settings: Settings) -> str:
+    """Return a digest of inputs, settings and version; of images, only size and time count.
+
+    For a project in a store, the listing stands for the inputs, its own settings among them.
+    """
+    own: Any
+    inputs: list[Any]
+    if isinstance(project, Stored):
+        own = replace(settings, pages=False, pseudonyms=None)
+        inputs = [project.url, *contents_to_fetch(project, images=settings.images)]
+    else:
+        own = settings_of(project, settings)
+        inputs = [*_digests(project, with_images=settings.images)]
+    value = [__version__, settings.images, settings.raw_csv, own, inputs]
+    # ASCII with escapes holds names that are not UTF-8.
+    text = json.dumps(msgspec.to_builtins(value))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _digests(project: Project, *, with_images: bool) -> Iterator[tuple[str, str]]:
+    """Yield the files of a project with what changes with their content."""
+    for file in (each for source in project.files for each in files_of(source)):
+        digest = _stamp(file)
+        if not is_image(file):
+            with file.open("rb") as stream:
+                digest = file_digest(stream, "blake2b").hexdigest()
+        yield file.relative_to(project.folder).as_posix(), digest
+    if with_images and project.images is not None:
+        for image in sorted(project.images.rglob("*")):
+            yield image.relative_to(project.images).as_posix(), _stamp(image)
+
+
+def _stamp(image: Path) -> str:
+    """Return size and time of an image; empty for a broken link, which is a finding."""
+    with suppress(OSError):
+        status = image.stat()
+        return f"{status.st_size} {status.st_mtime_ns}"
+    return ""
+
+
+def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
+    """Raise OutputError if a project changed since its key was computed."""
+    if result_key(project, settings) != key:
+        raise OutputError(f"{project.folder}: changed while it was read; run it again")
