@@ -68,8 +68,7 @@ def content_of(
     end = "written as two categories; if they are one"
     renamed = [
         f"{file.source.name}: {problem}: {end}: {map_options({name: other})}"
-        for file, others, problems in renamed_categories(files)
-        for problem, (name, other) in zip(problems, others.items(), strict=True)
+        for file, name, other, problem in renamed_categories(files)
     ]
     of_files = file_notes(files, attribution, with_losses=False)
     return content, [*of_files, *notes, *renamed, *found.id_notes()]

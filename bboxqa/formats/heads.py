@@ -275,20 +275,19 @@ def begins(kind: str, head: bytes) -> bool:
     return _is_like(kind, plain_head(head))
 
 
-def _first(group: str, head: bytes) -> str | None:
-    of_group = (each.kind for each in _SIGNATURES if each.group == group)
-    return next((kind for kind in of_group if _is_like(kind, head)), None)
-
-
-def json_kind_of(head: bytes) -> str | None:
-    """Return the kind of JSON of another program than COCO's; None if it is not recognised.
+def kind_in(group: str, head: bytes) -> str | None:
+    """Return the kind of JSON or text of another program than COCO's; None if it is unknown.
 
     Examples
     --------
-    >>> json_kind_of(b'{"version": "5.2", "shapes": []}')
+    >>> kind_in("json", b'{"version": "5.2", "shapes": []}')
     'LabelMe'
+    >>> kind_in("text", b"Car 0.00 0 -1.57 1 2 3 4 -1 -1 -1 -1 -1 -1 -1"), kind_in("text", b"a b")
+    ('KITTI', None)
     """
-    return _first(_JSON, plain_head(head))
+    plain = head if group == _BYTES else plain_head(head)
+    of_group = (each.kind for each in _SIGNATURES if each.group == group)
+    return next((kind for kind in of_group if _is_like(kind, plain)), None)
 
 
 _NEXT_LINE = re.compile(rb"\n(?=[ \t\r]*\{)")
@@ -315,17 +314,6 @@ def as_list(text: bytes) -> bytes:
     return b"[" + _NEXT_LINE.sub(b",", text) + b"]" if is_lines(text[:HEAD]) else text
 
 
-def text_kind_of(head: bytes) -> str | None:
-    r"""Return the kind of lines of another program, in a file named .txt.
-
-    Examples
-    --------
-    >>> text_kind_of(b"Car 0.00 0 -1.57 1 2 3 4 -1 -1 -1 -1 -1 -1 -1\n"), text_kind_of(b"a b")
-    ('KITTI', None)
-    """
-    return _first(_TEXT, plain_head(head))
-
-
 def kind_of(head: bytes) -> str | None:
     """Return the key in `WHAT` for the beginning of a file; None if it may be JSON.
 
@@ -336,11 +324,11 @@ def kind_of(head: bytes) -> str | None:
     """
     if head[:1] in (b"", b"{", b"["):
         return None
-    if found := _first(_BYTES, head):
+    if found := kind_in(_BYTES, head):
         return found
     plain = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if _ELEMENT.match(plain):
-        return _first(_XML, plain)
+        return kind_in(_XML, plain)
     if TEXT.match(head):
         return None
     n_control = len(head) - len(head.translate(None, _CONTROL))

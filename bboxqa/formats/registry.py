@@ -29,7 +29,7 @@ from bboxqa.formats.heads import (
     is_names_file,
     is_names_head,
     is_via_head,
-    json_kind_of,
+    kind_in,
     plain_head,
 )
 from bboxqa.formats.label_folders import LabelFolders, files_by_folder
@@ -121,7 +121,7 @@ def _has_boxes(path: Path, said: Mapping[str, str] = MappingProxyType({})) -> bo
 def _is_rows(head: bytes) -> bool:
     """Return whether JSON is rows of a table, as a list or in lines, and of no tool."""
     plain = plain_head(head)
-    if json_kind_of(plain) is not None or begins_with_results(plain):
+    if kind_in("json", plain) is not None or begins_with_results(plain):
         return False
     return is_lines(plain) or LIST.match(plain) is not None
 

@@ -23,9 +23,8 @@ from bboxqa.formats.heads import (
     is_dota_head,
     is_label_head,
     is_lines,
-    json_kind_of,
+    kind_in,
     kind_of,
-    text_kind_of,
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded, named_errors, read_whole
@@ -212,17 +211,17 @@ def foreign_kind(path: Path) -> str | None:
     """
     head, suffix = head_of(path), path.suffix.lower()
     if suffix == ".json":
-        return json_kind_of(head) or ("table" if is_lines(head) else None)
+        return kind_in("json", head) or ("table" if is_lines(head) else None)
     if suffix == ".txt":
         text = as_utf8(head)
         if is_label_head(text, strict=True) or is_dota_head(text):
             return "DOTA" if is_dota_head(text) else "YOLO"
-        if (kind := text_kind_of(text)) is not None:
+        if (kind := kind_in("text", text)) is not None:
             return kind
     if (kind := kind_of(head)) is not None:
         return kind
     if is_lines(head) or (suffix in _LINES and not IS_COCO.match(head)):
-        return json_kind_of(head) or ("table" if _header_of(head) else None)
+        return kind_in("json", head) or ("table" if _header_of(head) else None)
     is_cells = suffix in _CELLS and path.exists() and head.lstrip(_BLANK)[:1] not in (b"[", b"{")
     return "table" if is_cells else _SUFFIXES.get(suffix) if head else None
 

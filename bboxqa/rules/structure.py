@@ -13,7 +13,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import apart_note
-from bboxqa.formats.heads import LOOKED_AT, WHAT, json_kind_of
+from bboxqa.formats.heads import LOOKED_AT, WHAT, kind_in
 from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
@@ -108,7 +108,7 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
         if len(missing) > 1:
             there = f"; found {first_few([*reading.top], 3, shortened)}" if reading.top else ""
             what = f"keys {names} are missing{there}; expected lists of records"
-            kind = json_kind_of(bytes(reading.text[:LOOKED_AT]))
+            kind = kind_in("json", bytes(reading.text[:LOOKED_AT]))
             if kind is not None:
                 tool, advice = WHAT[kind]
                 what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"

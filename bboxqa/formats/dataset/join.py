@@ -175,10 +175,9 @@ def _add_tables(
                 joined.add(file, [f"{problem}{before[0]} × {before[1]}"], shared=True)
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
-    for file, other_names, problems in renamed_categories(files) if are_named_alike else ():
-        joined.add(file, problems, shared=True)
-        for name, other in other_names.items():
-            renamed.setdefault(name, renamed.get(other, other))
+    for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
+        joined.add(file, [problem], shared=True)
+        renamed.setdefault(name, renamed.get(other, other))
     for noun, names in (
         ("images", (image.file_name or "" for file in files for image in file.images)),
         ("categories", (category.name for file in files for category in file.categories)),

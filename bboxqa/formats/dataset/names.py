@@ -169,45 +169,29 @@ def join_advice(names: Sequence[set[str]]) -> str:
 
 def with_category_map(
     files: Sequence[AnnotationFile], category_map: Mapping[str, str]
-) -> list[AnnotationFile]:
-    """Return files with categories renamed according to `category_map`.
+) -> tuple[list[AnnotationFile], dict[str, str]]:
+    """Return files with categories renamed, and a note for each mapped name that is no category.
 
     Categories without a new name keep theirs, as they are left out later. Raises ConfigError for an
     entry if neither its old nor its new name is a category.
     """
-    if not category_map:
-        return list(files)
     known = {clean(category.name) for file in files for category in file.categories}
+    unused = {}
     for name, other in category_map.items():
         if other and not known & {name, other}:
-            raise ConfigError(
-                f"--map names {name!r}, which is not a category{nearest(name, known)}"
-            )
-    return [
-        replace(
-            file,
-            categories=[
-                replace(
-                    each, name=category_map.get(clean(each.name)) or each.name
-                )
-                for each in file.categories
-            ],
-        )
+            problem = f"--map names {name!r}, which is not a category{nearest(name, known)}"
+            raise ConfigError(problem)
+        if name not in known:
+            near = nearest(name, known - {other})
+            unused[name] = f"{map_options({name: other})}: no category is called {name!r}{near}"
+    if not category_map:
+        return list(files), unused
+    new = [
+        [replace(e, name=category_map.get(clean(e.name)) or e.name) for e in file.categories]
         for file in files
-    ]  # fmt: skip
-
-
-def unused_map_notes(
-    files: Sequence[AnnotationFile], category_map: Mapping[str, str]
-) -> dict[str, str]:
-    """Return a note for each mapped name that is not a category."""
-    known = {clean(category.name) for file in files for category in file.categories}
-    return {
-        name: f"{map_options({name: other})}: no category is called {name!r}"
-        f"{nearest(name, known - {other})}"
-        for name, other in category_map.items()
-        if name not in known
-    }
+    ]
+    pairs = zip(files, new, strict=True)
+    return [replace(file, categories=categories) for file, categories in pairs], unused
 
 
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
@@ -226,31 +210,24 @@ def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tu
 
 def renamed_categories(
     files: Sequence[AnnotationFile],
-) -> Iterator[tuple[AnnotationFile, dict[str, str], list[str]]]:
-    """Yield files whose category ids have other names in another file, if neither has both names.
+) -> Iterator[tuple[AnnotationFile, str, str, str]]:
+    """Yield category ids with other names in another file, if neither file has both names.
 
-    Each comes with the other name of each such name, and with a problem per category.
+    Each comes as its file, its name there and in the other file, and the problem.
     """
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in (each for each in files if not each.numbers_categories):
         table = {category.id: clean(category.name) for category in file.categories}
         # Of files with the same categories, only the first is looked at.
-        before = () if any(table == each for _, each in tables) else tables
-        for name, known in before:
-            names = {*table.values()}
-            other = {
-                label: (number, known[number])
-                for number, label in table.items()
-                if number in known and known[number] not in names and label not in known.values()
-            }
-            problems = [
-                f"category {number} is {label!r}; in {name} it is {was!r}, and neither file has "
-                "both names"
-                for label, (number, was) in other.items()
-            ]
-            yield file, {label: was for label, (_, was) in other.items()}, problems
-        if before or not tables:
-            tables.append((file.source.name, table))
+        if any(table == each for _, each in tables):
+            continue
+        for source, known in tables:
+            for number, name in table.items():
+                other = known.get(number, name)
+                if other not in table.values() and name not in known.values():
+                    problem = f"category {number} is {name!r}; in {source} it is {other!r}"
+                    yield file, name, other, f"{problem}, and neither file has both names"
+        tables.append((file.source.name, table))
 
 
 def variants_of(names: Iterable[str]) -> list[list[str]]:

@@ -14,7 +14,6 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import (
     left_out_by,
     refuse_equal_names,
-    unused_map_notes,
     with_category_map,
     with_join_names,
     with_one_order,
@@ -80,8 +79,8 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
     read, found, of_results = with_results(read, sources, reading, options)
     read = with_join_names(read, reading.join_by, found.names)
-    unused = unused_map_notes(read, reading.category_map)
-    read = with_one_order(with_category_map(read, reading.category_map))
+    read, unused = with_category_map(read, reading.category_map)
+    read = with_one_order(read)
     attributed = _attributed(read, found, reading)
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)

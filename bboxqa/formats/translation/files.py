@@ -11,7 +11,7 @@ import msgspec
 from bboxqa.core.arrays import Steps
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Where
-from bboxqa.formats.heads import HEAD, WHAT, absence_of, json_kind_of, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, absence_of, kind_in, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import damage_in
@@ -164,7 +164,7 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
         if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
             into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
             continue
-        kind = kind_of(head) or json_kind_of(head)
+        kind = kind_of(head) or kind_in("json", head)
         found = "JSON without content" if _NOTHING.match(head) else WHAT[kind][0] if kind else ""
         problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
         into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
@@ -194,5 +194,5 @@ def json_or_xml_of_tools(
         each
         for each, image in zip(files, images, strict=True)
         if each.folder in folders or (each.folder and image not in labels)
-        if (kind_of(each.head()) or json_kind_of(each.head())) in ("VOC", "LabelMe")
+        if (kind_of(each.head()) or kind_in("json", each.head())) in ("VOC", "LabelMe")
     ]
