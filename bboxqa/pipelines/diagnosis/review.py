@@ -1,6 +1,7 @@
 """Objects and images to review first, with the reason, and the images that cost most."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +24,12 @@ from bboxqa.diagnostics.decomposition import (
 )
 from bboxqa.diagnostics.object_cells import alpha_has_meaning
 from bboxqa.diagnostics.parts import drawn_objects
-from bboxqa.formats.document import RawDocument
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.rasters import outline_rings
-from bboxqa.model.annotations import Choices, Dataset, Source
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.diagnosis import ALL_AGREE, MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Categorical, Column, Table, text_column
@@ -367,75 +367,45 @@ def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, 
 
 
 Record = dict[str, Any]
-# An id, and a box.
-_Key = tuple[int, tuple[float, ...]]
-
-
-class SourceRecord(NamedTuple):
-    """An annotation and its image."""
-
-    annotation: Record
-    image: Record
 
 
 @gc_paused()
-def source_records(
-    data: Dataset, annotations: IndexArray
-) -> tuple[list[SourceRecord], list[Record]] | None:
-    """Return the records of some annotations, and the categories of all files.
+def _file_records(
+    data: Dataset, of: Annotations
+) -> tuple[list[tuple[Record, Record]], list[Record]] | None:
+    """Return the records of annotations and their images, and the categories of all files.
 
-    None if the files no longer have all of them. Annotations are found by id and box, and by
-    annotator if several records have the same id and box.
+    None if the files no longer have all of them. Annotations are found by id and box, and by the
+    file of their annotator if several files have the same.
     """
-    of = data.annotations.take(annotations)
-    keys: list[_Key] = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
-    found: dict[_Key, list[tuple[str, SourceRecord]]] = {key: [] for key in keys}
+    keys = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
+    found: dict[Any, list[tuple[str, Record, Record]]] = {key: [] for key in keys}
     categories: list[Record] = []
     for source in data.sources:
-        document = _document(source, data.reading)
-        if document is None:
+        path, document = Path(source.name), None
+        with suppress(DatasetError, OSError):
+            if size_and_digest(path, digest=False)[0] == source.size:
+                document = document_of(path, data.reading)
+        if document is None or document.stopped or not isinstance(document.top, dict):
+            return None
+        if not all(isinstance(each, dict) for each in (*document.images, *document.categories)):
             return None
         categories += document.categories
         images = {id_number(image.get("id")): image for image in document.images}
-        columns, name = document.annotations, own_name(Path(source.name))
-        locator = Locator(document)
+        columns, locator = document.annotations, Locator(document)
         for row in np.flatnonzero(np.isin(columns.id, of.id)).tolist():
             of_key = found.get((int(columns.id[row]), tuple(columns.bbox[row].tolist())))
             image = images.get(int(columns.image_id[row]))
             if of_key is not None and image is not None:
-                of_key.append((name, SourceRecord(locator.value("annotations", row), image)))
+                of_key.append((own_name(path), locator.value("annotations", row), image))
     if not all(found.values()):
         return None
-    names = np.array(data.annotator_names, object)[of.annotator].tolist()
-    records = [_of_annotator(found[key], name) for key, name in zip(keys, names, strict=True)]
+    records = []
+    for key, code in zip(keys, of.annotator.tolist(), strict=True):
+        name = data.annotator_names[code]
+        own = next((each for each in found[key] if each[0] == name), found[key][0])
+        records.append(own[1:])
     return records, categories
-
-
-def _document(source: Source, choices: Choices) -> RawDocument | None:
-    """Return the document of a file; None if it has changed, or is not as COCO has it."""
-    path = Path(source.name)
-    try:
-        if size_and_digest(path, digest=False)[0] != source.size:
-            return None
-        document = document_of(path, choices)
-    except (DatasetError, OSError):
-        return None
-    if document is None:
-        return None
-    are_objects = all(isinstance(each, dict) for each in (*document.images, *document.categories))
-    is_sound = isinstance(document.top, dict) and not document.stopped and are_objects
-    return document if is_sound else None
-
-
-def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> SourceRecord:
-    """Return the record of an annotator among records with the same id and box."""
-
-    def is_own(file: str, record: SourceRecord) -> bool:
-        values = (*record.annotation.values(), *record.image.values())
-        named = (value for value in values if isinstance(value, str | int | float))
-        return name == file or name in map(annotator_name, named)
-
-    return next((record for file, record in found if is_own(file, record)), found[0][1])
 
 
 def review_document(
@@ -454,24 +424,23 @@ def review_document(
     files cannot be read again, or annotators have pseudonyms, there are only boxes.
     """
     of = data.annotations.take(annotations)
-    found = None if data.is_pseudonymous else source_records(data, annotations)
+    found = None if data.is_pseudonymous else _file_records(data, of)
     boxes = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
-    plain = [SourceRecord({"id": id_, "bbox": box}, {}) for id_, box in boxes]
-    records, categories = found or (plain, [])
+    records, categories = found or ([({"id": id_, "bbox": box}, {}) for id_, box in boxes], [])
     keeps_ids = len(data.sources) == 1 and bool(categories)
     if not keeps_ids:
         names = enumerate(data.category_names, 1)
         categories = [{"id": number, "name": name} for number, name in names]
     places = of.image.tolist()
     # Reversed, so that the first record of each image wins.
-    own = dict(zip(reversed(places), reversed(records), strict=True))
+    own = {
+        place: image for place, (_, image) in zip(reversed(places), reversed(records), strict=True)
+    }
     images = {
-        place: _image(
-            data, place, own[place].image, own[place].image["id"] if keeps_ids else number
-        )
+        place: _image(data, place, own[place], own[place]["id"] if keeps_ids else number)
         for number, place in enumerate(sorted(own), 1)
     }
-    ids = [record.annotation["id"] for record in records]
+    ids = [record["id"] for record, _ in records]
     if len({*map(str, ids)}) < len(ids):
         ids = [*range(1, len(ids) + 1)]
     authors = np.array(data.annotator_names, object)[of.annotator].tolist()
@@ -484,14 +453,14 @@ def review_document(
         "categories": categories,
         "annotations": [
             {
-                **_complete(record.annotation, author),
+                **_complete(record, author),
                 "id": id_,
                 "image_id": images[place]["id"],
-                "category_id": record.annotation["category_id"] if keeps_ids else category + 1,
+                "category_id": record["category_id"] if keeps_ids else category + 1,
                 "reason": reason,
                 "gain": gain,
             }
-            for record, id_, place, category, author, (reason, gain) in rows
+            for (record, _), id_, place, category, author, (reason, gain) in rows
         ],
     }
 
