@@ -73,14 +73,11 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
 
 def _things_line(result: ComparisonResult, noun: str) -> str:
     """Return the numbers of removed, added and renamed images, categories or annotators."""
-    table: Table = getattr(result, _PLURALS[noun])
-    status = table["status"]
-    parts = [f"{int(np.isin(status, _BOTH).sum()):,} in both"]
-    for word in ("renamed", "removed", "added"):
-        rows = np.flatnonzero(status == word)
-        if len(rows):
-            names = _short(table.take(rows), noun)[noun].tolist()
-            parts.append(f"{len(rows):,} {word}: {first_few(names, _NAMED, one_line)}")
+    found = _things(getattr(result, _PLURALS[noun]), noun)
+    parts = [f"{found.pop('n_both'):,} in both"]
+    for word, names in found.items():
+        shown = [" → ".join(each.values()) if isinstance(each, dict) else each for each in names]
+        parts += [f"{len(names):,} {word}: {first_few(shown, _NAMED, one_line)}"] * bool(names)
     return f" {_PLURALS[noun].capitalize()}: {'; '.join(parts)}"
 
 
