@@ -14,15 +14,15 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.tables import NAMED_ONCE, Rows, repeated_name
+from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import (
     LARGEST,
     LEAST_PIXELS,
     ValueProblemError,
-    angle_in,
     items,
     number_in,
     number_of,
-    rotated,
+    side_of,
 )
 from bboxqa.model.annotations import Choices
 
@@ -174,7 +174,6 @@ _OF_OBJECTS = {
         "category", "categoryname", "label", "labelname", "class", "classname",
         "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
         "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
-        "rectanglelabels",
     ),
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
@@ -208,33 +207,24 @@ class BoxKind(msgspec.Struct, frozen=True):
         return boxes
 
 
-def unit_of(boxes: FloatArray) -> str:
-    """Return the unit of (N, 4) boxes: "shares", "pixels", or "either" if many are of each.
+def unit_of(boxes: FloatArray) -> tuple[str, BoolArray, BoolArray]:
+    """Return the unit of (N, 4) boxes, and which are surely in pixels, or in shares if alone.
 
-    Boxes of 0 and 1 only, which stand for an image without objects in some tables, are neither.
-
-    Examples
-    --------
-    >>> unit_of(np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
-    'shares'
-    """
-    is_larger, is_share = pixels_and_shares(boxes)
-    n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
-    if 10 * n_shares <= n_shares + n_larger:
-        return "pixels"
-    return "shares" if 10 * n_larger <= n_shares + n_larger else "either"
-
-
-def pixels_and_shares(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone.
+    The unit is "shares", "pixels", or "either" if many are of each. Boxes of 0 and 1 only, which
+    stand for an image without objects in some tables, are neither.
 
     Examples
     --------
-    >>> pixels_and_shares(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
-    (array([ True, False, False]), array([False,  True, False]))
+    >>> unit_of(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
+    ('either', array([ True, False, False]), array([False,  True, False]))
     """
     is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
-    return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
+    is_share: BoolArray = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
+    n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
+    if 10 * n_shares <= n_shares + n_larger:
+        return "pixels", is_larger, is_share
+    is_unclear = 10 * n_larger > n_shares + n_larger
+    return "either" if is_unclear else "shares", is_larger, is_share
 
 
 def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Choices) -> BoxKind:
@@ -252,9 +242,9 @@ def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Cho
     sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each, _ in read)])
     if len(at) and all(each for _, _, _, each in read):
         form = "xywh"
-    unit = unit or unit_of(boxes)
+    found_unit, larger, shares = unit_of(boxes)
+    unit = unit or found_unit
     if unit == "either":
-        larger, shares = pixels_and_shares(boxes)
         found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
         other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
         lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
@@ -284,7 +274,7 @@ def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray
     at, boxes, sizes, is_named = [], [], [], True
     for line, row in part.records():
         with suppress(ValueProblemError):
-            size = [_side(row.get(f"image_{each}")) for each in ("width", "height")]
+            size = [side_of(row.get(f"image_{each}"), each) or np.nan for each in SIDES]
             for cells in boxes_in(row):
                 with suppress(ValueProblemError):
                     if (box := numbers_of_box(cells, columns.form)) is not None:
@@ -298,13 +288,6 @@ def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray
         np.array(sizes, np.float64).reshape(-1, 2),
         is_named,
     )
-
-
-def _side(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
 
 
 def plain_boxes(part: Rows, form: str) -> FloatArray | None:
@@ -425,19 +408,11 @@ def _named_box(given: dict[str, Any]) -> Cells:
     columns = _columns_of_keys(tuple(given))
     if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
         return {}
+    if "rectanglelabels" in given and "original_width" in given:
+        raise ValueProblemError("is in percent, as in csv of Label Studio: export its JSON")
     numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]
     box: FloatArray = BoxKind(columns.form, is_share=False).in_corner_and_size(np.array([numbers]))
-    found: Cells = {_NAMED: True}
-    if "rectanglelabels" in given and "original_width" in given:
-        sides = [_number(given[f"original_{side}"], side) for side in ("width", "height")]
-        box = box * [*sides, *sides] / 100
-        found |= {"image_width": sides[0], "image_height": sides[1]}
-        found["category"] = next(iter(items(given["rectanglelabels"])), "")
-        if degrees := angle_in(given.get("rotation")):
-            corner, half = box[0, :2], box[0, 2:] / 2
-            box[0, :2] = rotated(corner + half, (corner[0], corner[1]), degrees) - half
-            found["rotation"] = degrees
-    return {**found, "bbox": box[0].tolist()}
+    return {_NAMED: True, "bbox": box[0].tolist()}
 
 
 def _holds(value: object) -> bool:
@@ -499,19 +474,15 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
-            _refuse_repeated(source, choices)
+            names = getattr(source, "column_names", None) or [*getattr(source, "columns", ())]
+            header = [str(each) for each in names]
+            # Rows would have the last column of a name.
+            used = [*columns_of(header, choices.columns).of.values()]
+            if problem := repeated_name(header, used):
+                raise DatasetError([f"the table {problem}"], NAMED_ONCE)
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None
-
-
-def _refuse_repeated(frame: Any, choices: Choices) -> None:
-    """Refuse a frame with several columns of a name that is used: rows would have the last one."""
-    names = getattr(frame, "column_names", None) or [*getattr(frame, "columns", ())]
-    header = [str(name) for name in names]
-    used = [*columns_of(header, choices.columns).of.values()]
-    if problem := repeated_name(header, used):
-        raise DatasetError([f"the table {problem}"], NAMED_ONCE)
 
 
 def table_bytes(rows: list[dict[str, Any]], choices: Choices) -> bytes:

@@ -1,8 +1,7 @@
 """Reading tables of boxes: rows to COCO records."""
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -36,10 +35,8 @@ from bboxqa.formats.source import (
     head_of,
     members_of,
     only_file,
-    readable_members,
 )
 from bboxqa.formats.tables import (
-    QUOTES,
     Delimited,
     Parquet,
     Rows,
@@ -80,16 +77,12 @@ def header_in(member: Member) -> Sequence[str]:
         return ["image", "bbox"]
 
 
-def _tables_in(path: Path) -> list[Member]:
-    """Return the tables of boxes in an archive."""
-    members = readable_members(path)
-    named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
-    return [each for each in named if not columns_of(header_in(each), {}).problem]
-
-
 def translate(path: Path, into: Collector) -> None:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
-    inside = _tables_in(path) if is_archive(head_of(path)) else members_of(path)
+    inside = members_of(path)
+    if is_archive(head_of(path)):
+        named = [each for each in inside if (each.name or path.stem).lower().endswith(TABLES)]
+        inside = [each for each in named if not columns_of(header_in(each), {}).problem]
     member, wanted = only_file(path, inside, "boxes as a table"), into.wanted
     table = table_in(member)
     columns = columns_of(table.header, wanted.choices.columns)
@@ -372,22 +365,15 @@ def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
     inside = members_of(archive_around(path) or path)
     beside = inside if any(each.name for each in inside) else files_in(path.parent)
-    files = (each for each in beside if PurePosixPath(each.name).match(CLASS_NAMES))
-    return {code: one_line(name) for file in files for code, name in _pairs_in(file)}
-
-
-def _pairs_in(file: Member) -> Iterator[list[str]]:
-    """Yield the rows of two cells in a table without header."""
-    reader = csv.reader(file.text().decode("utf-8", "replace").splitlines())
-    line = 0
-    try:
-        for row in reader:
-            line = reader.line_num
-            if len(row) == 2:
-                yield row
-    except csv.Error as error:
-        problem = f"{file.shown}: line {line + 1}: cannot be split into cells: {error}"
-        raise DatasetError([f"{problem}; expected a code and a name"], QUOTES) from None
+    found: dict[str, str] = {}
+    for file in beside:
+        if PurePosixPath(file.name).match(CLASS_NAMES):
+            table = Delimited(file.shown, file.text().decode("utf-8", "replace"))
+            rows = [table.header] if len(table.header) == 2 else []
+            for chunk in table.chunks([0, 1]) if rows else ():
+                rows += zip(*chunk.columns, strict=True)
+            found |= {code: one_line(name) for code, name in rows}
+    return found
 
 
 def _coded(values: Sequence[object]) -> tuple[IndexArray, list[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
-from bboxqa.formats.box_tables.columns import pixels_and_shares, unit_of
+from bboxqa.formats.box_tables.columns import unit_of
 from bboxqa.formats.box_tables.reader import name_in
 from bboxqa.formats.translation.shapes import LEAST_PIXELS
 from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
@@ -43,11 +43,12 @@ def _held_keys(content: Content) -> list[str]:
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
-    if unit_of(boxes) != "pixels":
+    unit, _, is_share = unit_of(boxes)
+    if unit != "pixels":
         noun = Noun(*(f"{each} of numbers up to {LEAST_PIXELS}" for each in ("box", "boxes")))
         why = f"{_TITLE} with many of these is read as shares of the image"
         why += "; to read it: --box-format xywh-pixels"
-        small = compress(content.annotations, pixels_and_shares(boxes)[1])
+        small = compress(content.annotations, is_share)
         yield from losses_of([*small], noun, why, "ambiguous")
 
 

@@ -183,13 +183,13 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         yield from losses_of(timed, Noun("time", "times"), why)
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
-    yield from name_losses("image", names, lambda name: read[_address(name)], _TITLE)
+    yield from name_losses("image", names, lambda name: read[_address(name)])
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
         why = f"{_TITLE} numbers tasks from 1"
         yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
     yield from name_losses(
-        "annotator", content.annotators, lambda name: _read_person(name, options), _TITLE
+        "annotator", content.annotators, lambda name: _read_person(name, options)
     )
 
 

@@ -77,7 +77,7 @@ def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Lo
         "annotator": content.annotators,
     }
     for kind, read in to_format.reads.items():
-        yield from name_losses(kind, names[kind], read, to_format.title)
+        yield from name_losses(kind, names[kind], read)
     yield from to_format.losses(content, options)
 
 
@@ -92,14 +92,12 @@ def losses_of(
         yield Loss(len(lost), noun, why, f"annotation {one_line(shown_id(lost[0]))}", how)
 
 
-def name_losses(
-    kind: NameKind, names: Iterable[str], read: Callable[[str], str], title: str
-) -> Iterator[Loss]:
+def name_losses(kind: NameKind, names: Iterable[str], read: Callable[[str], str]) -> Iterator[Loss]:
     """Yield the loss of names that are read back differently, as `read` returns them."""
     lost = [name for name in names if not name or read(name) != name]
     if lost:
         first, other = (repr(one_line(each)) for each in (lost[0], read(lost[0])))
-        yield Loss(len(lost), _NAMES[kind], f"{title} has it as {other}", first, "changed")
+        yield Loss(len(lost), _NAMES[kind], f"read as {other}", first, "changed")
 
 
 def _key_losses(
@@ -266,8 +264,8 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     """Yield names of annotators and images that files and folders named after them cannot hold."""
-    title, people = to_format.title, people_paths(content.annotators)
-    yield from name_losses("annotator", content.annotators, lambda name: people[name][0], title)
+    people = people_paths(content.annotators)
+    yield from name_losses("annotator", content.annotators, lambda name: people[name][0])
     files = safe_paths(map(image_name, content.images))
     paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
     places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
@@ -277,7 +275,7 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         place = places[name]
         return to_format.read_name(name, place if known[place] == 1 else paths[name])
 
-    yield from name_losses("image", places, read, title)
+    yield from name_losses("image", places, read)
 
 
 def _names_written(content: Content, to_format: Writer) -> list[str]:
