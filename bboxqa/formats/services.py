@@ -46,7 +46,6 @@ _NOTES = (
     ("unlabelled", "image", "left out: the manifest has no labels of it"),
     ("other", "answer", "left out: neither boxes nor polygons of the first frame"),
     ("earlier", "label", "of earlier jobs left out: the last job counts"),
-    ("again", "label", "left out: by someone who had labelled the image before"),
 )
 _LONGEST_CELL = 1 << 26
 _Object = dict[str, Any]
@@ -58,7 +57,6 @@ class _Images:
     def __init__(self, into: Collector, shape_of: Callable[[_Object], Record]) -> None:
         self._into, self._shape_of = into, shape_of
         self._names: dict[str, str] = {}
-        self._done: set[tuple[int, str]] = set()
 
     def image(self, key: str, name: str, size: _Object, where: Where) -> Record:
         """Return the record of an image; a second one of a name is named with its key as well."""
@@ -74,20 +72,13 @@ class _Images:
     ) -> None:
         """Add the labels and values of objects of a person, unless that person drew before."""
         into, label = self._into, one_line(image["file_name"])
-        if who:
-            into.ask(image, who)
-            if (image["id"], who) in self._done:
-                into.tally["again"] += 1
-                problem = f"{one_line(who)} labelled {label} again; the first counts"
-                into.defect("T007", problem, where)
-                return
-            self._done.add((image["id"], who))
-        for number, (name, given) in enumerate(objects, start=1):
+        shared = into.begin_work(image["id"] if who else object(), [image], who, label, where)
+        for number, (name, given) in enumerate(objects if shared is not None else (), start=1):
             named = f"{label}, object {number}"
             with into.refusing(named, where):
                 record = into.boxed(self._shape_of(given)) | {"image_id": image["id"]}
                 record["own_id"] = plain_text(given.get("feature_id")) or named
-                record |= {"annotator": who} if who else {}
+                record |= shared or {}
                 into.labelled(record, plain_text(name), where, f"{named}: has no label")
 
 

@@ -18,7 +18,7 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
-from bboxqa.formats.translation.collector import SESSIONS, SIDES, BrokenTextError, Collector
+from bboxqa.formats.translation.collector import SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
@@ -101,9 +101,8 @@ class _Records:
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         self._names_people = False
-        # Image records by subset and name, and how often each annotator annotated them.
+        # Image records by subset and name.
         self._images: dict[tuple[str, str], Record] = {}
-        self._times: Counter[tuple[int, str]] = Counter()
         self._image: Record | None = None
         self._shared: Record = {}
         self._track: Mapping[str, str] = {}
@@ -154,16 +153,6 @@ class _Records:
         self._images[subset, name] = record
         return record
 
-    def _ask(self, image: Record, annotator: str, number: int = 1) -> Record:
-        """Record that an annotator was asked about an image; return keys of their annotations."""
-        shared: Record = {"image_id": image["id"]}
-        if annotator:
-            shared["annotator"] = annotator
-            self._into.ask(image, annotator)
-        if self._wanted.sessions:
-            shared["session"] = str(number)
-        return shared
-
     def _begin_image(self, values: Mapping[str, str], where: Where) -> None:
         """Set the image of the shapes that follow; none if they are repeated work."""
         self._tally["images"] += 1
@@ -171,16 +160,9 @@ class _Records:
         image = self._image_record(values.get("subset", ""), name, where)
         self._into.size(image, name, [values.get(side) for side in SIDES], where)
         annotator = self._annotator(self._header.job_of(values))
-        self._times[image["id"], annotator] += 1
-        number = self._times[image["id"], annotator]
-        if number > 1 and not self._wanted.sessions:
-            self._tally["again"] += 1
-            who = one_line(annotator) or "the annotator"
-            problem = f"image {one_line(name)}: {who} annotated it {number} times"
-            self._into.defect("T007", f"{problem}; the first counts", where)
-            self._image = None
-        else:
-            self._image, self._shared = image, self._ask(image, annotator, number)
+        label = f"image {one_line(name)}"
+        shared = self._into.begin_work(image["id"], [image], annotator, label, where)
+        self._image, self._shared = None if shared is None else image, shared or {}
 
     def _add_in_frame(self, element: Element) -> None:
         """Add the shape of a track in a frame."""
@@ -205,7 +187,7 @@ class _Records:
         image = self._image_record("", f"{video}/{name}" if video else name, where)
         if job is not None:
             self._into.size(image, name, job.size, self._where(job))
-        return image, self._ask(image, self._annotator(job))
+        return image, self._into.shared([image], self._annotator(job))
 
     def _add_plain(self, element: Element, image: Record) -> bool:
         """Add an upright box of a known label as columns; return False for other shapes."""
@@ -237,11 +219,12 @@ class _Records:
         where, what = self._where(element), element.name
         size = (image["width"], image["height"]) if "height" in image else None
         try:
-            record = shared | self._into.boxed(shape_of(element, size, self._masks))
+            shape = self._into.boxed(shape_of(element, size, self._masks))
         except ValueProblemError as error:
             self._tally["empty"] += error.code == EmptyMaskProblemError.code
             self._into.defect(error.code, f"{what}: {error}", where)
             return
+        record = shared | shape | {"image_id": image["id"]}
         attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
         if attributes:
             record["attributes"] = attributes
@@ -296,9 +279,6 @@ class _Records:
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
             record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-        if number := self._tally["again"]:
-            annotated = f"{count(number, 'image')} annotated again by the same person"
-            self._into.repeat_notes.append(f"{annotated}, left out; {SESSIONS}")
         self._into.count(_NOTES)
         self._into.notes += frame_notes
 

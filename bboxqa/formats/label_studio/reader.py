@@ -19,7 +19,7 @@ from bboxqa.formats.label_studio.regions import Region, Value
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation.collector import SESSIONS, SIDES, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
 from bboxqa.formats.translation.masks import Masks, Size
 from bboxqa.formats.translation.shapes import (
@@ -165,8 +165,6 @@ class _Records:
         self._told: dict[str, dict[str, int]] = defaultdict(dict)
         # The ids of annotations and predictions by task.
         self._ids: set[tuple[str, bool, str, str]] = set()
-        # How often each annotator annotated a task.
-        self._works: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         # Data keys of tasks with several images, and of those that somebody drew on.
         self._several: dict[str, None] = {}
         self._drawn: set[str] = set()
@@ -324,24 +322,17 @@ class _Records:
 
     def _add_work(self, task: _Task, work: _Work) -> None:
         """Add an annotation or a prediction."""
-        annotator, sessions = self._author(task, work), self._wanted.sessions
+        annotator = self._author(task, work)
         # In sessions, images are annotated again; else tasks are.
-        by_image = sessions and all(task.records)
-        works = self._works[(*task.records,) if by_image else (task.label,)]
-        works[annotator] += 1
-        if works[annotator] > 1 and not sessions:
-            self._tally["again"] += 1
-            problem = f"{one_line(annotator)} annotated it {works[annotator]} times"
-            self._defect("T007", task, f"{problem}; the first counts", work.pointer)
+        by_image = self._wanted.sessions and all(task.records)
+        key = (*task.records,) if by_image else task.label
+        images, where = [*task.records.values()], Where(self._member, work.pointer)
+        shared = self._into.begin_work(key, images, annotator, task.label, where)
+        if shared is None:
             return
-        for record in task.records.values():
-            self._into.ask(record, annotator)
         if self._add_plain(task, work, annotator):
             return
-        shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
-        shared["annotator"] = annotator
-        if sessions:
-            shared["session"] = str(works[annotator])
+        shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
         regions = shapes.regions_of(work.results)
         points = shapes.points_by_parent(regions) if self._wanted.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
@@ -453,9 +444,6 @@ class _Records:
                 problem = f"{label}: an annotation does not say who completed it"
             self._into.defect("T005", problem, Where(self._member, pointer))
         into = self._into
-        if again := self._tally["again"]:
-            left_out = "left out: by someone who had annotated the task before"
-            into.repeat_notes.append(f"{count(again, 'annotation')} {left_out}; {SESSIONS}")
         if self._tally["numbered"]:
             numbering = "annotators are numbered task by task, so results per annotator mix people"
             into.nobody_notes.append(f"{number} without completed_by: {numbering}")

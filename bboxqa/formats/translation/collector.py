@@ -27,8 +27,6 @@ UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of the file"
 """The end of notes on such annotations: files are attributed after they were translated."""
-SESSIONS = "--session-key session measures how far they agree with themselves"
-"""The end of notes on images that someone annotated again."""
 SIDES = ("width", "height")
 _WINDOW, _FEW = 4096, 256
 
@@ -193,8 +191,6 @@ class Collector:
         """How the format names annotators, as the end of the phrase "annotators by …"."""
         self.notes: list[str] = []
         """Notes on what was left out, and how the rest was read."""
-        self.repeat_notes: list[str] = []
-        """Notes on images that someone annotated again; a conversion lists these as losses."""
         self.nobody_notes: list[str] = []
         """Notes on annotations that name nobody; untrue where each file is by one annotator."""
         self.lists_images = True
@@ -218,6 +214,7 @@ class Collector:
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
+        self._works: Counter[tuple[Hashable, str]] = Counter()
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
@@ -290,6 +287,42 @@ class Collector:
         if asked not in self._asked:
             self._asked.add(asked)
             image["annotators"].append(annotator)
+
+    def shared(self, images: Iterable[Record], annotator: str, number: int = 1) -> Record:
+        """Return the keys that annotations of images by a person share, who was asked about them.
+
+        `number` counts the times that the person annotated them; "" is nobody.
+        """
+        for image in images if annotator else ():
+            self.ask(image, annotator)
+        found = {"annotator": annotator} if annotator else {}
+        return found | ({"session": str(number)} if self.wanted.sessions else {})
+
+    def begin_work(
+        self, key: Hashable, images: Iterable[Record], annotator: str, label: str, where: Where
+    ) -> Record | None:
+        """Return `shared` of the work of a person on what `key` tells apart; None if it repeats.
+
+        Repeated work is left out, unless sessions are compared. `label` names the images.
+        """
+        self._works[key, annotator] += 1
+        number = self._works[key, annotator]
+        if number == 1 or self.wanted.sessions:
+            return self.shared(images, annotator, number)
+        who = one_line(annotator) or "the annotator"
+        problem = f"{label}: {who} annotated it {number} times; the first counts"
+        self.defect("T007", problem, where)
+        return None
+
+    @property
+    def repeat_notes(self) -> list[str]:
+        """A note on work that is left out as it repeats; a conversion lists it as a loss."""
+        n_again = sum(number - 1 for number in self._works.values())
+        if self.wanted.sessions or not n_again:
+            return []
+        some = count(n_again, "annotation of an image", "annotations of images")
+        measured = "--session-key session measures how far they agree with themselves"
+        return [f"{some} left out: by someone who had annotated it before; {measured}"]
 
     def _number(self, own: object) -> int:
         """Return the number that a tool shows if no image has it, or else the next number."""

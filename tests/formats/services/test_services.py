@@ -118,7 +118,7 @@ def test_data_rows_of_labelbox(tmp_path):
     ]  # fmt: skip
     assert asked(data) == {"a.jpg": ["ann", "bob"], "a.jpg (other)": [], "b.jpg": ["ann"]}
     ((_, line, _, said),) = found(path, "T007")
-    assert (line, said) == (1, "bob labelled a.jpg again; the first counts")
+    assert (line, said) == (1, "a.jpg: bob annotated it 2 times; the first counts")
 
 
 def test_labels_of_whole_images_are_counted_and_not_taken_for_unfinished_images(tmp_path):
