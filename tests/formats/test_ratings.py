@@ -1,11 +1,17 @@
 """Reading tables of ratings, of every kind and layout."""
 
+import csv
 import json
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from support.cli import run
+from support.datasets import annotation, dataset, document, image, object_rows
+from support.datasets import write as put
 
+import bboxqa
+from bboxqa import stats
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.ratings.columns import from_array, from_columns
 from bboxqa.formats.ratings.reader import read_ratings
@@ -202,62 +208,144 @@ def test_what_cannot_be_read_is_said_with_its_place(write, text, settings, messa
     assert all(problem.startswith(str(path)) for problem in raised.value.problems)
 
 
-@pytest.mark.parametrize(
-    ("n_annotators", "n_units", "refused"),
-    [(8, 7, True), (8, 8, False), (5, 4, True), (5, 5, False)],
-)
-def test_more_annotators_than_units_are_refused(write, n_annotators, n_units, refused):
+@pytest.mark.parametrize(("n_annotators", "n_units"), [(8, 7), (8, 8), (5, 4), (5, 5)])
+def test_more_annotators_than_units_are_refused(write, n_annotators, n_units):
+    refused = n_annotators > n_units
     rows = [[f"v{(i * j) % 3}" for j in range(n_units)] for i in range(n_annotators)]
     names, units = [f"n{i}" for i in range(n_annotators)], [f"q{j}" for j in range(n_units)]
     wide = write(table_text(rows, ["name", *units], names))
     tall = [list(column) for column in zip(*rows, strict=True)]
     other = write(table_text(tall, ["name", *names], units), "other.csv")
+    would = f"would be {n_annotators} annotators of {n_units} units"
     for path, layout, turned, word in (
         (wide, "raters-x-units", "units-x-raters", "annotator"),
         (other, "units-x-raters", "raters-x-units", "unit"),
     ):
-        if not refused:
-            assert len(read(path, layout=layout).annotator_names) == n_annotators
-            continue
-        with pytest.raises(DatasetError) as raised:
-            read(path, layout=layout)
-        would = f"would be {n_annotators} annotators of {n_units} units"
-        assert raised.value.problems == (f"{path}: does not look like {layout}: it {would}",)
-        assert f"--layout {turned}" in raised.value.advice
-        assert f"with the word {word}," in raised.value.advice
-        path.write_text(path.read_text().replace("name", word, 1))
+        if refused:
+            with pytest.raises(
+                DatasetError, match=f"does not look like {layout}: it {would}"
+            ) as no:
+                read(path, layout=layout)
+            assert f"--layout {turned}" in no.value.advice
+            assert f"with the word {word}," in no.value.advice
+            path.write_text(path.read_text().replace("name", word, 1))
         assert len(read(path, layout=layout).annotator_names) == n_annotators
     array = np.array(rows)
     if not refused:
         assert len(from_array(array).annotator_names) == n_annotators
         return
-    with pytest.raises(DatasetError) as raised:
+    with pytest.raises(DatasetError, match=f"table: {would}") as raised:
         from_array(array)
-    assert raised.value.problems == (f"table: {would}",)
     assert "table.T" in raised.value.advice
     assert "annotator_names" in raised.value.advice
-    assert triples(from_array(array, annotator_names=names, unit_names=units)) == triples(
-        read(wide)
-    )
+    named = from_array(array, annotator_names=names, unit_names=units)
+    assert triples(named) == triples(read(wide))
 
 
-def test_no_file_and_contradicting_settings(tmp_path, write):
-    with pytest.raises(DatasetError, match="no such file"):
-        read(tmp_path / "no.csv")
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        (None, {}, "no such file"),
+        (LONG, {"layout": "x"}, "expected one of long"),
+        (LONG, {"unit": "value"}, "three different columns"),
+        ("annotator,u\nA,1\n", {"layout": "raters-x-units", "by": "t"},
+         "--by names a column of the layout long"),
+    ],
+)  # fmt: skip
+def test_settings_that_contradict_are_refused(tmp_path, write, text, settings, message):
+    path = tmp_path / "no.csv" if text is None else write(text)
+    with pytest.raises((ConfigError, DatasetError), match=message):
+        read(path, **settings)
     with pytest.raises(DatasetError, match="is a folder"):
         read(tmp_path)
-    with pytest.raises(ConfigError, match="expected one of long"):
-        read(write(LONG), layout="x")
-    with pytest.raises(ConfigError, match="three different columns"):
-        read(write(LONG), unit="value")
-    with pytest.raises(ConfigError, match="--by names a column of the layout long"):
-        read(write("annotator,u\nA,1\n"), layout="raters-x-units", by="t")
 
 
-def test_arrays_that_do_not_fit():
-    with pytest.raises(DatasetError, match="expected two dimensions"):
-        from_array([1, 2])
-    with pytest.raises(DatasetError, match="annotator_names: has 1 names; expected 2"):
-        from_array([[1], [2]], annotator_names=["x"])
-    with pytest.raises(DatasetError, match="n_options: expected"):
-        from_array([[1]], n_options=[0])
+@pytest.mark.parametrize(
+    ("array", "more", "message"),
+    [
+        ([1, 2], {}, "expected two dimensions"),
+        ([[1], [2]], {"annotator_names": ["x"]}, "annotator_names: has 1 names; expected 2"),
+        ([[1]], {"n_options": [0]}, "n_options: expected"),
+    ],
+)
+def test_arrays_that_do_not_fit(array, more, message):
+    with pytest.raises(DatasetError, match=message):
+        from_array(array, **more)
+
+
+# Tables that bboxqa writes, given to bboxqa stats.
+
+
+def rows():
+    return object_rows(np.random.default_rng(3), n_images=20)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write a result with two thresholds; one category is called as a missing rating is."""
+    folder = tmp_path_factory.mktemp("own")
+    names = [{"id": n, "name": name} for n, name in enumerate(("NA", "cat", "dog"))]
+    records = [annotation(n, i, c, b, annotator=f"r{a}") for n, (i, a, c, b) in enumerate(rows())]
+    content = document(records, [image(i) for i in range(20)], names)
+    data = put(folder / "data.json", content)
+    bboxqa.agree(data, iou_threshold=[0.5, 0.7], bootstrap=0).save(folder / "result")
+    return folder / "result"
+
+
+def alphas_of(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    return {str(part["iou_threshold"]): part["alpha"] for part in summary["thresholds"]}
+
+
+def measured(path, *options):
+    result = run("stats", path, "--coefficient", "krippendorff_alpha", "--bootstrap", 0,
+                 "--format", "json", *options)  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return {
+        task["task"]: task["coefficients"]["krippendorff_alpha"]["value"]
+        for task in json.loads(result.stdout)
+    }
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--value", "category"), ("--layout", "units-x-raters"), ("--by", "iou_threshold")],
+)
+def test_alpha_of_units_is_that_of_agree(folder, options):
+    found, expected = measured(folder / "units.csv", *options), alphas_of(folder)
+    assert found.keys() == expected.keys()
+    for threshold, alpha in expected.items():
+        assert found[threshold] == pytest.approx(alpha, abs=1e-12)
+
+
+def test_one_threshold_is_one_table(folder, write):
+    lines = (folder / "units.csv").read_text().splitlines(keepends=True)
+    path = write("".join([lines[0], *(line for line in lines if line.startswith("0.7,"))]))
+    found = measured(path)
+    assert found == {None: pytest.approx(alphas_of(folder)["0.7"], abs=1e-12)}
+    ratings = read_ratings(path)[None]
+    images = {row["image"] for row in csv.DictReader(path.read_text().splitlines())}
+    assert ratings.data.n_groups == len(images)
+    said = "a missed object has the value (missing), and intervals draw images"
+    assert said in run("stats", path, "--bootstrap", 0).stdout
+
+
+@pytest.mark.parametrize("name", ["images", "pairs", "categories"])
+def test_tables_of_results_are_no_ratings(folder, name):
+    for options in ((), ("--layout", "units-x-raters"), ("--layout", "counts")):
+        result = run("stats", folder / f"{name}.csv", *options)
+        assert result.returncode == 2
+        assert "is a table of results of bboxqa; expected ratings" in result.stderr
+        assert "Ratings are in units.csv" in result.stderr
+
+
+def test_units_as_a_frame():
+    result = bboxqa.agree(dataset(rows()), bootstrap=0)
+    columns = zip(*result.units.rows(), strict=True)
+    units = dict(zip(result.units.columns, map(list, columns), strict=True))
+    frames = [(units, {}), (result.units.to_pandas(), {"value": "category"})]
+    for frame, options in frames:
+        ratings = stats.ratings_from_frame(frame, **options)
+        found = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=0).coefficients
+        assert found["krippendorff_alpha"].value == pytest.approx(result.alpha, abs=1e-12)
+        assert ratings.data.n_groups == len(set(units["image"]))

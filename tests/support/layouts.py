@@ -33,8 +33,11 @@ WRITTEN = {
 }  # fmt: skip
 
 
-def document(write, *, outlines=True, areas=True, part=slice(None), seed=1):
-    """Return 60 images with boxes that `write` changes in part of them, and the true boxes."""
+def document(write, *, outlines=True, areas=True, part=slice(None), seed=1, least=1, side=0.05):
+    """Return 60 images with boxes that `write` changes in part of them, and the true boxes.
+
+    An image has `least` boxes or more, which fill the share `side` of it or more in each direction.
+    """
     rng = np.random.default_rng(seed)
     changed = set(range(60)[part])
     images, annotations, truth = [], [], []
@@ -43,8 +46,8 @@ def document(write, *, outlines=True, areas=True, part=slice(None), seed=1):
         images.append(
             {"id": number + 1, "file_name": f"{number:03}.jpg", "width": width, "height": height}
         )
-        for _ in range(rng.integers(1, 7)):
-            w, h = rng.uniform(0.05, 0.4, 2) * (width, height)
+        for _ in range(rng.integers(least, 7)):
+            w, h = rng.uniform(side, 0.4, 2) * (width, height)
             x, y = rng.uniform(0, 1, 2) * (width - w, height - h)
             box = [x, y, w, h] = [round(float(value), 2) for value in (x, y, w, h)]
             truth.append(box)

@@ -1,13 +1,12 @@
 """Label files of YOLO: a folder for each annotator."""
 
-import json
 import shutil
 from functools import partial
 
 import numpy as np
 import pytest
 from support.cli import run
-from support.tool_files import translation_of
+from support.tool_files import alone, drawn, exact_rows, translation_of
 
 import bboxqa
 from bboxqa import read_coco, reading, validate
@@ -109,17 +108,6 @@ def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked
     assert note.endswith(in_python(f"1 image without a label file: taken as {taken}"))
 
 
-def test_images_without_a_picture_have_the_size_given(tmp_path):
-    made(tmp_path, ann__a_txt=BOX, bob__a_txt=OTHER, classes_txt="cat")
-    with pytest.raises(DatasetError, match="image_size=") as caught:
-        read_coco(tmp_path)
-    assert f"{tmp_path}/ann/a.txt:1:1: T002 error" in caught.value.problems[0]
-    with bboxqa.reading(image_size=(1000, 800)):
-        data = read_coco(tmp_path)
-    assert np.allclose(data.annotations.bbox[0], [400, 300, 200, 200])
-    assert "1000 × 800 pixels, as given" in str(data.notes)
-
-
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
@@ -135,12 +123,8 @@ def test_images_without_a_picture_have_the_size_given(tmp_path):
     ],
 )
 def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
-    made(
-        tmp_path,
-        data_yaml="names: [cat, dog]",
-        labels__a_txt=f"{BOX}\n{line}\n",
-        images__a_ppm=PICTURE,
-    )
+    text = f"{BOX}\n{line}\n"
+    made(tmp_path, data_yaml="names: [cat, dog]", labels__a_txt=text, images__a_ppm=PICTURE)
     (finding,) = validate(tmp_path, select=["T"]).findings
     assert finding.code == code
     assert words in finding.message
@@ -150,23 +134,14 @@ def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
     assert (finding.spot.line, finding.excerpt) == (3, line)
 
 
-def at_once(folder):
-    """Return image, category and box of each annotation that is read for measuring."""
-    with bboxqa.reading(image_size=(1919, 1079)):
-        data = read_coco(folder, min_annotators=1)
-    each = data.annotations
-    images = [data.image_names[place] for place in each.image]
-    names = [data.category_names[place] for place in each.category]
-    return sorted(zip(images, names, each.bbox.tolist(), strict=True))
-
-
 def line_by_line(folder):
-    """Return the same of what is read for rules."""
+    """Return image, category and box of each annotation that is read for rules."""
     found, records = translated(folder, image_size=(1919, 1079))
     images = {image["id"]: image["file_name"] for image in found.images}
     names = {category["id"]: category["name"] for category in found.categories}
     return sorted(
-        (images[each["image_id"]], names[each["category_id"]], each["bbox"]) for each in records
+        (images[each["image_id"]], names[each["category_id"]], tuple(each["bbox"]))
+        for each in records
     )
 
 
@@ -182,22 +157,21 @@ def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
     random = np.random.default_rng(1)
     for number in range(4):
         rows = random.uniform(0.001, 0.9, (number * 3, 4)).round(6)
-        lines = [
-            f"{place % 2} {' '.join(map(str, row))}" for place, row in enumerate(rows.tolist())
-        ]
+        lines = [f"{n % 2} {' '.join(map(str, row))}" for n, row in enumerate(rows.tolist())]
         text = "\n".join([*lines[:4], *([extra] if number == 2 else []), *lines[4:]])
         made(tmp_path, **{f"{'abcd'[number]}_txt": text})
     made(tmp_path, classes_txt="cat\ndog")
-    assert at_once(tmp_path) == line_by_line(tmp_path)
+    with bboxqa.reading(image_size=(1919, 1079)):
+        at_once = exact_rows(alone(tmp_path))
+    assert sorted((image, *rest) for image, _, *rest in at_once) == line_by_line(tmp_path)
 
 
 @pytest.mark.parametrize("file", ["classes.txt", "obj.names", "_darknet.labels"])
 def test_files_of_class_names(tmp_path, file):
     made(tmp_path, a_txt="1 0.5 0.5 0.2 0.1", a_ppm=PICTURE)
     (tmp_path / file).write_text("cat\ndog\n")
-    out = tmp_path / "out.json"
-    bboxqa.convert(tmp_path, out, to="coco")
-    assert [each["name"] for each in json.loads(out.read_bytes())["categories"]] == ["cat", "dog"]
+    assert validate(tmp_path, select=["T020"]).findings == ()
+    assert [each[2] for each in drawn(alone(tmp_path))] == ["dog"]
 
 
 @pytest.mark.parametrize(
@@ -218,13 +192,8 @@ def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
 
 
 def of_two_data_sets(folder, of_bob):
-    return made(
-        folder,
-        ann__data_yaml="names: [cat, dog]",
-        ann__labels__a_txt=BOX,
-        bob__data_yaml=of_bob,
-        bob__labels__a_txt=BOX,
-    )
+    names = {"ann__data_yaml": "names: [cat, dog]", "bob__data_yaml": of_bob}
+    return made(folder, ann__labels__a_txt=BOX, bob__labels__a_txt=BOX, **names)
 
 
 @pytest.mark.parametrize("inside", ["", "root/"])
@@ -245,11 +214,8 @@ def test_class_names_that_differ_in_one_data_set_are_refused(tmp_path):
     with reading(image_size=(100, 80)), pytest.raises(DatasetError) as caught:
         validate(archive)
     problem = f"{archive}: train/ann/data.yaml and train/bob/data.yaml have different classes; "
-    problem += "expected the same in all folders that are read as one annotator"
-    assert caught.value.problems == (problem,)
-    folders = "FOLDER/train/ann FOLDER/train/bob"
-    todo = f"Unpack the archive into FOLDER, and name each of these folders: {folders}"
-    assert caught.value.advice == todo
+    assert caught.value.problems[0].startswith(problem)
+    assert caught.value.advice.endswith("folders: FOLDER/train/ann FOLDER/train/bob")
 
 
 def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
@@ -298,12 +264,8 @@ def test_pictures_in_a_folder_of_any_name(tmp_path):
 
 
 def test_a_finding_for_each_file_and_cause(tmp_path):
-    lines = {
-        "a": "0 410 300 20 20\n",
-        "b": "0 99 9 9 9\n",
-        "c": "0 0,5 0,5 0,2 0,2\n",
-        "d": "0 1\n",
-    }
+    lines = {"a": "0 410 300 20 20\n", "b": "0 99 9 9 9\n", "c": "0 0,5 0,5 0,2 0,2\n",
+             "d": "0 1\n"}  # fmt: skip
     folder = made(tmp_path / "set", **{f"labels__{name}_txt": BOX for name in "0123456789"})
     for name, line in lines.items():
         made(folder, **{f"labels__{name}_txt": 9 * line, f"images__{name}_ppm": PICTURE})
