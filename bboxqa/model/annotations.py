@@ -14,7 +14,7 @@ from bboxqa.core.text import count
 from bboxqa.model.keypoints import Keypoints, join_keypoints
 from bboxqa.model.masks import Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers
-from bboxqa.model.table import Categorical, FilePlaces, Table, html_bars, html_table
+from bboxqa.model.table import Categorical, FilePlaces, Table, html_table
 
 MissingTxt = Literal["asked", "not-asked"]
 BoxFormat = Literal[
@@ -328,15 +328,11 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
                 "annotations": _counts(self.annotations.category, len(self.category_names)),
             }
         )
-        order = np.argsort(-by_category["annotations"], kind="stable")
-        by_category = by_category.take(order)
+        by_category = by_category.take(np.argsort(-by_category["annotations"], kind="stable"))
         head = repr(self).strip("<>").removeprefix("Dataset: ")
         notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.headlines, *self.notes))
-        names = [self.category_names[place] for place in order[:20]]
-        numbers = [int(number) for number in by_category["annotations"][:20]]
-        picture = html_bars(names, numbers, "Annotations by category") if names else ""
         tables = html_table(by_annotator, 20) + html_table(by_category, 20)
-        return f"<p>{escape(head)}</p>{picture}{tables}<ul>{notes}</ul>"
+        return f"<p>{escape(head)}</p>{tables}<ul>{notes}</ul>"
 
 
 class Repeats(FrozenArrays, frozen=True, eq=False):

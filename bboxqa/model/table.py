@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
-from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, TextArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,9 +138,6 @@ def digits(numbers: IndexArray) -> TextArray:
     """
     longest = max(len(str(end(numbers, initial=0))) for end in (np.min, np.max))
     return numbers.astype(f"U{longest}")
-
-
-_LONGEST_NAME = 22
 
 
 class Categorical(msgspec.Struct, frozen=True, eq=False):
@@ -339,25 +335,3 @@ def html_table(table: Table, most: int) -> str:
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in table.head(most).rows())
     more = f"<p>… and {len(table) - most:,} more rows</p>" if len(table) > most else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def html_bars(names: Sequence[str], numbers: Sequence[int], title: str) -> str:
-    """Return a horizontal bar for each name as an `img` element that holds SVG, on white."""
-    from html import escape
-
-    longest = max((1, *numbers))
-    parts = [f'<rect width="100%" height="100%" fill="#fff"/><text x="4" y="15">{title}</text>']
-    for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
-        y, width = 22 * place + 24, 280 * number / longest
-        shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-        parts += (
-            f'<text x="170" y="{y + 13}" text-anchor="end">{escape(one_line(shown))}</text>',
-            f'<rect x="178" y="{y}" width="{width:.1f}" height="16" fill="#0072b2"/>',
-            f'<text x="{184 + width:.1f}" y="{y + 13}">{number:,}</text>',
-        )
-    head = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="540" '
-        f'height="{22 * len(names) + 28}" font-family="sans-serif" font-size="12">'
-    )
-    content = quote("".join((head, *parts, "</svg>")), safe=" /:;=,()")
-    return f'<img alt="{title}" src="data:image/svg+xml,{content}">'

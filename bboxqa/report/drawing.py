@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import AnyPath, ByteArray, FloatArray
+from bboxqa.core.arrays import AnyPath, BoolArray, ByteArray, FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
@@ -61,8 +61,8 @@ _LEGEND: dict[str, Any] = {
     "labelcolor": DIM, "labelspacing": 0.42, "columnspacing": 1.4,
 }  # fmt: skip
 _BLANK = "#f3f4f6"
-# The opacity of areas, of which very many would cover the drawing.
-_FILLED, _MOST_FILLED = 0.1, 1000
+# The opacity of areas.
+_FILLED = 0.1
 # Sizes as shares of the longer side of the axes and of a typical box, with limits in points.
 _LINE_SHARE, _LINE_OF_BOX, _THINNEST, _THICKEST = 1 / 260, 1 / 10, 0.5, 2.0
 _LETTER_SHARE, _LETTER_OF_BOX, _SMALLEST, _LARGEST = 1 / 50, 1 / 2, 5.0, 9.0
@@ -466,8 +466,7 @@ def _draw_lines(ax: "Axes", shapes: Sequence[Shape], scale: Scale) -> None:
     widths = scale.line * np.array([each.weight for each in drawn])
     casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
-    filled = _FILLED if len(drawn) <= _MOST_FILLED else 0
-    fill = [to_rgba(each.look.color, filled if each.rings else 0) for each in drawn]
+    fill = [to_rgba(each.look.color, _FILLED if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
     styles: Any = [(0, each.look.dashes or None) for each in drawn]
     lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
@@ -573,29 +572,28 @@ def place_labels(
     [(20, 12, 30, 20), (50, 12, 60, 20)]
     """
     placed: list[Rectangle | None] = [None] * len(boxes)
-    taken: list[Rectangle] = []
-    smaller: list[Rectangle] = []
+    taken, smaller = list[Rectangle](), list[Rectangle]()
     areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
     for index in sorted(range(len(boxes)), key=areas.__getitem__):
         (left, top, right, bottom), (width, height) = boxes[index], sizes[index]
-        best, fewest = None, len(boxes)
-        for y in (top - height, bottom, top, bottom - height):
-            for x in (left, right - width):
-                place = (x, y, x + width, y + height)
-                is_inside = bounds[0] <= x and bounds[1] <= y
-                is_inside &= place[2] <= bounds[2] and place[3] <= bounds[3]
-                if not is_inside or any(_overlap(place, other, gap) for other in taken):
-                    continue
-                n_covered = sum(_overlap(place, box) for box in smaller)
-                if n_covered < fewest:
-                    best, fewest = place, n_covered
-        if best is not None:
-            placed[index] = best
-            taken.append(best)
+        places = [
+            (x, y, x + width, y + height)
+            for y in (top - height, bottom, top, bottom - height)
+            for x in (left, right - width)
+        ]
+        corners = np.array(places)
+        is_free = (corners[:, :2] >= bounds[:2]).all(1) & (corners[:, 2:] <= bounds[2:]).all(1)
+        is_free &= ~_overlap(corners, taken, gap).any(1)
+        if is_free.any():
+            n_covered = np.where(is_free, _overlap(corners, smaller).sum(1), np.inf)
+            placed[index] = places[n_covered.argmin()]
+            taken.append(places[n_covered.argmin()])
         smaller.append(boxes[index])
     return placed
 
 
-def _overlap(one: Rectangle, other: Rectangle, gap: float = 0.0) -> bool:
-    across = one[0] < other[2] + gap and other[0] < one[2] + gap
-    return across and one[1] < other[3] + gap and other[1] < one[3] + gap
+def _overlap(places: FloatArray, others: Sequence[Rectangle], gap: float = 0.0) -> BoolArray:
+    """Return (N, M) whether places overlap others, or are nearer than a gap."""
+    other = np.array(others, np.float64).reshape(-1, 4)
+    before = places[:, None, :2] < other[:, 2:] + gap
+    return np.asarray((before & (other[:, :2] < places[:, None, 2:] + gap)).all(2))
