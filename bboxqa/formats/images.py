@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
+from unicodedata import normalize
 
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
@@ -15,6 +16,7 @@ from bboxqa.formats.label_folders import (
     ends_of,
     known_places,
     place_of,
+    spelled_as,
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
@@ -132,7 +134,7 @@ class FileImages:
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
-        self.pictures = by_place(pictures_of(path, others, self.files))
+        self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
         if self.files.keys().isdisjoint(self.pictures) and not of_labels(self.pictures, self.files):
             # labels/a.txt and my_images/a.png: no folder of pictures has one of the usual names.
             places = known_places(self.pictures, {*self.files})
@@ -263,13 +265,13 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     folders.
     """
     pictures = [member for member in members if is_picture(member.name)]
-    names = {each.rpartition("/")[2] for each in labels}
+    names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     own = f"{_as_named(path).name}/"
     for folder, split in _around(path) if not pictures else ():
         held = [readable_members(each / split) for each in _picture_folders(folder)]
         for files in (*held, files_in(folder)):
             found = [each for each in files if is_picture(each.name)]
-            known = {place_of(each.name).rpartition("/")[2] for each in found}
+            known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
             if found and not (names and known.isdisjoint(names)):
                 of_source = [e._replace(top=own) for e in found if e.name.startswith(own)]
                 return (all("/" in each.name for each in found) and of_source) or found

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TypeVar
 from unicodedata import normalize
 
 import msgspec
@@ -197,6 +198,7 @@ def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
 
+_Found = TypeVar("_Found")
 _PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
 """Folders whose names do not belong to image names."""
 _FOLDERS = 4
@@ -218,8 +220,7 @@ def place_of(name: str) -> str:
     ('b.c', 'b', 'b')
     """
     folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
-    # macOS decomposes letters with marks in names of files (Unicode form NFD).
-    return normalize("NFC", _place_of_folder(folder) + last)
+    return _place_of_folder(folder) + last
 
 
 @lru_cache(1024)
@@ -270,6 +271,25 @@ def by_place(members: Sequence[Member]) -> dict[str, Member]:
     return {
         place if known[place] == 1 else without_suffix(member.inner): member
         for place, member in zip(places, members, strict=True)
+    }
+
+
+def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
+    r"""Return what is found by place with the places of label files, where letters are the same.
+
+    macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
+
+    Examples
+    --------
+    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
+    True
+    """
+    other = [each for each in labelled if not each.isascii() and each not in found]
+    wanted = {normalize("NFC", each): each for each in other}
+    kept = {*labelled}
+    return {
+        place if place in kept else wanted.get(normalize("NFC", place), place): each
+        for place, each in found.items()
     }
 
 

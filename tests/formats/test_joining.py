@@ -62,10 +62,13 @@ def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
 @pytest.mark.parametrize(
     ("ann", "bob", "join", "names"),
     [
+        # As the first file spells it, by which its picture is found.
         ([COMPOSED, "a.jpg"], ["a.jpg", DECOMPOSED], "path", (COMPOSED, "a.jpg")),
-        ([DECOMPOSED, "x/a.jpg"], ["a.jpg", COMPOSED], "path", (COMPOSED, "a.jpg", "x/a.jpg")),
-        ([f"x/{DECOMPOSED}", "a.jpg"], ["a.jpg", COMPOSED], "name", (COMPOSED, "a.jpg")),
+        ([DECOMPOSED, "x/a.jpg"], ["a.jpg", COMPOSED], "path", (DECOMPOSED, "a.jpg", "x/a.jpg")),
+        ([f"x/{DECOMPOSED}", "a.jpg"], ["a.jpg", COMPOSED], "name", (DECOMPOSED, "a.jpg")),
         ([COMPOSED, DECOMPOSED], [COMPOSED, DECOMPOSED], "path", (DECOMPOSED, COMPOSED)),
+        ([COMPOSED, "\xe9.jpg"], [COMPOSED, DECOMPOSED, "e\u0301.jpg"], "path",
+         (DECOMPOSED, COMPOSED, "\xe9.jpg")),
     ],
 )  # fmt: skip
 def test_names_of_both_unicode_forms_join(tmp_path, ann, bob, join, names):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations
@@ -40,9 +41,7 @@ def join_name(file_name: str, by: JoinBy) -> str:
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "stem"), join_name("b\\a.PNG", "stem")
     ('a', 'a')
     """
-    # macOS decomposes letters with marks in names of files (Unicode form NFD).
-    file_name = normalize("NFC", file_name)
-    if by == "path":
+    if by in ("path", "none"):
         return file_name
     name = re.split(r"[/\\]", file_name)[-1]
     return name if by == "name" else _ROBOFLOW.sub("", _SUFFIX.sub("", name))
@@ -64,11 +63,9 @@ def with_join_names(
             for file, own, who in zip(files, names, people, strict=False)
         ]
     _refuse_numbered(files)
-    new = [{name: join_name(name, by) for name in own} for own in names]
     if by == "path":
-        # Names that differ in their Unicode form only may be those of two images.
-        are_distinct = len(files) > 1 and all(len({*e.values()}) == len(e) for e in new)
-        return [_renamed(*e) for e in zip(files, new, strict=True)] if are_distinct else [*files]
+        return _with_one_spelling(files)
+    new = [{name: join_name(name, by) for name in own} for own in names]
     problems = [
         f"{file.source.name}: images {one_line(first)!r} and {one_line(name)!r} have one {by}, "
         f"{one_line(of_file[name])!r}"
@@ -79,7 +76,7 @@ def with_join_names(
         other = "try --join name, or --join path." if by == "stem" else "use --join path."
         advice = f"Images cannot be joined by {by}; {other}"
         raise DatasetError(problems[:_SHOWN], advice, total=len(problems))
-    return [_renamed(*each) for each in zip(files, new, strict=True)]
+    return _with_one_spelling([_renamed(*each) for each in zip(files, new, strict=True)])
 
 
 def _alike(file: AnnotationFile, new: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -108,6 +105,29 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
                     "If these are different images, keep them apart as FILE/IMAGE: --join none\n"
                     "If each file is by another person: --attribution files",
                 )
+
+
+def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
+    """Return files with one spelling of letters with marks, that of the first file with a name."""
+    # macOS decomposes them in names of files (Unicode form NFD). Both forms in a file may be two
+    # images.
+    if len(files) == 1:
+        return list(files)
+    forms = [
+        {name: normalize("NFC", name) for name in names if not name.isascii()}
+        for names in names_of_images(files)
+    ]
+    doubled = {form for each in forms for form, n in Counter(each.values()).items() if n > 1}
+    spellings: dict[str, str] = {}
+    found = []
+    for file, of_name in zip(files, forms, strict=True):
+        joined = {name: form for name, form in of_name.items() if form not in doubled}
+        found.append(
+            _renamed(
+                file, {name: spellings.setdefault(form, name) for name, form in joined.items()}
+            )
+        )
+    return found
 
 
 def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:

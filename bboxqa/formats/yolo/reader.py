@@ -105,7 +105,7 @@ def translate(path: Path, into: Collector) -> None:
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
-            images.listed |= _listed_images(each, known)
+            images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
     records = _LabelRecords(images, described, inside, into)
     for batch in label_batches(images.files, into.wanted.progress):
         records.take(batch)
