@@ -7,7 +7,7 @@ called, and what to do with it.
 import codecs
 import re
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -249,17 +249,18 @@ def as_utf8(data: bytes) -> bytes:
 
 
 @cache
-def _pattern(kind: str) -> tuple[re.Pattern[bytes], tuple[bytes, ...]]:
+def _pattern(kind: str) -> tuple[bytes, list[bytes]]:
     """Return the pattern of a kind, and words that it needs, which are found much faster."""
     pattern = next(each.pattern for each in _SIGNATURES if each.kind == kind)
     is_plain = b"|" not in pattern and b"(?!" not in pattern
-    words = re.findall(rb'"\w+"', pattern) if is_plain else []
-    return re.compile(pattern, re.DOTALL), tuple(words)
+    return pattern, re.findall(rb'"\w+"', pattern) if is_plain else []
 
 
+# Several formats and messages ask what one file is.
+@lru_cache(64)
 def _is_like(kind: str, head: bytes) -> bool:
     pattern, words = _pattern(kind)
-    return all(word in head for word in words) and pattern.match(head) is not None
+    return all(word in head for word in words) and bool(re.match(pattern, head, re.DOTALL))
 
 
 def begins(kind: str, head: bytes) -> bool:

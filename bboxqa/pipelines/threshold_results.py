@@ -150,11 +150,12 @@ def _pair_table(of: MeasuredThreshold) -> Table:
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | of.is_ignored)
-    of_f1 = pair_f1_intervals(data.annotations, of.alone, data.assigned, objects.pair)
     shared = data.assigned.sum(1) >= 2
     if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
         # A single pair has the interval of all annotators.
-        of_f1[:] = of.interval("f1")
+        of_f1 = np.array([of.interval("f1")])
+    else:
+        of_f1 = pair_f1_intervals(data.annotations, of.alone, data.assigned, objects.pair)
     return Table(
         {
             "annotator_1": Categorical(first, names),

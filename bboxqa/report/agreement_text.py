@@ -86,8 +86,13 @@ def text_lines(
     to `add`.
     """
     first = result.thresholds[0]
+    # Categories are only looked at where agreement is good, and then made.
     records = [
-        {**figures_at(part), "categories": part.categories.records()} for part in result.thresholds
+        {
+            **figures_at(part),
+            "categories": (row for of in (part,) for row in of.categories.records()),
+        }
+        for part in result.thresholds
     ]
     _, *verdict = headline(records, msgspec.to_builtins(result.settings))
     above = [] if quiet else [_compared(result)]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def _add_tables(
             joined.images[label] = 0
             # A side that is no finite number is a problem of `bad_sizes`.
             sides = (image.width or 0, image.height or 0)
-            size = (int(sides[0]), int(sides[1])) if np.isfinite(sides).all() else (0, 0)
+            size = (int(sides[0]), int(sides[1])) if all(map(isfinite, sides)) else (0, 0)
             before = joined.sizes.setdefault(label, size) if all(size) else size
             if before != size:
                 problem = f"image {label!r} is {size[0]} × {size[1]}; another record of it says "

@@ -17,7 +17,6 @@ from bboxqa.formats.document import apart_advice, apart_note
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
-    ASKED_KEYS,
     UNNAMED,
     AnnotationFile,
     Authors,
@@ -209,8 +208,8 @@ def _asked_in(images: Sequence[Image]) -> _Asked:
     result: _Asked = []
     for image in images:
         # Some tools write an empty list on every image, which says nothing.
-        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
-        if value is None:
+        value = image.rater_list or image.annotators
+        if not value:
             result.append(None)
             continue
         text = repr(value)
