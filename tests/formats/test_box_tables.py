@@ -328,13 +328,14 @@ def test_objects_whose_numbers_have_names(tmp_path, named):
     assert drawn(data) == [("a.jpg", who, "cat", 40, 50, 100, 80) for who in ("R8", "R9")]
 
 
-def test_regions_in_csv_of_label_studio_are_refused(tmp_path):
+def test_regions_in_csv_of_label_studio_are_percentages_turned_about_a_corner(tmp_path):
     value = {"x": 10, "y": 20, "width": 30, "height": 40, "rectanglelabels": ["cat"]}
-    cell = json.dumps([value | {"original_width": 640}]).replace('"', '""')
+    value |= {"original_width": 640, "original_height": 480}
+    rows = [f"a.jpg,ann,{quoted([{**value, 'rotation': degrees}])}" for degrees in (0, 90)]
     with bboxqa.reading(columns={"objects": "label"}):
-        path = table(tmp_path, "image,annotator,label", f'a.jpg,ann,"{cell}"')
-        with pytest.raises(DatasetError, match="in percent, as in csv of Label Studio"):
-            alone(path)
+        turned, first = drawn(alone(table(tmp_path, "image,annotator,label", *rows)))
+    assert first == ("a.jpg", "ann", "cat", 64, 96, 192, 192)
+    assert turned == pytest.approx(("a.jpg", "ann", "cat", -128, 96, 192, 192))
 
 
 # Tables in memory: lists of dicts, and frames of libraries that need not be installed.

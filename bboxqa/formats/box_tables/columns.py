@@ -19,9 +19,11 @@ from bboxqa.formats.translation.shapes import (
     LARGEST,
     LEAST_PIXELS,
     ValueProblemError,
+    angle_in,
     items,
     number_in,
     number_of,
+    rotated,
     side_of,
 )
 from bboxqa.model.annotations import Choices
@@ -174,6 +176,7 @@ _OF_OBJECTS = {
         "category", "categoryname", "label", "labelname", "class", "classname",
         "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
         "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+        "rectanglelabels",
     ),
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
@@ -408,11 +411,19 @@ def _named_box(given: dict[str, Any]) -> Cells:
     columns = _columns_of_keys(tuple(given))
     if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
         return {}
-    if "rectanglelabels" in given and "original_width" in given:
-        raise ValueProblemError("is in percent, as in csv of Label Studio: export its JSON")
     numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]
     box: FloatArray = BoxKind(columns.form, is_share=False).in_corner_and_size(np.array([numbers]))
-    return {_NAMED: True, "bbox": box[0].tolist()}
+    found: Cells = {_NAMED: True}
+    if "rectanglelabels" in given and "original_width" in given:
+        sides = [_number(given[f"original_{side}"], side) for side in SIDES]
+        box = box * [*sides, *sides] / 100
+        found |= {f"image_{side}": value for side, value in zip(SIDES, sides, strict=True)}
+        found["category"] = next(iter(items(given["rectanglelabels"])), "")
+        if degrees := angle_in(given.get("rotation")):
+            corner, half = box[0, :2], box[0, 2:] / 2
+            box[0, :2] = rotated(corner + half, (corner[0], corner[1]), degrees) - half
+            found["rotation"] = degrees
+    return {**found, "bbox": box[0].tolist()}
 
 
 def _holds(value: object) -> bool:
