@@ -224,7 +224,7 @@ class _Records:
             self._tally["empty"] += error.code == EmptyMaskProblemError.code
             self._into.defect(error.code, f"{what}: {error}", where)
             return
-        record = shared | shape | {"image_id": image["id"]}
+        record = {"image_id": image["id"]} | shared | shape
         attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
         if attributes:
             record["attributes"] = attributes

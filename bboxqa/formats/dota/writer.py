@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, safe_paths
-from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of
+from bboxqa.formats.writing.outlines import bbox_corners, corners_of
 
 _TITLE = "DOTA"
 _MOST = 9
@@ -37,19 +37,17 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
-            text = "".join(_line(content, each) for each in drawn)
+            text = ""
+            for each in drawn:
+                corners = corners_of(each)
+                points = bbox_corners(each) if corners is None else corners
+                values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
+                marks = each.get("attributes")
+                difficult = _mark(marks.get("difficult", 0)) if isinstance(marks, dict) else 0
+                category = _as_words(content.category_names[each["category_id"]])
+                text += f"{values} {category} {difficult or 0}\n"
             parts = (*people[name], DOTA.folder, *folders, f"{last}.txt")
             yield Written(parts, text.encode())
-
-
-def _line(content: Content, annotation: Record) -> str:
-    corners = corners_of(annotation)
-    points = bbox_corners(annotation) if corners is None else corners
-    values = " ".join(f"{each:.10g}" for each in points.ravel().tolist())
-    marks = annotation.get("attributes")
-    difficult = marks.get("difficult", 0) if isinstance(marks, dict) else 0
-    name = _as_words(content.category_names[annotation["category_id"]])
-    return f"{values} {name} {_mark(difficult) or 0}\n"
 
 
 DOTA = Writer(

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.writing.content import (
@@ -47,7 +48,14 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
                 "flags": {},
                 "shapes": [
                     *_shapes(content, drawn),
-                    *map(_line, content.lines(place, name, _LINES)),
+                    *(
+                        _shape(
+                            line["label"],
+                            _LINES[line["shape"]],
+                            np.array(line["points"]).reshape(-1, 2).tolist(),
+                        )
+                        for line in content.lines(place, name, _LINES)
+                    ),
                 ],
                 "imagePath": image_name(image).rpartition("/")[2],
                 "imageData": None,
@@ -73,11 +81,6 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
         yield {**_shape(label, kind, points, own), **more}
         for joint in joints:
             yield _shape(joint.name, "point", [[joint.x, joint.y]], own)
-
-
-def _line(line: Record) -> Record:
-    points = [[*pair] for pair in zip(line["points"][::2], line["points"][1::2], strict=True)]
-    return _shape(line["label"], _LINES[line["shape"]], points)
 
 
 def _shape(label: str, kind: str, points: list[list[float]], group: int | None = None) -> Record:

@@ -68,6 +68,8 @@ def _painted(
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
+    from PIL import Image
+
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}
@@ -81,16 +83,9 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
             values, _ = _painted(content, image, drawn)
             classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
             for folder, pixels in ((_OBJECTS, values), (_CLASSES, classes[values])):
-                parts = (*people[name], folder, *folders, f"{last}.png")
-                yield Written(parts, _png(pixels))
-
-
-def _png(pixels: Values) -> bytes:
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return file.getvalue()
+                file = io.BytesIO()
+                Image.fromarray(pixels).save(file, "PNG")
+                yield Written((*people[name], folder, *folders, f"{last}.png"), file.getvalue())
 
 
 MASKS = Writer(

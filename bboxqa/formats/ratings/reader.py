@@ -308,7 +308,9 @@ def _read_long(
     if of_units:
         read["category"] = with_missed(read["category"], read["state"])
     cells = {field: read[name] for field, name in columns.items()}
-    kept = _filled(list(cells.values()))
+    # Spreadsheets add empty rows at the end.
+    absent = [np.isin(np.arange(len(each)), each.missing()) for each in cells.values()]
+    kept = np.flatnonzero(~np.all(absent, axis=0))
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = _taken(cells, kept)
@@ -327,7 +329,7 @@ def _read_long(
         rows = _rows_of_tasks(by)
     result: dict[str | None, Ratings] = {}
     for task, index in rows.items():
-        places = partial(_places, table, kept[index])
+        places = partial(lambda rows, own: table.places(rows[own]), kept[index])
         try:
             result[task] = assemble(_taken(cells, index), columns, places, notes)
         except DatasetError as error:
@@ -342,10 +344,6 @@ def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, Lab
     return {field: column.take(index) for field, column in cells.items()}
 
 
-def _places(table: TableFile, kept: IndexArray, index: IndexArray) -> list[str]:
-    return table.places(kept[index])
-
-
 def _rows_of_tasks(by: LabelColumn) -> dict[str | None, IndexArray]:
     """Return the rows of each task, in order of appearance, without those of none."""
     tasks: dict[str, int] = {}
@@ -355,16 +353,6 @@ def _rows_of_tasks(by: LabelColumn) -> dict[str | None, IndexArray]:
     bounds = np.searchsorted(number[order], np.arange(len(tasks) + 1)).tolist()
     parts = (order[start:stop] for start, stop in pairwise(bounds))
     return dict(zip(tasks, parts, strict=True))
-
-
-def _filled(columns: list[LabelColumn]) -> IndexArray:
-    """Return the non-empty rows, as spreadsheets add empty rows at the end."""
-    empty = np.ones(len(columns[0]), bool)
-    for column in columns:
-        absent = np.zeros(len(column), bool)
-        absent[column.missing()] = True
-        empty &= absent
-    return np.flatnonzero(~empty)
 
 
 _MOST_COUNTS = 10**7

@@ -119,7 +119,11 @@ class ToolOrigin:
         if self._settings.whole:
             for record in records:
                 if "keypoints" in record:
-                    _complete(record)
+                    n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
+                    record.setdefault("num_keypoints", n_seen)
+                    if "shape" in record:
+                        # Its box is only the extent of its points.
+                        del record["bbox"]
             self._held.append(msgspec.json.encode(records))
         elif self._settings.records:
             self._records += map(_without_keys, records)
@@ -256,13 +260,6 @@ def _at(places: Sequence[Where] | Lines, row: int) -> Where:
 
 def _without_keys(record: Record) -> Record:
     return {key: each for key, each in record.items() if key not in _OF_TOOLS}
-
-
-def _complete(record: Record) -> None:
-    """Add the number of labelled key points; remove a box that is only their extent."""
-    record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
-    if "shape" in record:
-        del record["bbox"]
 
 
 def _shown_file(path: Path, member: str) -> str:

@@ -87,16 +87,12 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
             yield from _numbers("bndbox", box)
         else:
             yield "    <type>robndbox</type>\n"
-            yield from _numbers("robndbox", _of_rotated(turned, base))
+            # As roLabelImg writes it, with angles below a half turn.
+            x, y, width, height, degrees = turned.tolist()
+            centre, angle = {"cx": x + base, "cy": y + base}, math.radians(degrees % 180)
+            yield from _numbers("robndbox", {**centre, "w": width, "h": height, "angle": angle})
         yield "  </object>\n"
     yield "</annotation>\n"
-
-
-def _of_rotated(box: FloatArray, base: int) -> dict[str, float]:
-    """Return a rotated box as roLabelImg writes it, with angles below a half turn."""
-    x, y, width, height, degrees = box.tolist()
-    angle = math.radians(degrees % 180)
-    return {"cx": x + base, "cy": y + base, "w": width, "h": height, "angle": angle}
 
 
 def _numbers(name: str, values: dict[str, float]) -> Iterator[str]:

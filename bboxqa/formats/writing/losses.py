@@ -189,7 +189,8 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         ("keypoint box", "outline around key points", "outlines around key points", no_place,
          lambda each: bool(each.get("segmentation"))),
         ("keypoint box", "box around key points", "boxes around key points", no_place,
-         lambda each: "shape" not in each and not _is_extent(each)),
+         lambda each: "shape" not in each and not np.allclose(
+             extent_of(each["keypoints"]) or np.nan, each["bbox"], rtol=0, atol=1e-3)),
         ("visibility", "annotation with hidden joints", "annotations with hidden joints",
          f"{title} has no visibility: written as visible",
          lambda each: any(0 < seen <= 1 for seen in each["keypoints"][2::3])),
@@ -201,11 +202,6 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         if key not in holds:
             how: Literal["changed", "left out"] = "changed" if key == "visibility" else "left out"
             yield from losses_of([*filter(is_lost, pointed)], Noun(one, many), why, how)
-
-
-def _is_extent(annotation: Record) -> bool:
-    extent = extent_of(annotation["keypoints"])
-    return extent is not None and np.allclose(extent, annotation["bbox"], rtol=0, atol=1e-3)
 
 
 def _has_area_of_box(annotation: Record) -> bool:
@@ -317,19 +313,15 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         beside = "put the pictures beside it in the folder images"
         by_file = "read it with --image-size FILE, such as the input"
         yield f"{title} holds no sizes of images: {beside}, or {by_file}"
-    if number := sum(map(_is_boxed, content.annotations)) if "keypoint box" in holds else 0:
+    boxed = [each for each in content.annotations if each.get("shape") not in (None, KEY_POINT)]
+    number = sum(each["bbox"][2] * each["bbox"][3] > 0 for each in boxed)
+    if number and "keypoint box" in holds:
         some = count(number, "annotation")
         yield f"changed: {some} of key points without a box got one around their points in {title}"
     given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
     if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
         yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
-
-
-def _is_boxed(annotation: Record) -> bool:
-    """Return whether an annotation of key points has no box of its own, but an extent."""
-    _, _, width, height = annotation["bbox"]
-    return annotation.get("shape") not in (None, KEY_POINT) and width * height > 0
 
 
 def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:

@@ -254,15 +254,12 @@ class _LabelRecords:
                 problem = f"{member.name}: {found.problem}"
                 self._into.defect("T001", problem, self._where(member, found.problem_line))
         if self._named:
-            self._add_classes(*self._named)
-
-    def _add_classes(self, member: Member, found: _Classes) -> None:
-        """Add the categories in the file of class names, in its order."""
-        for number, name in sorted(found.names.items()):
-            where = self._where(member, found.lines[number])
-            self._ids[number] = self._into.category(name, where)
-        for code, problem, line in found.defects:
-            self._into.defect(code, problem, self._where(member, line))
+            member, found = self._named
+            for number, name in sorted(found.names.items()):
+                where = self._where(member, found.lines[number])
+                self._ids[number] = into.category(name, where)
+            for code, problem, line in found.defects:
+                into.defect(code, problem, self._where(member, line))
 
     def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
