@@ -18,6 +18,7 @@ import numpy as np
 
 import bboxqa
 from bboxqa import diagnostics
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 ERRORS = ("", "shift", "size", "miss", "swap", "miss shift")
@@ -33,7 +34,7 @@ def figures(seed: int, n: int, errors: str, *, n_images: int = 100) -> list[np.n
     result = bboxqa.agree(data, bootstrap=1000 if n_images < MANY else 0)
     named, place, existence = result.class_agreement, result.place, result.existence
     offsets = diagnostics.diagnostic("offsets")(
-        matched_units(result.diagnoser.images, result.settings)
+        matched_units(compared_images(data), result.settings)
     )
     return [
         np.array([[existence.f1, *existence.interval]]),

@@ -94,7 +94,7 @@ def agree(
         )  # fmt: skip
         result = agree_files(source, settings, reading, reference)
         if top is not None:
-            result = replace(result, diagnoser=result.diagnoser.keeping(top))
+            result = replace(result, n_worst=max(result.n_worst, top))
         wanted = diagnose or to.page is not None or to.send_back is not None
         story, failure = _diagnosed(result, in_text, wanted=wanted, is_written=to.out is not None)
     diagnosis = story if isinstance(story, Diagnosis) else None
@@ -128,11 +128,11 @@ def _diagnosed(
     result: "AgreementResult", in_text: bool, *, wanted: bool, is_written: bool
 ) -> "tuple[Story | None, BboxqaError | None]":
     """Return the diagnosis or the story, or the error, beside which the figures are shown."""
-    quick = result.diagnoser.is_quick
+    quick = not result.why_slow
     try:
         if wanted or (is_written and quick):
             return result.diagnose(), None
-        return (result.diagnoser.story(result) if in_text and quick else None), None
+        return (result.tell(result) if in_text and quick else None), None
     except BboxqaError as error:
         return None, error
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -275,27 +275,6 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
 
-class Diagnoser(Protocol):
-    """Compares the annotations of a result again to find what lowers agreement."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether the story takes little longer than the result; it is then shown by default."""
-
-    @property
-    def why_slow(self) -> str:
-        """Why the story takes longer; empty where it does not."""
-
-    def keeping(self, n_images: int) -> "Diagnoser":
-        """Return a diagnoser that keeps at least `n_images` of the worst images."""
-
-    def story(self, result: "MeasuredAgreement", /) -> Story:
-        """Return sentences on who, what and where lowers agreement."""
-
-    def diagnosis(self, result: "MeasuredAgreement", /) -> Diagnosis:
-        """Return the story with its tables, and what to review first."""
-
-
 class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """How far annotators agree, at one or more thresholds.
 
@@ -328,17 +307,23 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """Remarks needed to read the numbers."""
     headlines: tuple[str, ...]
     """The first of `notes`: facts that may make the numbers useless."""
-    diagnoser: Diagnoser
-    """The object that `story` and `diagnose` call."""
+    why_slow: str
+    """Why the story takes longer than the figures and is not shown unasked; "" where it is."""
+    tell: Callable[["MeasuredAgreement"], Story]
+    """Finds who, what and where lowers agreement, as sentences."""
+    examine: Callable[["MeasuredAgreement"], Diagnosis]
+    """Finds the same with its tables, and what to review first."""
+    n_worst: int = 1000
+    """The most of the worst images that a diagnosis keeps."""
 
     @property
     def story(self) -> tuple[str, ...]:
         """Sentences on who, what and where lowers agreement at the first threshold."""
-        return self.diagnoser.story(self).story
+        return self.tell(self).story
 
     def diagnose(self) -> Diagnosis:
         """Return the story with the tables behind it, and what to review first."""
-        return self.diagnoser.diagnosis(self)
+        return self.examine(self)
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of all thresholds, as `--out` writes it, or one of the diagnosis.

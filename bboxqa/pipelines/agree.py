@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, Unpack
@@ -35,7 +36,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Coincidences
-from bboxqa.pipelines.agreement_result import AgreementResult, ImageDiagnoser
+from bboxqa.pipelines.agreement_result import AgreementResult, examine, tell, why_slow
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -243,7 +244,9 @@ def agree_with(
             *repeat_notes(thresholds[0]),
         ),
         headlines=data.headlines,
-        diagnoser=ImageDiagnoser(part, progress),
+        why_slow=why_slow(part),
+        tell=partial(tell, part, progress),
+        examine=partial(examine, part, progress),
     )
     return result if found is None else with_reference(result, found, matches)
 

@@ -5,9 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, Progress, overlapping_boxes, remembered
 from bboxqa.core.errors import DatasetError
@@ -160,54 +158,36 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.
 _QUICK, _QUICK_OUTLINES = 100_000, 10_000
-# The number of worst images that a diagnosis keeps.
-_MOST_IMAGES = 1000
 
 
-class ImageDiagnoser(msgspec.Struct, frozen=True, eq=False):
-    """Finds what lowers agreement in the images of a result."""
+def why_slow(images: ImagePart) -> str:
+    """Return why the story of a result takes longer than the figures; "" if it does not."""
+    n, has_outlines = len(images.data.annotations), images.data.annotations.segmentation is not None
+    if n > (_QUICK_OUTLINES if has_outlines else _QUICK):
+        drawn = "outlines" if has_outlines else "annotations"
+        return f"with {n:,} {drawn} it takes longer than the figures"
+    return too_crowded(images)
 
-    images: ImagePart
-    progress: Progress | None = None
-    n_images: int = _MOST_IMAGES
-    """The number of worst images that a diagnosis keeps, at most."""
 
-    def keeping(self, n_images: int) -> "ImageDiagnoser":
-        """Return a diagnoser that keeps at least `n_images` of the worst images."""
-        return replace(self, n_images=max(self.n_images, n_images))
+def tell(images: ImagePart, progress: Progress | None, result: MeasuredAgreement) -> Story:
+    """Return sentences on what lowers agreement at the first threshold: who, what and where."""
+    from bboxqa.pipelines.diagnosis.story import told_story
 
-    @property
-    def is_quick(self) -> bool:
-        """Whether there are few annotations, and few pairs of them overlap."""
-        return not self.why_slow
+    _refuse_crowds(images)
+    return told_story(images, result, progress=progress)
 
-    @property
-    def why_slow(self) -> str:
-        """Why the story takes longer than the figures; empty if it does not."""
-        data = self.images.data
-        has_outlines = data.annotations.segmentation is not None
-        if len(data.annotations) > (_QUICK_OUTLINES if has_outlines else _QUICK):
-            drawn = "outlines" if has_outlines else "annotations"
-            return f"with {len(data.annotations):,} {drawn} it takes longer than the figures"
-        return too_crowded(self.images)
 
-    def story(self, result: MeasuredAgreement) -> Story:
-        """Return sentences on what lowers agreement at the first threshold: who, what and where."""
-        from bboxqa.pipelines.diagnosis.story import told_story
+def examine(images: ImagePart, progress: Progress | None, result: MeasuredAgreement) -> Diagnosis:
+    """Return the story, the tables, the suggested threshold and the objects to review."""
+    from bboxqa.pipelines.diagnosis.story import diagnosed
 
-        self._refuse_crowds()
-        return told_story(self.images, result, progress=self.progress)
+    _refuse_crowds(images)
+    return diagnosed(images, result, progress=progress)
 
-    def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
-        """Return the story, the tables, the suggested threshold and the objects to review."""
-        from bboxqa.pipelines.diagnosis.story import diagnosed
 
-        self._refuse_crowds()
-        return diagnosed(self.images, result, self.n_images, progress=self.progress)
-
-    def _refuse_crowds(self) -> None:
-        if crowded := too_crowded(self.images):
-            raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
+def _refuse_crowds(images: ImagePart) -> None:
+    if crowded := too_crowded(images):
+        raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
 
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,

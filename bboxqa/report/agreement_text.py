@@ -207,7 +207,7 @@ def _next_steps(
     if notes and not details:
         more = f" ({count(len(notes) - 1, 'more note')}: --details)" if notes[1:] else ""
         yield f"Note: {notes[0]}{more}"
-    if story is None and (why := result.diagnoser.why_slow) and result.n_images:
+    if story is None and (why := result.why_slow) and result.n_images:
         yield f"Who and what lowers agreement: --details ({one_line(why)})"
     is_chance = is_by_chance(figures_at(result.thresholds[0]))
     advice = "" if story is None or is_chance else story.advice

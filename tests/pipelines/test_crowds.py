@@ -25,10 +25,10 @@ def data():
 
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
-    assert agree_with(data, AgreeSettings(bootstrap=0)).diagnoser.is_quick
+    assert not agree_with(data, AgreeSettings(bootstrap=0)).why_slow
     monkeypatch.setattr(agreement_result, "_PAIRS", -180 * agreement_result._OF_ANNOTATION)
     result = agree_with(data, AgreeSettings(bootstrap=0))
-    assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
+    assert re.match("image 'image 0000': too many of its 60 annotations", result.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
         result.diagnose()
 
@@ -38,5 +38,5 @@ def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
     rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]
     ring = [np.array([[10.0, 10.0], [30, 10], [30, 30], [10, 30]])]
     drawn = bboxqa.agree(dataset(rows, [ring] * 2), similarity="polygon", bootstrap=0)
-    assert drawn.diagnoser.why_slow == "with 2 outlines it takes longer than the figures"
-    assert bboxqa.agree(dataset(rows), bootstrap=0).diagnoser.is_quick
+    assert drawn.why_slow == "with 2 outlines it takes longer than the figures"
+    assert not bboxqa.agree(dataset(rows), bootstrap=0).why_slow

@@ -334,7 +334,7 @@ def test_what_has_no_room_is_counted(monkeypatch):
     told = result.story
     assert len(told) == 9
     monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
-    everything = result.diagnoser.story(result).story
+    everything = result.tell(result).story
     n_more = len(everything) - 8
     words = "more finding" + "s" * (n_more > 1)
     assert told == (*everything[:8], f"{n_more} {words}: see the tables of --details")

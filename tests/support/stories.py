@@ -2,4 +2,4 @@
 
 
 def short_story(result):
-    return result.diagnoser.story(result)
+    return result.tell(result)

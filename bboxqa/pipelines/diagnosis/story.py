@@ -283,16 +283,16 @@ def _renamed(table: Table, words: Mapping[str, str]) -> Table:
 
 
 def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
-    """Return sentences on what lowers agreement at the first threshold; see `ImageDiagnoser`."""
+    """Return sentences on what lowers agreement at the first threshold."""
     named = _may_be_named(result.thresholds[0], result.settings.bootstrap, images.data)
     of = _diagnosed(images, result, _OF_STORY | _OF_NAMES if named else _OF_STORY, progress)
     return Story(**_story_parts(of, result))
 
 
 def diagnosed(
-    images: ImagePart, result: MeasuredAgreement, n_images: int, *, progress: Progress | None
+    images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None
 ) -> Diagnosis:
-    """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
+    """Return the diagnosis of a result."""
     from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
@@ -318,7 +318,7 @@ def diagnosed(
         },
         review=queue.objects,
         review_document=queue.document,
-        worst_images=worst_images(of.part, of.matched, n_images),
+        worst_images=worst_images(of.part, of.matched, result.n_worst),
         suggestion=found.text,
         to_review=queue.items,
     )
