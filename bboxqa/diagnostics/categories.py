@@ -353,10 +353,7 @@ def supercategories(matched: MatchedUnits) -> Table:
 def _merged(
     found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, then alpha with each shown group merged, and with all merged.
-
-    Also return the intervals of the gains of merging.
-    """
+    """Return alpha, that of each shown group merged, and of all; and intervals of the gains."""
     n_values, n_shown = found.counts.n_values, len(shown)
     place = np.full(int(group.max(initial=-1)) + 1, -1)
     place[shown] = np.arange(n_shown)

@@ -154,10 +154,7 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
 
 
 def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray) -> IndexArray:
-    """Return the annotations of badly placed objects outside their largest unit.
-
-    In a tie of the largest units, these are all of them.
-    """
+    """Return the annotations of badly placed objects outside their largest unit, all in a tie."""
     found = np.flatnonzero(badly_placed)
     of, unit = objects.of[found], matched.units.unit[found]
     (of_unit, _), _, size = distinct_rows(of, unit)
@@ -192,11 +189,9 @@ class AgreementSums(FrozenArrays, frozen=True, eq=False):
 
 
 def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
-    """Return the sums of each object from cells, (3, C): object, unit and value.
-
-    For F1, a unit with m annotations, about which k annotators were asked, has m (m − 1) / 2
-    matched pairs of (k − 1) m / 2 possible ones.
-    """
+    """Return the sums of each object from cells, (3, C): object, unit and value."""
+    # A unit with m annotations, about which k annotators were asked, has m (m − 1) / 2 matched
+    # pairs of (k − 1) m / 2 possible ones.
     n_asked, n_values = drawn_objects(matched).n_asked, len(matched.data.category_names)
     units, unit = np.unique(cells[1], return_inverse=True)
     place = np.zeros(len(units), np.int64)

@@ -165,10 +165,7 @@ each pair takes as long as a small data set."""
 
 
 def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
-    """Return offsets with their bounds, in px and in percent of a size, (2, 3, A K).
-
-    Also return the number of images in which each annotator has differences, (A,).
-    """
+    """Return offsets in px and in percent, with bounds, (2, 3, A K), and numbers of images."""
     n_annotators = len(found.n_shared)
     in_images = n_images_of(found.annotator[found.pair], found.image, n_annotators)
     figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
@@ -228,10 +225,8 @@ def _of_pairs(
 
 
 def _are_alike(found: BoxDifferences, start: int, stop: int) -> BoolArray:
-    """Return (K,) bool: the differences from exactly two others do not differ from each other.
-
-    The one nearer to 0 of two that differ by chance alone would be too near to 0.
-    """
+    """Return (K,) bool: the differences from exactly two others differ by chance alone."""
+    # The one nearer to 0 of two that differ by chance alone would be too near to 0.
     if stop - start != 2:
         return np.zeros(len(found.size_of), np.bool_)
     of_each = [found.differences[found.pair == pair] for pair in (start, stop - 1)]

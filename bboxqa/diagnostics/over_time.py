@@ -113,13 +113,8 @@ _SUMS = 5
 def _slopes(
     matched: MatchedUnits, work: ImageWork, x: FloatArray, group: IndexArray, owner: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the slopes of F1 over `x` within groups, with their intervals, (A + 1,) and (…, 2).
-
-    They are least-squares slopes of the F1 of images, weighted by the number of annotations. Each
-    group has its own intercept, so that differences between groups do not count; the groups of an
-    annotator, `owner`, have a common slope. The last one is of all together. NaN where nothing
-    varies.
-    """
+    """Return the slopes of F1 over `x` within groups, (A + 1,), and their intervals."""
+    # Each group has its own intercept; the groups of an annotator, `owner`, have one slope.
     weight, n_groups = work.drawn, len(owner)
     n_images, n_owners = len(matched.data.image_names), len(matched.data.annotator_names)
     amounts = (weight, weight * x, weight * x * x, work.matched, work.matched * x)
@@ -160,11 +155,7 @@ _STATUSES = (OK, FEW_SESSIONS, SHORT_SESSIONS, FEW_IMAGES, IMPORTED)
 def _changes(
     matched: MatchedUnits, work: ImageWork, sessions: WorkSessions, at_once: BoolArray
 ) -> dict[str, Column]:
-    """Return the columns of drift and fatigue, of A annotators and of all.
-
-    Each is a slope with its interval over images, and a status: "ok", or why there is no slope.
-    `at_once`, (A,) bool, marks annotators who made most annotations at once.
-    """
+    """Return the columns of drift and fatigue, of A annotators and of all."""
     n_annotators, owner = len(at_once), sessions.annotator
     used = work.take(np.flatnonzero(~at_once[work.annotator]))
     # Sessions are compared with others of their annotator, images with others of their session.
@@ -543,12 +534,7 @@ def tracks(matched: MatchedUnits) -> Table:
 def _of_pair(
     matched: MatchedUnits, first: int, second: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, IndexArray]:
-    """Return what tracks add to the figures of two annotators, (T,) each.
-
-    These are boxes of both in frames about which both were asked; for tracks of the first
-    annotator, frames shared with the assigned track; switches; and the assigned track of the first
-    annotator, or the track itself.
-    """
+    """Return boxes, shared frames, switches and the assigned track of each track, (T,) each."""
     annotations, assigned = matched.data.annotations, matched.data.assigned
     found, track = track_pairs(matched), tracks_of(matched)
     n_tracks = len(found.annotator)

@@ -148,22 +148,9 @@ _INSIDE = 0.5
 def _accepted(
     odd: IndexArray, box: IndexArray, is_merge: BoolArray, edges: FloatArray
 ) -> tuple[IndexArray, BoolArray]:
-    """Return the pairs whose small boxes together fill a large one, and which have another box.
-
-    Of each odd box, one pair is returned. The joint bounds of the boxes overlap the large one by at
-    least half, and by more than the other box alone does.
-
-    Parameters
-    ----------
-    odd, box : (P,) int64
-        Boxes that may be parts, and the annotations of the same annotator that they are compared
-        with.
-    is_merge : (P,) bool
-        Whether the annotator drew less than others.
-    edges : (3, P, 4) float64
-        The edges of the odd box, which is small; of the large box; and of the other box in it, NaN
-        for none.
-    """
+    """Return the pairs whose small boxes fill a large one, and which have another box."""
+    # The edges, (3, P, 4), are of the odd box, of the large box and of the other box in it. The
+    # joint bounds overlap the large one by at least half, and by more than the other box alone.
     small, large, other = edges
     with np.errstate(invalid="ignore"):
         kept = (_areas(small) < _areas(large)) & (_inside(small, large) >= _INSIDE)
@@ -282,10 +269,7 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
 def _means_of_others(
     matched: MatchedUnits, edges: FloatArray, odd: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean edges of objects, (O, 4), and of the others' boxes of each object, (N, 4).
-
-    Odd boxes do not count where there are others. NaN without others.
-    """
+    """Return the mean edges of objects, (O, 4), and of the others' boxes, (N, 4)."""
     of = matched.objects
     n_all, sum_all = np.bincount(of), _sums(of, edges, int(of.max(initial=-1)) + 1)
     counted = ~odd | (np.bincount(of, ~odd) == 0)[of]
@@ -451,11 +435,8 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
 
 
 def _taken(rank: IndexArray, beside: _Beside, apart: BoolArray, single: BoolArray) -> BoolArray:
-    """Return (P,) bool: pairs to resolve, one per small object, if its large object is not small.
-
-    Of several pairs, the one whose large object most annotators drew is taken. An annotator may not
-    appear twice in it.
-    """
+    """Return (P,) bool: pairs to resolve, one per small object."""
+    # An annotator may not appear twice in the large object that most annotators drew.
     chosen = np.flatnonzero(apart & ~np.isin(beside.large, beside.small[apart]))
     chosen = chosen[np.lexsort((rank[beside.large[chosen]], beside.small[chosen]))]
     chosen = chosen[np.unique(beside.small[chosen], return_index=True)[1]]

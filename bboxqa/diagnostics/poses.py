@@ -130,10 +130,7 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
 def _sides(
     matched: MatchedUnits, joint: IndexArray, both: BoolArray
 ) -> tuple[IndexArray, FloatArray]:
-    """Return the left and the right joints that both labelled, (2, S), and their variances.
-
-    Variances, (S,), are relative to the area of the object.
-    """
+    """Return the left and right joints that both labelled, (2, S), and their variances."""
     index, variance = [np.zeros((2, 0), np.int64)], [np.zeros(0)]
     for category, joints in enumerate(matched.data.joint_names):
         spread = matched.data.joint_sigmas[category]
@@ -147,12 +144,9 @@ def _sides(
 
 
 def _are_swapped(xy: FloatArray, variance: FloatArray, people: IndexArray) -> BoolArray:
-    """Return which left and right joints are clearly exchanged, (S,).
-
-    `xy`, (2, 2, S, 2), are the positions by both annotators of both sides. The two annotators'
-    scatter relative to the variance is estimated by the median of the smaller one of the distances
-    as drawn and exchanged, and is at least 1.
-    """
+    """Return which left and right joints are clearly exchanged, (S,)."""
+    # The two annotators' scatter is estimated by the median of the smaller one of the distances as
+    # drawn and exchanged, relative to the variance.
     as_drawn, exchanged = (((xy[0] - second) ** 2).sum((0, 2)) for second in (xy[1], xy[1, ::-1]))
     squares = np.minimum(as_drawn, exchanged)
     ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)

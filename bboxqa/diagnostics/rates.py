@@ -49,11 +49,9 @@ def _matching(matched: MatchedUnits) -> CandidatePairs:
 
 
 def _open_images(matched: MatchedUnits) -> BoolArray:
-    """Return (I, A) bool: images whose units may change without an annotator.
-
-    In other images each box matches all others of its unit and no box outside, so that a unit
-    without one of its annotators is still one unit.
-    """
+    """Return (I, A) bool: images whose units may change without an annotator."""
+    # In other images each box matches all others of its unit and no box outside, so that a unit
+    # without one of its annotators is still one unit.
     of, pairs, n = matched.data.annotations, _matching(matched), len(matched.data.annotations)
     group = component_of_each(n, pairs.left, pairs.right)
     size = np.bincount(group, minlength=n)
@@ -115,10 +113,7 @@ def _without(
 
 
 def _rest(matched: MatchedUnits, annotator: int, images: BoolArray) -> ReliabilityData:
-    """Return the units of some images, (I,) bool, without an annotator.
-
-    A unit that nobody else drew is lost, as the object does not exist for the others.
-    """
+    """Return the units of some images without an annotator and what nobody else drew."""
     data = matched.reliability
     drawn, is_own = data.state == Cell.CATEGORY, data.annotator == annotator
     n_drawn, own = (

@@ -267,10 +267,8 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
 
 
 def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
-    """Return the wrong areas that differ by one factor, in an image or in most of the file.
-
-    Either areas or coordinates are scaled. The ratio is 0 for other areas.
-    """
+    """Return the wrong areas that differ by one factor, in an image or in most of the file."""
+    # Either areas or coordinates are scaled. The ratio is 0 for other areas.
     known = np.isfinite(ratio) & (ratio > 0)
     middle = np.median(ratio[known]) if known.any() else 1.0
     near: BoolArray = known & (np.abs(ratio / middle - 1) <= _NEAR)
@@ -286,12 +284,10 @@ def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
 
 
 def _explained(document: Document, outline: FloatArray) -> BoolArray:
-    """Return which areas, (N,), are right although the shoelace formula gives another value.
-
-    The number of pixels differs from the area of a polygon by up to half its perimeter. Rings may
-    overlap; holes explain nothing, as COCO fills them. For a ring that crosses itself, the formula
-    gives no area.
-    """
+    """Return which areas, (N,), are right although the shoelace formula gives another value."""
+    # The number of pixels differs from the area of a polygon by up to half its perimeter. Rings
+    # may overlap; holes explain nothing, as COCO fills them. For a ring that crosses itself, the
+    # formula gives no area.
     rings, given = document.annotations.rings, document.annotations.area
     edges = following(rings.xy, rings.offsets) - rings.xy
     owner = np.repeat(rings.row, np.diff(rings.offsets))

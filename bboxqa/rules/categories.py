@@ -24,10 +24,8 @@ _HIDDEN = "case, blanks or invisible characters"
 
 
 def _invisible(name: str) -> set[str]:
-    """Return the zero-width and control characters in a name, and blanks at its ends.
-
-    Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
-    """
+    """Return the zero-width and control characters in a name, and blanks at its ends."""
+    # Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
     signs = {*name}
     odd = {sign for sign in signs if unicodedata.category(sign) in ("Cf", "Cc")}
     odd |= {" "} if name != name.strip(" ") else set()

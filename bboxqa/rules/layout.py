@@ -343,11 +343,9 @@ def _proved(
 
 
 def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
-    """Return the layout that is proved, of those that hold; None if several differ.
-
-    Shares of the image are smaller than pixels, and lie inside wherever these do. Without outlines,
-    x and y of corners may be exchanged, and swapped sizes of images look like swapped boxes.
-    """
+    """Return the layout that is proved, of those that hold; None if several differ."""
+    # Shares of the image are smaller than pixels, and lie inside wherever these do. Without
+    # outlines, x and y of corners may be exchanged, and swapped sizes look like swapped boxes.
     unit = min((each.unit for each in layouts), default=0)
     found = [each for each in layouts if each.unit == unit]
     if unit and len(found) > 1:
@@ -520,15 +518,8 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
 
 
 def _not_by_chance(n_sizes: IndexArray) -> int:
-    """Return the number of image sizes on which boxes are hardly equal by chance.
-
-    If boxes are equal by chance, each further size has fewer groups of equal boxes.
-
-    Examples
-    --------
-    >>> _not_by_chance(np.array([3, 4, 4, 5])), _not_by_chance(np.array([2, 2, 2, 2, 3, 3, 4]))
-    (3, 7)
-    """
+    """Return the number of image sizes on which boxes are hardly equal by chance."""
+    # If boxes are equal by chance, each further size has fewer groups of equal boxes.
     number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
     falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
     return max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)

@@ -179,11 +179,7 @@ annotation; None for annotations without a file name."""
 
 
 def _pngs(document: Document) -> list[_Png]:
-    """Return the content of the PNG of each annotation.
-
-    They are searched in the folders of the images and of the document, and in folders there with
-    the name of the document.
-    """
+    """Return the content of the PNG of each annotation."""
     if document.disk is None:
         return [None] * len(document.annotations)
     found = [document.record(row).get("file_name") for row in range(len(document.annotations))]
