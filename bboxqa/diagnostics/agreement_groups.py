@@ -74,8 +74,12 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
     NaN without such annotations, and on the diagonal.
     """
     names = matched.data.annotator_names
-    agreement = _agreement(pair_sums(matched))
-    order = _leaves(agreement)
+    agreement, order = _agreement(pair_sums(matched)), np.arange(len(names))
+    if len(names) > 2:
+        # Two have this order in any tree; importing scipy's clustering takes 0.2 s.
+        from scipy.cluster.hierarchy import leaves_list
+
+        order = leaves_list(_tree(agreement)).astype(np.int64)
     columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
     columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
     return Table(columns)
@@ -152,16 +156,6 @@ def _tree(agreement: FloatArray) -> FloatArray:
         distance, "average", optimal_ordering=len(agreement) <= _MOST_ORDERED
     )
     return merges
-
-
-def _leaves(agreement: FloatArray) -> IndexArray:
-    """Return the annotators in the order of the leaves of their tree, (A,)."""
-    if len(agreement) <= 2:
-        # Any tree has this order; importing scipy's clustering takes 0.2 s.
-        return np.arange(len(agreement))
-    from scipy.cluster.hierarchy import leaves_list
-
-    return np.asarray(leaves_list(_tree(agreement)).astype(np.int64))
 
 
 def _best_groups(sums: FloatArray) -> IndexArray:

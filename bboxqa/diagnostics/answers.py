@@ -106,7 +106,10 @@ def cluster_annotators(
     if not 1 <= k <= most:
         who = "annotator" if method == "hierarchical" else "different annotator"
         raise ConfigError(f"k is {k}; expected 1 or more, and no more than {count(most, who)}")
-    merges = _tree(table)
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist
+
+    merges = linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
     labels, tied = _cut(merges, k), False
     if method == "kmeans":
         labels, tied = _best_means(table, different, labels, seed)
@@ -161,13 +164,6 @@ def _best_means(
     least = min(found.values()) + slack
     best = sorted(labels for labels, inertia in found.items() if inertia <= least)
     return np.array(best[0], np.int32), len(best) > 1
-
-
-def _tree(table: FloatArray) -> FloatArray:
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import pdist
-
-    return linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
 
 
 def _cut(merges: FloatArray, k: int) -> IntArray:

@@ -186,14 +186,6 @@ def _changes(
 _AT_ONCE = 0.2
 
 
-def _are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArray:
-    """Return (A,) bool: annotators most of whose annotations were made at once."""
-    known = ~np.isnan(times.step)
-    n_steps = np.bincount(annotator[known], minlength=n_annotators)
-    at_once = np.bincount(annotator[known & (times.step < _AT_ONCE)], minlength=n_annotators)
-    return 2 * at_once > n_steps
-
-
 _HOUR = 3600
 
 
@@ -228,7 +220,10 @@ def work(matched: MatchedUnits) -> Table:
     n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
     hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
     n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
-    at_once = _are_at_once(times, author, n_annotators)
+    # Annotators most of whose annotations were made at once.
+    timed, fast = ~np.isnan(times.step), times.step < _AT_ONCE
+    n_timed, n_fast = (np.bincount(author[each], minlength=n_annotators) for each in (timed, fast))
+    at_once = 2 * n_fast > n_timed
     worked = image_work(matched, times, sessions)
     place, whose = _with_all(author, n_annotators)
     drawn = np.flatnonzero(~at_once[author[place]])

@@ -61,12 +61,8 @@ _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
     good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
 )
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    yield from _two_names(document)
-    yield from _unnamed(document)
-    yield from _malformed_lists(document)
-    yield from _composed_names(document)
-    yield from _spellings(document)
-    yield from _no_author(document)
+    for find in (_two_names, _unnamed, _malformed_lists, _composed_names, _spellings, _no_author):
+        yield from find(document)
 
 
 def _two_names(document: Document) -> Checked:

@@ -293,19 +293,22 @@ def new_findings(report: FoundReport, baseline: Baseline, limit: int = 0) -> Fou
     per rule and file, or all if it is 0; its counts include the others.
     """
     _check_complete(report)
-    remaining = Counter(baseline.known)
-    kept: list[Finding] = []
+    remaining, listed = Counter(baseline.known), []
+    counts, severities = Counter[str](), Counter[Severity]()
+    of_file: Counter[tuple[str, str]] = Counter()
     for finding in report.findings:
         name = _identity(finding, baseline.path)
         if remaining[name] > 0:
             remaining[name] -= 1
-        else:
-            kept.append(finding)
-    counts = Counter(finding.code for finding in kept)
-    severities = Counter(finding.severity for finding in kept)
+            continue
+        counts[finding.code] += 1
+        severities[finding.severity] += 1
+        of_file[finding.file, finding.code] += 1
+        if not limit or of_file[finding.file, finding.code] <= limit:
+            listed.append(finding)
     return replace(
         report,
-        findings=tuple(_first(kept, limit)),
+        findings=tuple(listed),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
     )
@@ -319,18 +322,6 @@ def _identity(finding: Finding, path: Path) -> str:
         # On Windows, there is no relative path to another drive.
         file = finding.file
     return identity(replace(finding, file=Path(file).as_posix()))
-
-
-def _first(findings: list[Finding], limit: int) -> list[Finding]:
-    if limit == 0:
-        return findings
-    seen: Counter[tuple[str, str]] = Counter()
-    listed = []
-    for finding in findings:
-        seen[finding.file, finding.code] += 1
-        if seen[finding.file, finding.code] <= limit:
-            listed.append(finding)
-    return listed
 
 
 def _check_complete(report: FoundReport) -> None:

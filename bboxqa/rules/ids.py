@@ -84,13 +84,6 @@ def _are_fixable(document: Document, key: str) -> BoolArray:
     return fixable & ~ambiguous
 
 
-def _is_same(value: Any) -> bool:
-    """Return whether a value is an id that loses nothing if it is written as a whole number."""
-    if isinstance(value, str):
-        return _DIGITS.fullmatch(value) is not None and int(value) <= _EXACT
-    return isinstance(value, float) and abs(value) <= _EXACT
-
-
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 
 
@@ -135,8 +128,9 @@ def _odd_ids(
     name, key = place
 
     def new_id(row: int) -> int | None:
-        is_safe = fixable[row] and _is_same(value_at(document, name, row, key))
-        return int(new[row]) if is_safe else None
+        value = value_at(document, name, row, key)
+        is_number = isinstance(value, float) or bool(_DIGITS.fullmatch(str(value)))
+        return int(new[row]) if fixable[row] and is_number and abs(new[row]) <= _EXACT else None
 
     for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
         yield Rows(where, at=f"{name}/{key}", expected=expected, new=new_id)

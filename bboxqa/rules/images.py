@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -360,25 +360,19 @@ _Key = tuple[str, object]
 _OfFiles = Iterator[tuple[Document, Found]]
 
 
-class _Overlap(NamedTuple):
-    """What a file has in common with an earlier one."""
-
-    document: Document
-    earlier: Document
-    twins: dict[int, tuple[int, str]]
-    """The image of the earlier file of each image that no file before has, and how they are alike,
-    such as "has the same name as"."""
-    n_shared: int
+_Twins = dict[int, tuple[int, str]]
+"""The image of an earlier file of each image that no file before has, and how they are alike, such
+as "has the same name as"."""
 
 
 def _overlaps(
     documents: Sequence[Document], keys_of: Callable[[Document], Iterator[list[_Key]]]
-) -> Iterator[_Overlap]:
-    """Yield what each file has in common with earlier files, by keys that images share."""
+) -> Iterator[tuple[Document, Document, _Twins, int]]:
+    """Yield each file with an earlier one, their twins, and how many images they share by keys."""
     known: dict[_Key, dict[int, int]] = {}
     for number, document in enumerate(documents):
         shared: Counter[int] = Counter()
-        twins: dict[int, dict[int, tuple[int, str]]] = {}
+        twins: dict[int, _Twins] = {}
         keys = [*keys_of(document)]
         for row, own in enumerate(keys):
             there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
@@ -387,7 +381,7 @@ def _overlaps(
                 place, other, how = min(there, key=lambda each: each[0])
                 twins.setdefault(place, {})[row] = other, how
         for place, of_file in twins.items():
-            yield _Overlap(document, documents[place], of_file, shared[place])
+            yield document, documents[place], of_file, shared[place]
         for row, own in enumerate(keys):
             for key in own:
                 known.setdefault(key, {}).setdefault(number, row)
@@ -414,8 +408,8 @@ def _by_content(document: Document) -> Iterator[list[_Key]]:
 def _by_original(document: Document) -> Iterator[list[_Key]]:
     """Yield for each image the last part of its name before Roboflow's hash, if it has one."""
     for name in document.images.texts("file_name"):
-        stem = name.rpartition("/")[2].partition(_ROBOFLOW)[0] if _ROBOFLOW in name else ""
-        yield [("has the original name of", stem)] if stem else []
+        stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
+        yield [("has the original name of", stem)] if stem and mark else []
 
 
 @rule(
@@ -430,8 +424,8 @@ def _by_original(document: Document) -> Iterator[list[_Key]]:
 def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
     from bboxqa.rules.pictures import split_of
 
-    for each in _overlaps(documents, _by_content):
-        files = each.earlier, each.document
+    for document, earlier, twins, n_shared in _overlaps(documents, _by_content):
+        files = earlier, document
         splits, people = (
             [{split_of(Path(file.name))} - {""} for file in files],
             [{*file.once(authorship).names} - {UNNAMED} for file in files],
@@ -439,14 +433,12 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
         are_splits, are_others = (
             all(some) and some[0].isdisjoint(some[1]) for some in (splits, people)
         )
-        least = _SAME_SET if each.n_shared <= _MANY or are_splits else _MOST
+        least = _SAME_SET if n_shared <= _MANY or are_splits else _MOST
         least = 0 if are_others and not are_splits else least
-        is_same_set = each.n_shared >= least * max(len(file.images) for file in files)
-        hint = ""
-        if is_same_set and not are_others:
-            hint = "; check whether they are by several annotators, or copies"
-        for found in _of_twins(each, "also in", hint, is_same_set=is_same_set):
-            yield each.document, found
+        is_same_set = n_shared >= least * max(len(file.images) for file in files)
+        hint = "; check whether they are by several annotators, or copies"
+        what = ("also in", hint if is_same_set and not are_others else "")
+        yield document, _of_twins(document, earlier, twins, what, is_same_set=is_same_set)
 
 
 @rule(
@@ -459,33 +451,38 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
     good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
 )
 def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    for each in _overlaps(documents, _by_original):
-        names, others = (file.images.texts("file_name") for file in (each.document, each.earlier))
+    for document, earlier, twins, _ in _overlaps(documents, _by_original):
+        names, others = (file.images.texts("file_name") for file in (document, earlier))
         # M008 reports images that are in both files.
-        twins = {row: own for row, own in each.twins.items() if names[row] != others[own[0]]}
-        for found in _of_twins(each._replace(twins=twins), "copies of images of", ""):
-            yield each.document, found
+        left = {row: own for row, own in twins.items() if names[row] != others[own[0]]}
+        yield document, _of_twins(document, earlier, left, ("copies of images of", ""))
 
 
-def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = False) -> Checked:
-    """Yield findings of images that belong together with those of an earlier file."""
-    names, others = (file.images.texts("file_name") for file in (found.document, found.earlier))
-    copies = "all copies of an image" if "copies" in what else "each image"
-    expected = f"{copies} in one split{'' if 'copies' in what else ' only'}"
+def _of_twins(
+    document: Document,
+    earlier: Document,
+    twins: _Twins,
+    what: tuple[str, str],
+    *,
+    is_same_set: bool = False,
+) -> Found:
+    """Return the images that belong together with those of an earlier file."""
+    names, others = (file.images.texts("file_name") for file in (document, earlier))
+    expected = "each image in one split only"
+    if "copies" in what[0]:
+        expected = "all copies of an image in one split"
 
     def says(row: int) -> str:
-        other, how = found.twins[row]
-        name, earlier = shortened(names[row]), shortened(others[other])
-        return f"image {name} {how} {earlier} in {found.earlier.name}"
+        other, how = twins[row]
+        return f"image {shortened(names[row])} {how} {shortened(others[other])} in {earlier.name}"
 
-    listed = [*found.twins]
+    listed = [*twins]
     if len(listed) <= _MANY and not is_same_set:
-        yield Rows(listed, says, "images", expected=expected, found=names.__getitem__, apart=True)
-        return
+        return Rows(listed, says, "images", expected=expected, found=names.__getitem__, apart=True)
     first = listed[0]
-    yield summary(
-        f"{len(listed):,} of {len(names):,} images are {what} {found.earlier.name}, such as: "
-        f"{says(first)}{hint}",
+    return summary(
+        f"{len(listed):,} of {len(names):,} images are {what[0]} {earlier.name}, such as: "
+        f"{says(first)}{what[1]}",
         "images",
         listed,
         severity=Severity.INFO if is_same_set else None,

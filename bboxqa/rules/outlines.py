@@ -377,10 +377,6 @@ _MOST_RUNS, _RUNS_EACH = 1 << 14, 8
 _SINGLE = "0 for masks of single objects"
 
 
-def _not_crowd(row: int) -> tuple[Edit, ...]:
-    return record_edit("annotations", row, "iscrowd", value=0)
-
-
 def _mask(*runs: int, height: int = 80, width: int = 100) -> dict[str, Any]:
     return {"segmentation": {"size": [height, width], "counts": list(runs)}}
 
@@ -469,7 +465,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
         "annotations/iscrowd",
         rows,
         expected=_SINGLE,
-        edits=row_edits(rows, _not_crowd),
+        edits=row_edits(rows, lambda row: record_edit("annotations", row, "iscrowd", value=0)),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -89,24 +89,19 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
 def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     boxes = document.once(shapes.oriented_boxes)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
+    edges = np.roll(boxes.corners, -1, axis=1) - boxes.corners
+    after = np.roll(edges, -1, axis=1)
+    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]
+    # Around a simple shape, at most one of the turns goes the other way.
+    crossed = ((turns > 0).sum(axis=1) == 2) & ((turns < 0).sum(axis=1) == 2)
     yield Rows(
-        boxes.is_written & _are_crossed(boxes.corners),
+        boxes.is_written & crossed,
         "corners are in an order in which two sides cross",
         "annotations/bbox" if has_eight else "annotations/segmentation",
         "one after the other around the box",
         lambda which: boxes.corners[which].ravel().tolist(),
         owner=boxes.row,
     )
-
-
-def _are_crossed(corners: FloatArray) -> BoolArray:
-    """Return whether two opposite sides of four corners cross, (Q,) bool."""
-    edges = np.roll(corners, -1, axis=1) - corners
-    after = np.roll(edges, -1, axis=1)
-    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]
-    # Around a simple shape, at most one of the turns goes the other way.
-    crossed: BoolArray = ((turns > 0).sum(axis=1) == 2) & ((turns < 0).sum(axis=1) == 2)
-    return crossed
 
 
 @rule(
@@ -179,14 +174,6 @@ def _longer(document: Document, _settings: ValidateSettings) -> Checked:
 _FAR = 1.0
 
 
-def _n_expected(document: Document) -> IndexArray:
-    """Return the expected length of each list of keypoints; -1 if the category has no names."""
-    names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
-    lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
-    expected: IndexArray = np.array([*lengths, -1], np.int64)
-    return expected[document.category[document.annotations.keypoints.row]]
-
-
 def _pose(*keypoints: int, number: int = 2, first: int = 1) -> dict[str, Any]:
     """Return an example of keypoints, whose skeleton joins the first one with the second."""
     category = {"keypoints": ["nose", "tail"], "skeleton": [[first, 2]]}
@@ -206,7 +193,11 @@ def _pose(*keypoints: int, number: int = 2, first: int = 1) -> dict[str, Any]:
 def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     columns = document.annotations
     points = columns.keypoints
-    n, expected, seen = points.n_numbers, _n_expected(document), points.n_visible
+    names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
+    lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
+    # -1 where the category names none.
+    expected = np.array([*lengths, -1], np.int64)[document.category[points.row]]
+    n, seen = points.n_numbers, points.n_visible
     misshapen = np.where(expected >= 0, n != expected, n % 3 != 0) | (n < 0)
     if document.reading.origin is not None:
         # Translated lists may end before the last joint; the format reports missing joints.

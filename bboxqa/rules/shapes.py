@@ -342,8 +342,7 @@ def _listed(document: Document) -> IndexArray:
 
 def _single_rings(rings: Rings) -> IndexArray:
     """Return the rings of four points that are the only ring of their annotation."""
-    n_rings = np.bincount(rings.row)
-    return np.flatnonzero((rings.n_numbers == 8) & (n_rings[rings.row] == 1))
+    return np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
 
 
 def _quads(document: Document) -> tuple[IndexArray, bool]:

@@ -159,12 +159,12 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
             lacks &= document.annotations.form == Form.ABSENT
         keys, summed = ", ".join(_KEYS[name]), "{share} have none of the keys that they need"
         says = f"record is {{value}}, with none of the keys that it needs; expected {keys}"
-        value, edits = partial(document.locator.value, name), partial(_removed, document, name)
+        value = partial(document.locator.value, name)
+
+        def edits(row: int, name: str = name) -> tuple[Edit, ...]:
+            return () if document.locator.value(name, row) else record_edit(name, row)
+
         yield Rows(lacks, says, name, found=value, edits=edits, summary=summed, few=1)
-
-
-def _removed(document: Document, name: str, row: int) -> tuple[Edit, ...]:
-    return () if document.locator.value(name, row) else record_edit(name, row)
 
 
 @rule(
