@@ -203,12 +203,8 @@ def test_errors_name_arguments_of_python(tmp_path):
     ("text", "expected"),
     [
         ("try --join name, or --join path.", 'try join="name", or join="path".'),
-        ("give one --iou", "give one iou_threshold="),
-        ("as --map says", "as category_map= says"),
-        ("--voc-base 0", "bboxqa.reading(voc_base=0)"),
         ("give --image-size 1920x1080", "give bboxqa.reading(image_size=(1920, 1080))"),
         ("as --from says", "as bboxqa.reading(from_format=…) says"),
-        ("is one: --mask binary:255", 'is one: bboxqa.reading(mask="binary:255")'),
         ("--parts train=0.8,val=0.2 (--group-by KEY keeps groups together)",
          'parts={"train": 0.8, "val": 0.2} (group_by="KEY" keeps groups together)'),
         ("then --add-proposed adds the others, or --sent DIR",

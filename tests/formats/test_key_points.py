@@ -267,20 +267,6 @@ def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
         np.testing.assert_allclose(*boxes, atol=ROUNDED)
 
 
-def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
-    record = {"keypoints": [10, 20, 2, 30.5, 40, 1, 50, 60, 2, 0, 0, 0], "bbox": [10, 20, 40, 40]}
-    source = written(tmp_path / "s.json", of_records([record]))
-    bboxqa.convert(source, tmp_path / "out", to="cvat")
-    text = (tmp_path / "out/a.xml").read_text()
-    assert re.findall(r'<points label="(\w+)".* (outside.*)>', text) == [
-        ("head", 'outside="0" occluded="0" points="10,20"'),
-        ("left_hand", 'outside="0" occluded="1" points="30.5,40"'),
-        ("right_hand", 'outside="0" occluded="0" points="50,60"'),
-        ("tail", 'outside="1" occluded="0" points="0,0"'),
-    ]
-    assert text.count("<parent>cat</parent>") == 4
-
-
 @pytest.mark.parametrize("to", ["coco", "cvat", "label-studio", "labelme", "yolo", "csv"])
 @pytest.mark.parametrize(
     ("names", "limbs"),

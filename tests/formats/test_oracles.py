@@ -1,4 +1,4 @@
-"""Random boxes as globox writes them in each of its formats, and files of tools as it reads."""
+"""Files as other programs write and read them, and numbers of images and boxes of real files."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,16 @@ import globox
 import numpy as np
 import pytest
 import supervision
+from label_studio_sdk import converter
+from label_studio_sdk.converter.brush import decode_rle
 from labelformat import formats
 from PIL import Image
+from support.masks import drawn_spans
+from support.studio import box, task, work, written
 from support.tool_files import drawn
 
-from bboxqa import read_coco, reading
+from bboxqa import read_coco, reading, validate
+from bboxqa.formats.label_studio.regions import brush_mask
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of tools here")
@@ -155,3 +160,93 @@ def test_lists_of_results(made, tmp_path):
     data = read_coco([tmp_path / "gt.json", tmp_path / "model.json"])
     found = sorted((Path(i).stem, c, *box) for i, who, c, *box in drawn(data) if who == "model")
     assert_same(found, rows_of(theirs))
+
+
+# Label Studio's own converter.
+
+
+def label_studio(labels):
+    tags = "".join(f'<Label value="{each}"/>' for each in labels)
+    boxes = f'<RectangleLabels name="label" toName="image">{tags}</RectangleLabels>'
+    view = f'<View><Image name="image" value="$image"/>{boxes}</View>'
+    return converter.Converter(view, "/", download_resources=False)
+
+
+@needs_shared
+def test_boxes_of_an_export_as_coco(tmp_path):
+    (path,) = (SHARED / "label_studio/boxes_export").glob("*.json")
+    label_studio(["Cat", "Cats"]).convert_to_coco(str(path), str(tmp_path), is_dir=False)
+    made = json.loads((tmp_path / "result.json").read_bytes())
+    images = {each["id"]: Path(each["file_name"]).stem[9:] for each in made["images"]}
+    names = {each["id"]: each["name"] for each in made["categories"]}
+    expected = [
+        (images[each["image_id"]], names[each["category_id"]], *each["bbox"])
+        for each in made["annotations"]
+    ]
+    assert_same(ours(path), sorted(expected), 1e-4)
+
+
+@pytest.mark.parametrize("is_obb", [False, True])
+def test_its_yolo_of_tasks_is_read_as_the_tasks(tmp_path, is_obb):
+    turned = {"rotation": 30} if is_obb else {}
+    shapes = [box(20, 30, 25, 10, value=turned), box(5, 5, 9, 9, "dog", value=turned)]
+    path = written(tmp_path / "a.json", *(task(n, work(1, *shapes[:n])) for n in (1, 2)))
+    out = tmp_path / "yolo"
+    label_studio(["cat", "dog"]).convert_to_yolo(str(path), str(out), is_dir=False, is_obb=is_obb)
+    found = [(name[9:], *rest) for name, *rest in ours(out, image_size=(200, 100))]
+    assert_same(sorted(found), ours(path), 1e-4)
+
+
+@needs_shared
+def test_masks_are_the_same():
+    (content,) = [
+        json.loads(each.read_bytes())
+        for each in SHARED.glob("label_studio/brush_prediction/*.json")
+    ]
+    results = content[0]["result"]
+    for each in results:
+        high, wide = each["original_height"], each["original_width"]
+        expected = decode_rle(each["value"]["rle"]).reshape(high, wide, 4)[:, :, 3] > 0
+        found = brush_mask(each["value"]["rle"], wide, high)
+        assert expected.any()
+        np.testing.assert_array_equal(drawn_spans(found.spans, high, wide), expected)
+
+
+# Real files of each tool.
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "n_images", "n_boxes"),
+    [
+        ("cvat/cat_boxes_job", 14, 24), ("cvat/rebar_task", 48, 1030),
+        ("cvat/project_export", 6, 6), ("cvat/points_job", 19, 0), ("cvat/polygon_job", 5, 1),
+        ("cvat/video_job", 910, 498), ("darwin/all_shapes", 8, 32),
+        ("datumaro/noisy_boxes", 10, 67), ("datumaro/points_video", 407, 0),
+        ("dota/planes", 2, 4), ("dota/roboflow_obb", 3, 4),
+        ("label_studio/three_annotators", 5, 121), ("labelme/shapes", 4, 23),
+        ("labelme/terrain", 3, 22), ("voc/blood_cells", 15, 271), ("voc/cvat_export", 4, 18),
+        ("voc/labelimg_shapes", 4, 25), ("voc/raccoon", 15, 15), ("yolo/classes_txt", 4, 25),
+        ("yolo/cvat_export", 4, 18), ("yolo/detect_roboflow", 20, 20), ("yolo/rebar", 21, 1030),
+    ],
+)  # fmt: skip
+def test_all_images_and_boxes_are_read(name, n_images, n_boxes):
+    with reading(image_size=(640, 640)):
+        data = read_coco(SHARED / name, min_annotators=1)
+        found = {each.code for each in validate(SHARED / name, select=["T"]).findings}
+    assert (len(data.image_names), len(data.annotations)) == (n_images, n_boxes)
+    assert found <= {"T022", "T040"}
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("darwin/all_shapes", "8 key points, 8 polylines, 8 skeletons and 8 image tags are not"),
+        ("datumaro/points_video", "396 key points are not compared"),
+        ("labelme/shapes", "2 polylines are not compared"),
+    ],
+)
+def test_shapes_without_boxes_are_counted(name, note):
+    data = read_coco(SHARED / name, min_annotators=1)
+    assert any(each.startswith(note) for each in data.notes)

@@ -15,7 +15,6 @@ from bboxqa.core.python_words import in_python
 from bboxqa.formats.yolo.reader import translate
 
 BOX = "0 0.5 0.5 0.2 0.25\n"
-OTHER = "0 0.5 0.5 0.2 0.24\n"
 PICTURE = "P6\n100 80\n255\n"
 
 

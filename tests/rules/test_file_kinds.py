@@ -36,19 +36,14 @@ def objects(images=None, **more):
 
 def lvis():
     marks = {"neg_category_ids": [2], "not_exhaustive_category_ids": []}
-    images = [{**image, **marks} for image in IMAGES]
     record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": BOX["bbox"], "area": 600}
-    return objects(images, annotations=[record])
+    return objects([{**image, **marks} for image in IMAGES], annotations=[record])
 
 
 def tao():
-    return objects(
-        videos=[{"id": 1, "name": "a"}],
-        tracks=[{"id": 1, "category_id": 1, "video_id": 1}],
-        annotations=[
-            {"id": 1, "image_id": 1, "category_id": 1, "track_id": 1, "video_id": 1, **BOX}
-        ],
-    )
+    track = {"id": 1, "category_id": 1, "video_id": 1}
+    record = {"id": 1, "image_id": 1, "category_id": 1, "track_id": 1, "video_id": 1, **BOX}
+    return objects(videos=[{"id": 1, "name": "a"}], tracks=[track], annotations=[record])
 
 
 def videos():
@@ -274,19 +269,21 @@ def test_segments_that_differ_from_their_png(tmp_path):
 
 @pytest.mark.parametrize(
     ("size", "mode", "problem"),
-    [((9, 6), "RGB", "has 9 x 6 px; its image has 9 x 5"), ((9, 5), "L", "has mode L")],
-)
+    [
+        ((9, 6), "RGB", "has 9 x 6 px; its image has 9 x 5"), ((9, 5), "L", "has mode L"),
+        (None, b"no image", ""), (None, None, "is not found"),
+    ],
+)  # fmt: skip
 def test_a_png_that_cannot_be_compared(tmp_path, size, mode, problem):
-    painted(tmp_path / "a.png", 7, 8, size=size, mode=mode)
+    if size:
+        painted(tmp_path / "a.png", 7, 8, size=size, mode=mode)
+    elif mode:
+        (tmp_path / "a.png").write_bytes(mode)
     [(code, message)] = of_pngs(tmp_path)
     assert (code, problem in message) == ("G005", True)
 
 
-def test_a_png_that_is_missing_or_broken(tmp_path):
-    [(code, message)] = of_pngs(tmp_path)
-    assert (code, "is not found" in message) == ("G005", True)
-    (tmp_path / "a.png").write_bytes(b"no image")
-    assert [code for code, _ in of_pngs(tmp_path)] == ["G005"]
+def test_a_png_outside_of_the_folder_is_not_opened(tmp_path):
     text = panoptic_example().replace('"a.png"', '"../a.png"')
     (tmp_path / "x").mkdir()
     painted(tmp_path / "a.png", 7, 8)
@@ -296,30 +293,11 @@ def test_a_png_that_is_missing_or_broken(tmp_path):
 # Which tool wrote a file.
 
 
-def tool(**top):
-    return exporter(document_of(exact({"images": [], "annotations": [], "categories": [], **top})))
-
-
 BLANK = dict.fromkeys(("contributor", "date_created", "description", "url", "version", "year"), "")
 NO_LICENCE = [{"name": "", "id": 0, "url": ""}]
-
-
-def test_cvat_and_datumaro():
-    def attributed(**attributes):
-        record = {"id": 1, "image_id": 1, "category_id": 1, "attributes": attributes}
-        return tool(info=BLANK, licenses=NO_LICENCE, annotations=[record])
-
-    assert attributed(occluded=False, severity="") == "CVAT"
-    assert attributed(occluded=False, truncated=False) == "CVAT"
-    assert attributed(occluded=False, truncated=False, difficult=False) == "Datumaro"
-    assert attributed() == tool(info=BLANK, licenses=NO_LICENCE) == "Datumaro"
-    assert tool(info={**BLANK, "year": "2024"}, licenses=NO_LICENCE) is None
-    assert tool(info=BLANK, licenses=[]) is None
-
-
-@pytest.mark.parametrize(
-    ("info", "expected"),
-    [
+AUGMENTED = {"file_name": "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg"}
+WROTE = [
+    *(({"info": info}, name) for info, name in (
         ({"contributor": "Label Studio"}, "Label Studio"),
         ({"contributor": "Label Studio Converter"}, "Label Studio Converter"),
         ({"contributor": "Supervisely"}, "Supervisely"),
@@ -330,18 +308,26 @@ def test_cvat_and_datumaro():
         ({"description": "Exported from FiftyOne"}, "FiftyOne"),
         ({"year": "", "url": "https://voxel51.com/fiftyone"}, "FiftyOne"),
         ({"description": "annotated in a studio, with labels"}, None),
-        ({"contributor": 7, "url": 3}, None),
-        ([], None),
-    ],
-)
-def test_what_info_says(info, expected):
-    assert tool(info=info) == expected
+        ({"contributor": 7, "url": 3}, None), ([], None),
+    )),
+    ({"images": [AUGMENTED]}, "Roboflow"), ({"images": [AUGMENTED, {"file_name": "b.jpg"}]}, None),
+    *(({"info": BLANK, "licenses": NO_LICENCE, "annotations": [{"attributes": attributes}]}, name)
+      for attributes, name in (
+        ({"occluded": False, "severity": ""}, "CVAT"),
+        ({"occluded": False, "truncated": False}, "CVAT"),
+        ({"occluded": False, "truncated": False, "difficult": False}, "Datumaro"),
+        ({}, "Datumaro"),
+    )),
+    ({"info": BLANK, "licenses": NO_LICENCE}, "Datumaro"),
+    ({"info": {**BLANK, "year": "2024"}, "licenses": NO_LICENCE}, None),
+    ({"info": BLANK, "licenses": []}, None),
+]  # fmt: skip
 
 
-def test_roboflow_by_its_file_names():
-    name = "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg"
-    assert tool(images=[{"file_name": name}]) == "Roboflow"
-    assert tool(images=[{"file_name": name}, {"file_name": "b.jpg"}]) is None
+@pytest.mark.parametrize(("top", "name"), WROTE)
+def test_which_tool_wrote_a_file(top, name):
+    whole = {"images": [], "annotations": [], "categories": [], **top}
+    assert exporter(document_of(exact(whole))) == name
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"images": [3, {"id": []}], "info": null}'])
@@ -352,14 +338,10 @@ def test_odd_files_have_no_exporter(text):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("roboflow.json", "Roboflow"),
-        ("simulated.json", None),
-        ("exports/cvat_boxes.json", "CVAT"),
-        ("exports/cvat_polygons.json", "CVAT"),
-        ("exports/roboflow_boxes.json", "Roboflow"),
-        ("exports/taco.json", None),
-        ("lvis_double_100.json", None),
+        ("roboflow.json", "Roboflow"), ("simulated.json", None), ("exports/taco.json", None),
+        ("exports/cvat_boxes.json", "CVAT"), ("exports/cvat_polygons.json", "CVAT"),
+        ("exports/roboflow_boxes.json", "Roboflow"), ("lvis_double_100.json", None),
     ],
-)
+)  # fmt: skip
 def test_exports(name, expected):
     assert exporter(document_of(data_file(name).read_bytes())) == expected

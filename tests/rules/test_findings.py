@@ -118,7 +118,6 @@ def rotated(box, *others):
 
 
 LONG = [f"{n}.jpg" for n in range(20)]
-REPEATED = {"images": [{}, {}], "categories": CAT_DOG}
 CVAT = {"segmentation": MASK, "iscrowd": 1, "attributes": {"occluded": True}}
 UNMASKED = {"segmentation": [], "iscrowd": 0, "attributes": {"occluded": False}}
 # Rows 10 to 39 of the columns 10 to 29 of an image of 80 rows.

@@ -118,13 +118,6 @@ def boxes(document, change):
         annotation["bbox"] = change(*annotation["bbox"])
 
 
-def alone(document, rng, bbox):
-    """Give an annotation a box and no outline."""
-    annotation = one(document, rng)
-    annotation.update(bbox=bbox, area=bbox[2] * bbox[3])
-    del annotation["segmentation"]
-
-
 def again(document, rng, **changes):
     """Add a copy of an annotation with an id of its own."""
     copied = dict(one(document, rng), **changes)
@@ -262,6 +255,18 @@ def update(find, *choices):
     return change
 
 
+def sole(*boxes):
+    """Return a mutation that gives an annotation one of several boxes and no outline."""
+
+    def change(document, rng):
+        bbox = pick(rng, *boxes)
+        annotation = one(document, rng)
+        annotation.update(bbox=bbox, area=bbox[2] * bbox[3])
+        del annotation["segmentation"]
+
+    return change
+
+
 def delete(find, *keys):
     def change(document, rng):
         del find(document, rng)[pick(rng, *keys)]
@@ -293,25 +298,16 @@ MUTATIONS = {
     "S009": lambda d, rng: d["annotations"].insert(
         int(rng.integers(9)), pick(rng, [1], 5, None, "x")
     ),
-    "S010": update(
-        one,
-        {"segmentation": 5},
-        {"segmentation": None},
-        {"segmentation": []},
-        {"segmentation": [["a", 1]]},
-        {"segmentation": [{"x": 1}]},
-    ),
+    "S010": update(one, *({"segmentation": e} for e in (5, None, [], [["a", 1]], [{"x": 1}]))),
     "S011": delete(one, "area"),
     "S013": lambda d, rng: d["info"].update(year=pick(rng, "2026", "unknown", 20266)),
     "S012": lambda d, rng: d[pick(rng, "images", "annotations", "categories")].append({}),
     "S017": update(one, {"ignore": 1}, {"ignore": 1, "iscrowd": 0}),
-    "S015": lambda d, rng: one(d, rng).update(
-        pick(
-            rng,
-            {"bbox": [5, -1e12, 9, 9]},
-            {"segmentation": [[5, 5, 9, 5, 3e9, 9]]},
-            {"attributes": {"rotation": 10**400}},
-        )
+    "S015": update(
+        one,
+        {"bbox": [5, -1e12, 9, 9]},
+        {"segmentation": [[5, 5, 9, 5, 3e9, 9]]},
+        {"attributes": {"rotation": 10**400}},
     ),
     "I001": lambda d, rng: d["annotations"][0].update(id=int(rng.integers(2, 40))),
     "I002": i002,
@@ -323,28 +319,20 @@ MUTATIONS = {
     ),
     "M005": update(
         image,
-        {"file_name": "../x.jpg"},
-        {"file_name": "/x.jpg"},
-        {"file_name": "C:\\x.jpg"},
-        {"file_name": "http://a/x.jpg"},
-        {"file_name": "a\\x.jpg"},
+        *({"file_name": f"{e}x.jpg"} for e in ("../", "/", "C:\\", "http://a/", "a\\")),
     ),
     "M006": lambda d, rng: d["images"][0].update(file_name=d["images"][1]["file_name"].upper()),
-    "M012": lambda d, rng: image(d, rng).update(file_name="a%20photo.jpg"),
-    "B001": lambda d, rng: alone(
-        d, rng, pick(rng, [10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5])
-    ),
-    "B002": lambda d, rng: alone(
-        d, rng, pick(rng, [700, 10, 20, 20], [10, -50, 20, 20], [10, 480.5, 9, 9])
-    ),
-    "B003": lambda d, rng: alone(d, rng, pick(rng, [600, 10, 60, 60], [-9, 10, 60, 60])),
-    "B004": lambda d, rng: alone(d, rng, pick(rng, [600, 10, 40.5, 60], [-0.7, 10, 60, 60])),
+    "M012": update(image, {"file_name": "a%20photo.jpg"}),
+    "B001": sole([10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5]),
+    "B002": sole([700, 10, 20, 20], [10, -50, 20, 20], [10, 480.5, 9, 9]),
+    "B003": sole([600, 10, 60, 60], [-9, 10, 60, 60]),
+    "B004": sole([600, 10, 40.5, 60], [-0.7, 10, 60, 60]),
     "B005": lambda d, rng: boxes(d, lambda x, y, w, h: [x, y, x + w, y + h]),
     "B006": lambda d, rng: boxes(d, lambda x, y, w, h: [x + w / 2, y + h / 2, w, h]),
     "B007": lambda d, rng: boxes(d, lambda x, y, w, h: [x / 640, y / 480, w / 640, h / 480]),
-    "B008": lambda d, rng: alone(d, rng, pick(rng, [10, 10, 1, 5], [10, 10, 9, 0.5])),
-    "B009": lambda d, rng: alone(d, rng, pick(rng, [10, 10, 300, 5], [10, 10, 5, 300])),
-    "B010": lambda d, rng: alone(d, rng, [0, 0, 640, 480]),
+    "B008": sole([10, 10, 1, 5], [10, 10, 9, 0.5]),
+    "B009": sole([10, 10, 300, 5], [10, 10, 5, 300]),
+    "B010": sole([0, 0, 640, 480]),
     "B011": update(one, {"area": 0}, {"area": -5}, {"area": 99999.0}, {"area": 10}),
     "B012": b012,
     "B014": b014,
@@ -362,15 +350,11 @@ MUTATIONS = {
     "R004": update(one, {"iscrowd": 1}),
     "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
-    "K001": posed(
-        lambda d, rng: one(d, rng).update(
-            pick(rng, {"num_keypoints": 1}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9})
-        )
-    ),
+    "K001": posed(update(one, {"num_keypoints": 1}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9})),
     "K002": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(2, pick(rng, 3, -1, 0.9))),
     "K003": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(slice(0, 2), [0, 0])),
     "K004": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(pick(rng, 0, 1), 700)),
-    "K006": posed(lambda d, rng: category(d, rng).update(skeleton=pick(rng, [[0, 1]], [[1, 3]]))),
+    "K006": posed(update(category, {"skeleton": [[0, 1]]}, {"skeleton": [[1, 3]]})),
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),
     "C003": lambda d, rng: d["categories"][0].update(name=pick(rng, "Dog", "dog ", " DOG")),

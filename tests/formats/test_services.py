@@ -57,12 +57,8 @@ def test_requests_of_consolidation_name_their_images_and_hold_json_in_texts(tmp_
         for given in [answer(who, polygon, form="own", key="polygons")]
     ]
     people.append({"workerId": "c", "annotationData": {"content": "no JSON"}})
-    request = {
-        "datasetObjectId": "0",
-        "annotations": people,
-        "dataObject": {"s3Uri": "s3://b/d/a.jpg"},
-    }
-    write(tmp_path, **{"a.json": [request]})
+    request = {"annotations": people, "dataObject": {"s3Uri": "s3://b/d/a.jpg"}}
+    write(tmp_path, **{"a.json": [request | {"datasetObjectId": "0"}]})
     data = read_coco(tmp_path / "a.json")
     assert drawn(data) == [("d/a.jpg", who, "cat", 1, 1, 8, 4) for who in "ab"]
     assert any(note.startswith("1 answer left out: neither") for note in data.notes)
@@ -71,11 +67,9 @@ def test_requests_of_consolidation_name_their_images_and_hold_json_in_texts(tmp_
 def test_a_manifest_has_the_labels_of_the_last_job_and_images_without_objects(tmp_path):
     one, two = {**BOX, "class_id": 0}, {**BOX, "class_id": 0, "left": 7}
     adjusted = manifest("b.jpg", two, job="adjusted")
-    text = lines(
-        manifest("a.jpg"), manifest("b.jpg", one, **adjusted), {"source-ref": "s3://b/c.jpg"}
-    )
-    path = write(tmp_path, **{"output.manifest": text}) / "output.manifest"
-    data = alone(path)
+    unlabelled = {"source-ref": "s3://b/c.jpg"}
+    text = lines(manifest("a.jpg"), manifest("b.jpg", one, **adjusted), unlabelled)
+    data = alone(write(tmp_path, **{"output.manifest": text}) / "output.manifest")
     assert [each[0] + each[2] for each in drawn(data)] == ["b.jpgcat"]
     assert drawn(data)[0][3] == 7
     assert data.image_names == ("a.jpg", "b.jpg")
@@ -92,9 +86,8 @@ def test_a_manifest_of_other_labels_is_refused_by_their_type(tmp_path):
 
 
 def data_row(name, *labels, **more):
-    given = {"label_details": {"created_by": "ann"}}
     made = [
-        {**given, "label_details": {"created_by": who}, "annotations": {"objects": objects}}
+        {"label_details": {"created_by": who}, "annotations": {"objects": objects}}
         for who, objects in labels
     ]
     row = {"id": f"r-{name}", "external_id": "img_1", "global_key": name, **more}
