@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from bboxqa.batch.discovery import Project
+from bboxqa.batch.discovery import Project, Stored, fetched
 from bboxqa.batch.results import (
     FAILED,
     FAILURE,
@@ -37,7 +37,6 @@ from bboxqa.batch.settings import (
     settings_of,
     severities,
 )
-from bboxqa.batch.store import Stored, fetched
 from bboxqa.core.errors import (
     BboxqaError,
     DatasetError,

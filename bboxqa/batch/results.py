@@ -17,9 +17,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import asdict
 
-from bboxqa.batch.discovery import Discovered, Project
+from bboxqa.batch.discovery import Discovered, Project, is_url
 from bboxqa.batch.settings import Settings, gates
-from bboxqa.batch.store import is_url
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, unfinished, write_atomically
 from bboxqa.core.pseudonyms import identity_of_key

@@ -16,7 +16,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
+from bboxqa.batch.discovery import (
+    Discovered,
+    Project,
+    Unreadable,
+    discover,
+    find_projects,
+    home_of,
+    is_url,
+)
 from bboxqa.batch.project import Task, run_task
 from bboxqa.batch.results import (
     FAILED,
@@ -36,7 +44,6 @@ from bboxqa.batch.results import (
     write_outputs,
 )
 from bboxqa.batch.settings import Settings, result_key
-from bboxqa.batch.store import find_projects, is_url
 from bboxqa.batch.workers import Outcome, WorkerDied, is_local, run_all
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked

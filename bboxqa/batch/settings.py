@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.batch.discovery import Project, files_of, is_image
-from bboxqa.batch.store import Stored, contents_to_fetch
+from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__

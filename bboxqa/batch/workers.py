@@ -1,11 +1,11 @@
-"""Tasks in processes of this machine, or on a Dask cluster."""
+"""Tasks in processes of this machine, or on a Dask cluster; if one dies, only its task is lost."""
 
 import os
 import re
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future
 
-
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
@@ -53,6 +52,19 @@ _SAFE = "PYTHONSAFEPATH"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Exit status of a process that ran out of memory, and the seconds that one may take to end.
 _NO_MEMORY, _SECONDS_TO_END = 112, 5
+_ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
+_LOCAL = re.compile(r"local(?::([1-9]\d*))?")
+_GONE = "the scheduler has closed; what was done is kept: run it again"
+_SECONDS_TO_ANSWER = 5
+# Clusters that grow on demand may take minutes to start the first worker.
+_SECONDS_TO_JOIN = 600
+# A project with more bytes of JSON stays in the memory of its worker while other workers match its
+# parts; hence a worker measures one such project at a time.
+_LARGE = 1 << 26
+# Annotations per part: half a second of work, much longer than sending them.
+_BOXES, _OUTLINES = 200_000, 50_000
+# The number of parts that one task joins.
+_FAN_IN = 8
 
 
 class WorkerDied(msgspec.Struct, frozen=True):
@@ -71,12 +83,22 @@ class TimedOut(WorkerDied, frozen=True):
 Outcome = tuple[_Task, _Result | WorkerDied]
 
 
-class _Running(msgspec.Struct, Generic[_Task], frozen=True):
-    """A process at work on a task, and when it began."""
+def _with_second_try(
+    tasks: Sequence[_Task], run: Callable[[Sequence[_Task], bool], Generator[Outcome[_Task, Any]]]
+) -> Generator[Outcome[_Task, Any]]:
+    """Yield the outcomes of `run`; a task whose process died is run once more at the end, alone.
 
-    task: _Task
-    process: BaseProcess
-    begun: float = msgspec.field(default_factory=time.monotonic)
+    Another task may have killed the process, by its need of memory.
+    """
+    again = []
+    with closing(run(tasks, False)) as outcomes:
+        for task, result in outcomes:
+            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
+                again.append(task)
+            else:
+                yield task, result
+    for task in again:
+        yield from run([task], True)
 
 
 def exit_reason(exit_code: int | None) -> str:
@@ -109,62 +131,52 @@ def run_all(
     at the end, alone. With one job a task may use all cores; if there are fewer tasks than jobs,
     they share the cores. A task that takes more than `seconds` is ended, and not tried again.
     """
-    again = []
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
-    with closing(_run(tasks, partial(_start, work, module, n_threads), jobs, seconds)) as outcomes:
-        for task, result in outcomes:
-            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
-                again.append(task)
-            else:
-                yield task, result
-    # With one thread and no others beside it, a process needs the least memory.
-    yield from _run(again, partial(_start, work, module, 1), 1, seconds)
+
+    def run(some: Sequence[_Task], alone: bool) -> Generator[Outcome[_Task, _Result]]:
+        # With one thread and no others beside it, a process needs the least memory.
+        start = partial(_start, work, module, 1 if alone else n_threads)
+        return _run_here(some, start, jobs, seconds)
+
+    return _with_second_try(tasks, run)
 
 
-def _run(
+def _run_here(
     tasks: Sequence[_Task],
     start: Callable[[_Task], tuple[Connection, BaseProcess]],
     jobs: int,
     seconds: float | None,
 ) -> Generator[Outcome[_Task, Any]]:
     waiting = deque(tasks)
-    running: dict[Connection, _Running[_Task]] = {}
+    running: dict[Connection, tuple[_Task, BaseProcess, float]] = {}
     try:
         while running or waiting:
             while waiting and len(running) < jobs:
-                task = waiting.popleft()
-                pipe, process = start(task)
-                running[pipe] = _Running(task, process)
-            ready = set(
-                wait([*running], _seconds_left((one.begun for one in running.values()), seconds))
-            )
-            for pipe, one in [*running.items()]:
+                pipe, process = start(waiting[0])
+                running[pipe] = waiting.popleft(), process, time.monotonic()
+            first = min(begun for *_, begun in running.values())
+            left = None if seconds is None else max(0.0, first + seconds - time.monotonic())
+            ready = {*wait([*running], left)}
+            for pipe, (task, process, begun) in [*running.items()]:
                 if pipe in ready:
-                    result = _result_of(pipe, one.process)
-                elif seconds is not None and time.monotonic() >= one.begun + seconds:
+                    result = _received(pipe, process)
+                elif seconds is not None and time.monotonic() >= begun + seconds:
                     result = TimedOut(f"took more than {seconds:g} s, see --project-timeout")
-                    one.process.kill()
+                    process.kill()
                 else:
                     continue
                 del running[pipe]
-                _end(pipe, one.process)
-                yield one.task, result
+                _end(pipe, process)
+                yield task, result
     finally:
-        for one in running.values():
-            one.process.kill()
-        for pipe, one in running.items():
-            _end(pipe, one.process)
+        for _, process, _ in running.values():
+            process.kill()
+        for pipe, (_, process, _) in running.items():
+            _end(pipe, process)
 
 
-def _seconds_left(begun: Iterable[float], seconds: float | None) -> float | None:
-    """Return the seconds until the next task is late; None if there is no limit."""
-    if seconds is None:
-        return None
-    return max(0.0, min(begun) + seconds - time.monotonic())
-
-
-def _result_of(pipe: Connection, process: BaseProcess) -> Any:
+def _received(pipe: Connection, process: BaseProcess) -> Any:
     try:
         return pipe.recv()
     except (EOFError, OSError):
@@ -185,8 +197,9 @@ def _start(
 ) -> tuple[Connection, BaseProcess]:
     # A process forked from a server that has the libraries loaded starts at once; unlike one
     # forked from this process, it does not inherit locks that threads hold.
+    is_forked = sys.platform == "linux"
     context: ForkServerContext | SpawnContext = get_context("spawn")
-    if sys.platform == "linux":
+    if is_forked:
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
@@ -196,45 +209,31 @@ def _start(
         args=(work, task, theirs, n_threads, {**os.environ, _SAFE: "1"}),
         daemon=n_threads == 1,
     )
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
     try:
-        with _apart():
-            if sys.platform == "linux":
-                _start_server()
-            # An interrupt while the process receives its arguments would print a traceback.
-            with blocked_signals():
-                process.start()
+        if is_forked:
+            from multiprocessing import forkserver, resource_tracker
+
+            # The start of the tracker unblocks signals.
+            resource_tracker.ensure_running()
+        # An interrupt while a process receives its arguments would print a traceback.
+        with blocked_signals():
+            if is_forked:
+                forkserver.ensure_running()
+            process.start()
     except (EOFError, OSError) as error:
         # Unchanged, the error would look like an interrupted run.
         raise OutputError(
             f"no process can be started ({str(error) or 'the server that forks them has ended'}); "
             "what was done is kept: run it again"
         ) from None
+    finally:
+        os.environ.pop(_SAFE)
+        if before is not None:
+            os.environ[_SAFE] = before
     theirs.close()
     return ours, process
-
-
-def _start_server() -> None:
-    """Start the server that forks processes, unless it runs, with interrupts blocked."""
-    from multiprocessing import forkserver, resource_tracker
-
-    # The start of the tracker unblocks signals.
-    resource_tracker.ensure_running()
-    with blocked_signals():
-        forkserver.ensure_running()
-
-
-@contextmanager
-def _apart() -> Iterator[None]:
-    """Keep new processes from importing modules of the current folder, such as a `numpy.py`."""
-    before = os.environ.get(_SAFE)
-    os.environ[_SAFE] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_SAFE]
-        else:
-            os.environ[_SAFE] = before
 
 
 def _serve(
@@ -273,21 +272,6 @@ def _end_with_parent(pipe: Connection) -> None:
         pipe.recv()
     except (EOFError, OSError):
         os._exit(0)
-
-
-_ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
-_LOCAL = re.compile(r"local(?::([1-9]\d*))?")
-_GONE = "the scheduler has closed; what was done is kept: run it again"
-_SECONDS_TO_ANSWER = 5
-# Clusters that grow on demand may take minutes to start the first worker.
-_SECONDS_TO_JOIN = 600
-# A project with more bytes of JSON stays in the memory of its worker while other workers match its
-# parts; hence a worker measures one such project at a time.
-_LARGE = 1 << 26
-# Annotations per part: half a second of work, much longer than sending them.
-_BOXES, _OUTLINES = 200_000, 50_000
-# The number of parts that one task joins.
-_FAN_IN = 8
 
 
 def is_local(scheduler: str) -> bool:
@@ -375,23 +359,15 @@ def run_on(
     """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done.
 
     Dask repeats the tasks of a worker that died. A task that raises, or whose workers die more
-    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone, as
-    another task may have killed these workers.
+    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone.
 
     Tasks are started in the given order; they and `work` are pickled. A worker runs only one
     `large` task at a time.
     """
     from distributed.comm import CommClosedError
 
-    again = []
     try:
-        for task, result in _run_on(client, tasks, work, large):
-            if isinstance(result, WorkerDied):
-                again.append(task)
-            else:
-                yield task, result
-        for task in again:
-            yield from _run_on(client, [task], work, large)
+        yield from _with_second_try(tasks, lambda some, _: _run_on(client, some, work, large))
     except CommClosedError:
         raise ConfigError(_GONE) from None
 
@@ -401,7 +377,7 @@ def _run_on(
     tasks: Sequence[_Task],
     work: Callable[[_Task], _Result],
     large: Callable[[_Task], bool],
-) -> Iterator[Outcome[_Task, _Result]]:
+) -> Generator[Outcome[_Task, _Result]]:
     from distributed import as_completed
 
     waiting = {size: deque(task for task in tasks if large(task) == size) for size in (True, False)}
@@ -424,7 +400,7 @@ def _run_on(
             finished = next(done)
             size = finished.key in given[True]
             _, task = given[size].pop(finished.key)
-            yield task, _result_of_future(finished)
+            yield task, _result_of(finished)
     finally:
         with suppress(OSError):
             client.cancel([future for part in given.values() for future, _ in part.values()])
@@ -440,7 +416,7 @@ def _wait_for_worker(client: "Client") -> None:
         ) from None
 
 
-def _result_of_future(future: "Future") -> Any:
+def _result_of(future: "Future") -> Any:
     from distributed import KilledWorker
 
     if future.cancelled():

@@ -96,8 +96,8 @@ def batch(
       bboxqa batch s3://bucket/projects --scheduler tcp://host:8786
                                                  files of a store, on a cluster
     """  # noqa: D301 - click reads the sign
+    from bboxqa.batch.discovery import find_projects
     from bboxqa.batch.run import Run, run_batch
-    from bboxqa.batch.store import find_projects
     from bboxqa.core.machine import cores
     from bboxqa.core.text import count
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.batch.discovery import discover
+from bboxqa.batch.discovery import Content, Stored, discover, fetched, find_projects
 from bboxqa.batch.settings import Settings, result_key
-from bboxqa.batch.store import Content, Stored, fetched, find_projects
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 
 pytest.importorskip("fsspec", exc_type=ImportError)
