@@ -178,36 +178,37 @@ def side_by_side(*blocks: str) -> str:
 class Scene(msgspec.Struct, frozen=True, eq=False):
     """An annotated image with its expected results."""
 
-    description: str
-    """A description of the image and its annotations."""
+    document: Mapping[str, Any]
+    """The image and its annotations as the file has them."""
     data: Dataset
     """N annotations, ordered by annotator, then id."""
     iou: FloatArray
     """(N, N) float64. The IoU of all pairs of boxes."""
-    threshold: float
-    """The lowest IoU of admissible pairs."""
     expected: Mapping[str, Any]
     """Its part of `expected.json`."""
-    category_ids: Mapping[str, str]
-    """The name of each category id, as text."""
+
+    @property
+    def threshold(self) -> float:
+        """The lowest IoU of admissible pairs."""
+        return float(self.expected["iou_threshold"])
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of annotators."""
+        return list(combinations(range(len(self.data.annotator_names)), 2))
 
     def boxes_of(self, annotator: int) -> IndexArray:
         """Return the indices of one annotator's boxes."""
         return np.flatnonzero(self.data.annotations.annotator == annotator)
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """Return all pairs of annotators."""
-        return list(combinations(range(len(self.data.annotator_names)), 2))
-
-    def iou_of(self, first: int, second: int) -> float:
+    def iou_of(self, first: int, second: int) -> str:
         """Return the IoU of two boxes, named by their ids."""
         ids = self.data.annotations.id
-        return float(self.iou[ids == first, ids == second].item())
+        return digits(self.iou[ids == first, ids == second].item())
 
 
 def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
     """Return an example image with its part of the expected results."""
-    document = json.loads(example_file(name).read_text("utf-8"))
     data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
@@ -215,17 +216,12 @@ def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
     box = corners(annotations.bbox)
     first, second = np.indices((len(box), len(box))).reshape(2, -1)
     return Scene(
-        description=document["info"]["description"],
+        document=json.loads(example_file(name).read_text("utf-8")),
         data=replace(data, annotations=annotations),
         iou=bbox_iou(box[first], box[second]).reshape(len(box), len(box)),
-        threshold=float(expected["images"][name]["iou_threshold"]),
         expected=expected["images"][name],
-        category_ids={str(one["id"]): one["name"] for one in document["categories"]},
     )
 
-
-Row = tuple[int | None, ...]
-"""One unit: an annotation id per annotator, or None."""
 
 NOBODY = "-"
 """The entry of an annotator without an annotation."""
@@ -237,18 +233,20 @@ def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
     return match(data.annotations, pairs, matcher, iou_threshold)
 
 
-def unit_rows(data: Dataset, units: UnitTable) -> list[Row]:
-    """Return the units with the ids of their annotations, a column per annotator."""
-    rows: list[list[int | None]] = [[None] * len(data.annotator_names) for _ in range(len(units))]
-    annotations = data.annotations
-    for unit, annotator, number in zip(
-        units.unit.tolist(), annotations.annotator.tolist(), annotations.id.tolist(), strict=True
-    ):
-        rows[unit][annotator] = number
-    return [tuple(row) for row in rows]
+def unit_rows(
+    data: Dataset, units: UnitTable, said: Sequence[Any] | None = None
+) -> list[list[Any]]:
+    """Return the units with the ids of their annotations, a column per annotator; None for none.
+
+    With `said`, they have this for each annotation.
+    """
+    of = data.annotations
+    rows = np.full((len(units), len(data.annotator_names)), None, object)
+    rows[units.unit, of.annotator] = of.id.tolist() if said is None else said
+    return rows.tolist()
 
 
-def braces(rows: Sequence[Sequence[int | None]]) -> str:
+def braces(rows: Sequence[Sequence[Any]]) -> str:
     """Return units in one line.
 
     Examples
@@ -318,8 +316,8 @@ def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
     return Walk(
         name=name,
         introduction=(
-            f"{scene.description} How far do the annotators agree on what there is, "
-            "where it is and what it is called? (bboxqa agree does all of the following at once.)"
+            f"{scene.document['info']['description']} How far do the annotators agree on what "
+            "there is, where it is and what it is called? (bboxqa agree does all of the following at once.)"
         ),
         steps=(
             _boxes_step(scene),
@@ -364,11 +362,11 @@ def _iou_step(scene: Scene) -> Step:
             f"{scene.threshold:g} (marked *) may show the same object; categories play no part "
             "in this. Rows are the boxes of the first annotator, columns those of the second."
         ),
-        body="\n\n".join(_iou_table(scene, *pair) for pair in scene.pairs()),
+        body="\n\n".join(_iou_table(scene, *pair) for pair in scene.pairs),
         checks=tuple(
             Check(
                 f"IoU of {' and '.join(pair.split('-'))}",
-                digits(scene.iou_of(*map(int, pair.split("-")))),
+                scene.iou_of(*map(int, pair.split("-"))),
                 digits(value),
             )
             for pair, value in expected.items()
@@ -395,12 +393,15 @@ def _iou_table(scene: Scene, first: int, second: int) -> str:
 
 
 def _hungarian_step(scene: Scene) -> Step:
-    names = scene.data.annotator_names
-    blocks, checks = [], []
-    for first, second in scene.pairs():
-        chosen = _hungarian_pairs(scene, first, second)
-        rows = [[str(a), str(b), digits(scene.iou_of(a, b))] for a, b in chosen]
-        blocks.append(table([names[first], names[second], "IoU"], rows))
+    names, blocks, checks = scene.data.annotator_names, [], []
+    for first, second in scene.pairs:
+        # The two are matched without the others.
+        kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
+        data = replace(scene.data, annotations=scene.data.annotations.take(kept))
+        rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
+        chosen = [(row[first], row[second]) for row in rows if row[first] and row[second]]
+        cells = [[str(a), str(b), scene.iou_of(a, b)] for a, b in chosen]
+        blocks.append(table([names[first], names[second], "IoU"], cells))
         expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
         checks.append(
             Check(f"pairs of {names[first]} and {names[second]}", braces(chosen), braces(expected))
@@ -414,15 +415,6 @@ def _hungarian_step(scene: Scene) -> Step:
         body=side_by_side(*blocks),
         checks=tuple(checks),
     )
-
-
-def _hungarian_pairs(scene: Scene, first: int, second: int) -> list[tuple[int, int]]:
-    """Match two of the annotators, without the others."""
-    kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
-    data = replace(scene.data, annotations=scene.data.annotations.take(kept))
-    rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
-    ends = [(row[first], row[second]) for row in rows]
-    return [(a, b) for a, b in ends if a is not None and b is not None]
 
 
 def _units_step(scene: Scene, units: UnitTable) -> Step:
@@ -447,16 +439,12 @@ def _units_step(scene: Scene, units: UnitTable) -> Step:
 
 
 def _labels_step(scene: Scene, units: UnitTable) -> Step:
-    data, names = scene.data, scene.data.category_names
-    # By id, so that the rows have the order of the previous table.
-    category = dict(
-        zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
-    )
+    data, titles = scene.data, ["unit", *scene.data.annotator_names]
+    said = [data.category_names[code] for code in data.annotations.category.tolist()]
     rows = [
-        [str(place), *(MISSING if one is None else names[category[one]] for one in row)]
-        for place, row in enumerate(unit_rows(data, units), 1)
+        [str(place), *(each or MISSING for each in row)]
+        for place, row in enumerate(unit_rows(data, units, said), 1)
     ]
-    titles = ["unit", *data.annotator_names]
     return Step(
         title="5. The reliability data",
         explanation=(
@@ -499,14 +487,15 @@ def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
 
 def _matrix_checks(scene: Scene, names: list[str], matrix: list[list[float]]) -> tuple[Check, ...]:
     """Compare the rows of the matrix with the expected rows, if any, in the order of `names`."""
-    expected = scene.expected.get("coincidence_matrix")
-    if expected is None:
+    if "coincidence_matrix" not in scene.expected:
         return ()
-    expected_names = [scene.category_ids.get(value, value) for value in expected["values"]]
+    expected = scene.expected["coincidence_matrix"]
+    names_of = {str(each["id"]): each["name"] for each in scene.document["categories"]}
+    values = [names_of.get(value, value) for value in expected["values"]]
     cells = {
-        (row_name, column_name): cell
-        for row_name, row in zip(expected_names, expected["matrix"], strict=True)
-        for column_name, cell in zip(expected_names, row, strict=True)
+        (name, other): cell
+        for name, row in zip(values, expected["matrix"], strict=True)
+        for other, cell in zip(values, row, strict=True)
     }
     return tuple(
         Check(
