@@ -181,7 +181,7 @@ def _validated(job: _Job) -> FoundReport:
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     write_atomically(job.folder / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
     if job.settings.pages:
-        from bboxqa.pipelines.result_pages import write_report
+        from bboxqa.pipelines.pictures import write_report
         from bboxqa.report.pages import PageTarget
 
         seen: Counter[tuple[str, str]] = Counter()
@@ -250,7 +250,7 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
     documents = documents_of(result, values, diagnosis)
     write_folder(result, documents, job.folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
     if settings.pages:
-        from bboxqa.pipelines.result_pages import write_result
+        from bboxqa.pipelines.pictures import write_result
         from bboxqa.report.pages import PageTarget
 
         images = (job.project.images,) if settings.images and job.project.images else ()

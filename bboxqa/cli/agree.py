@@ -286,7 +286,7 @@ def _write(
         return written, notes
     from bboxqa.cli.console import tracking
     from bboxqa.formats.sources import files_read
-    from bboxqa.pipelines.result_pages import write_result
+    from bboxqa.pipelines.pictures import write_result
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
 

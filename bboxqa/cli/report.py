@@ -43,7 +43,7 @@ def report(
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.unreadable import refuse_address
-    from bboxqa.pipelines.result_pages import write_saved
+    from bboxqa.pipelines.pictures import write_saved
     from bboxqa.report.pages import PageTarget
 
     refuse_address(run)

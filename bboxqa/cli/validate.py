@@ -115,7 +115,7 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     report = _report(paths, settings, given)
     if page is not None:
         from bboxqa.cli.console import show_notes, tracking
-        from bboxqa.pipelines.result_pages import write_report
+        from bboxqa.pipelines.pictures import write_report
 
         truth = given["ground_truth"]
         shown = None if truth is None else Path(_shown(str(truth), given))

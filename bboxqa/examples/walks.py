@@ -317,7 +317,8 @@ def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
         name=name,
         introduction=(
             f"{scene.document['info']['description']} How far do the annotators agree on what "
-            "there is, where it is and what it is called? (bboxqa agree does all of the following at once.)"
+            "there is, where it is and what it is called? (bboxqa agree does all of the following "
+            "at once.)"
         ),
         steps=(
             _boxes_step(scene),

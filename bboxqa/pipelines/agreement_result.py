@@ -98,7 +98,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         """
         from bboxqa.core.files import refuse_replacing
         from bboxqa.formats.sources import as_paths
-        from bboxqa.pipelines.result_pages import write_result
+        from bboxqa.pipelines.pictures import write_result
         from bboxqa.report.pages import PageTarget
 
         target = PageTarget(Path(path), [*map(Path, as_paths(images))], split, top)

@@ -320,7 +320,7 @@ def write_consensus_page(
     result: ConsensusResult, target: PageTarget, next_step: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write a page of what was outvoted and is worth a look; return notes on its images."""
-    from bboxqa.pipelines.result_pages import PageImages, sizes_of, write_with_pixels
+    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
     from bboxqa.report.consensus import consensus_page
 
     found, order = result.found, result.found.review_order

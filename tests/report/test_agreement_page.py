@@ -17,7 +17,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.examples import example_file
 from bboxqa.geometry.registry import SIMILARITIES
-from bboxqa.pipelines.result_pages import write_saved
+from bboxqa.pipelines.pictures import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.agreement_summary import headline, summary

@@ -11,7 +11,7 @@ from PIL import Image
 
 import bboxqa
 from bboxqa.core.errors import OutputError
-from bboxqa.pipelines.result_pages import write_result
+from bboxqa.pipelines.pictures import write_result
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of

@@ -11,8 +11,7 @@ from support.cli import run
 from support.datasets import annotation, document, write
 
 import bboxqa
-from bboxqa.pipelines.pictures import other_size
-from bboxqa.pipelines.result_pages import write_report, write_result
+from bboxqa.pipelines.pictures import other_size, write_report, write_result
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of
