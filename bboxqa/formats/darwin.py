@@ -18,7 +18,7 @@ from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.files import NoObject, decoded_parts, json_objects
-from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size
+from bboxqa.formats.translation.masks import RowMask, Size, checked_size
 from bboxqa.formats.translation.shapes import (
     MaskProblemError,
     ValueProblemError,
@@ -95,7 +95,6 @@ class _Records:
     def __init__(self, into: Collector, *, is_named: bool) -> None:
         self.people: set[str] = set()
         self._into, self._tally, self._is_named = into, into.tally, is_named
-        self._masks = Masks(outlines=into.wanted.outlines)
 
     def add_file(self, member: Member, content: _Values) -> None:
         """Add the annotations of an item, which has one image per slot."""
@@ -152,7 +151,7 @@ class _Records:
         elif isinstance(raster, str):
             raise MaskProblemError(raster)
         else:
-            shape = self._masks.record(raster, (image["width"], image["height"]))
+            shape = self._into.masks.record(raster, (image["width"], image["height"]))
         record = {**self._into.boxed(shape), "image_id": image["id"]}
         record["own_id"] = plain_text(given.get("id")) or where.at
         people = items(given.get("annotators"))

@@ -18,7 +18,7 @@ from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, NoObject, decoded_parts, json_objects
-from bboxqa.formats.translation.masks import Masks, Size, picture_mask
+from bboxqa.formats.translation.masks import Size, picture_mask
 from bboxqa.formats.translation.shapes import (
     MaskProblemError,
     ValueProblemError,
@@ -112,7 +112,6 @@ class _Records:
             limbs = [(names[src], names[dst]) for src, dst in ends if names.keys() >= {src, dst}]
             into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
             self._joints |= names
-        self._masks = Masks(outlines=into.wanted.outlines)
         self.paths: list[tuple[Record, str]] = []
         """The images, and their paths in the project."""
 
@@ -212,5 +211,5 @@ class _Records:
         if size is None:
             raise MaskProblemError("is in an image whose size the file does not say")
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
-        crop = picture_mask(bitmap.get("data"), self._masks, within=size, packed=True)
-        return self._masks.record(replace(crop, left=left, top=top), size)
+        crop = picture_mask(bitmap.get("data"), self._into.masks, within=size, packed=True)
+        return self._into.masks.record(replace(crop, left=left, top=top), size)

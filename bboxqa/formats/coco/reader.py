@@ -127,12 +127,16 @@ def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
 
 def _decoded(document: RawDocument) -> Any:
     """Return the content of a document with all its keys."""
-    text = document.text.removeprefix(BYTE_ORDER_MARK)
+    return _loaded(document.text.removeprefix(BYTE_ORDER_MARK))
+
+
+def _loaded(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # Python's decoder accepts NaN, which can only be in values that are not used.
-        return json.loads(text)
+        # Python's decoder accepts NaN, which can only be in values that are not used, and text
+        # that follows the first value.
+        return json.JSONDecoder().raw_decode(text.decode())[0]
 
 
 def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
@@ -141,11 +145,7 @@ def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
     for begin, stop in pairwise([*section.offsets, end]):
         # Without the comma or the bracket that follows.
         text = b"[%b]" % document.text[begin:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
-        try:
-            records = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            # A value that is not used, such as NaN.
-            records = json.loads(text)
+        records = _loaded(text)
         of_segments = [each["segments_info"] for each in records if "segments_info" in each]
         yield [*chain.from_iterable(of_segments)] or records
 
@@ -324,7 +324,7 @@ def _sample(text: bytes) -> Columns:
         stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
         # A piece that begins or ends inside a record is left out of the sample.
         with suppress(ValueError, TypeError, RecursionError):
-            records = _first_list(b"".join((b"[", text[begin:stop], b"]")))
+            records = _loaded(b"".join((b"[", text[begin:stop], b"]")))
             sample += [each for each in records if "image_id" in each and "bbox" in each]
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)
@@ -332,14 +332,6 @@ def _sample(text: bytes) -> Columns:
     builder = ColumnsBuilder()
     builder.add(sample)
     return builder.done()
-
-
-def _first_list(text: bytes) -> Any:
-    """Return the list that a text begins with."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.JSONDecoder().raw_decode(text.decode())[0]
 
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:

@@ -19,7 +19,6 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
 from bboxqa.formats.translation.collector import SIDES, BrokenTextError, Collector
-from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
     Element,
@@ -93,7 +92,6 @@ class _Records:
     def __init__(self, member: str, into: Collector) -> None:
         self._member = member
         self._into, self._wanted, self._tally = into, into.wanted, into.tally
-        self._masks = Masks(outlines=into.wanted.outlines)
         self._header = Header()
         # Categories of boxes that are columns, and the values that these have.
         self._ids: dict[str, int] = {}
@@ -219,7 +217,7 @@ class _Records:
         where, what = self._where(element), element.name
         size = (image["width"], image["height"]) if "height" in image else None
         try:
-            shape = self._into.boxed(shape_of(element, size, self._masks))
+            shape = self._into.boxed(shape_of(element, size, self._into.masks))
         except ValueProblemError as error:
             self._tally["empty"] += error.code == EmptyMaskProblemError.code
             self._into.defect(error.code, f"{what}: {error}", where)

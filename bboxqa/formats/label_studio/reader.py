@@ -21,7 +21,7 @@ from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
-from bboxqa.formats.translation.masks import Masks, Size
+from bboxqa.formats.translation.masks import Size
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
     ValueProblemError,
@@ -157,7 +157,6 @@ class _Records:
     def __init__(self, member: Member, into: Collector) -> None:
         self._member = member.name
         self._into, self._wanted, self._tally = into, into.wanted, into.tally
-        self._masks = Masks(outlines=into.wanted.outlines)
         self._said = into.wanted.choices.columns.get("image", "")
         # Records of images with their addresses and tasks.
         self._images: list[tuple[Record, str, _Task]] = []
@@ -380,7 +379,7 @@ class _Records:
         given = region.result
         image = self._image_of(task, given)
         size = self._size(label, given, image, where)
-        shape = shapes.shape_of(region, size, self._masks)
+        shape = shapes.shape_of(region, size, self._into.masks)
         shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
         record = {**shape, "image_id": image["id"], **shared}
         if str(given.get("origin")).startswith("prediction") and not task.is_review:

@@ -77,7 +77,6 @@ class _LabelmeRecords:
 
     def __init__(self, images: FileImages, into: Collector) -> None:
         self._into, self._images, self._tally = into, images, into.tally
-        self._masks = Masks(outlines=into.wanted.outlines)
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the shapes of an image."""
@@ -114,7 +113,7 @@ class _LabelmeRecords:
         if not isinstance(value, dict):
             raise ValueProblemError("is not an object")
         size = (image["width"], image["height"]) if "width" in image else None
-        shape = _shape_of(value, size, self._masks, keypoints=self._into.wanted.keypoints)
+        shape = _shape_of(value, size, self._into.masks, keypoints=self._into.wanted.keypoints)
         label = plain_text(value.get("label"))
         record = {**self._into.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)
@@ -170,14 +169,12 @@ def _shape_of(
         return {"shape": one_line(kind[:40])}
     if len(points) < 3:
         raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 3 or more")
-    record: Record = {"bbox": shapes.bounds(points)}
+    record = shapes.outlined(points)
     if kind not in ("polygon", "circle") and len(points) == 4:
         # The angle of the first side in degrees, from 0 up to 90.
         right, down = points[1] - points[0]
         degrees = round(float(np.degrees(np.arctan2(down, right))) % 90, 3) % 90
         record["attributes"] = {"rotation": degrees}
-    if masks.outlines:
-        record["segmentation"] = [shapes.ring(points)]
     return record
 
 

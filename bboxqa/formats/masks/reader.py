@@ -23,7 +23,7 @@ from bboxqa.formats.masks.folders import CONTENT, is_mask_name
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, Masks, RowMask
+from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.masks import joined
 
@@ -341,7 +341,6 @@ class _MaskRecords:
         self._seen: dict[str, dict[int, list[str]]] = {}
         self._into, self._is_named = into, mode in ("classes", "voc")
         self._names = names if self._is_named else _Names()
-        self._masks = Masks(outlines=into.wanted.outlines)
         # A folder has thousands of small files, each of which stands for a whole image.
         self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
@@ -402,7 +401,7 @@ class _MaskRecords:
     def _add(self, image: int, runs: Runs, rows: IndexArray, mask: RowMask, where: Where) -> None:
         """Add an object, given by its runs, its mask and its place."""
         into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
-        shape = self._masks.record(mask, (mask.width, mask.height))
+        shape = self._into.masks.record(mask, (mask.width, mask.height))
         category = into.category(self._names.name(value) if self._is_named else CATEGORY, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
         if self._names.of and value not in self._names.of:

@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import UNNAMED, extent_of, most_joints
+from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import (
     EmptyMaskProblemError,
     MaskProblemError,
@@ -197,6 +198,8 @@ class Collector:
         """Whether the format has records of images, so that those without annotations are known."""
         self.names_asked = True
         """Whether the format says who was asked about an image."""
+        self.masks = Masks(outlines=wanted.outlines)
+        """Converts masks, within limits for all of them."""
         self.numbered_images: dict[str, str] = {}
         """See `bboxqa.formats.records.AnnotationFile`."""
         self.tally: Counter[str] = Counter()

@@ -148,8 +148,6 @@ class _VocRecords:
         if marks:
             record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}
         self._tally.update(marks)
-        if not self._into.wanted.outlines:
-            record.pop("segmentation", None)
         row = self._into.annotation(record, where)
         if not label:
             self._into.defect("T004", "an object has no name", where, row)
