@@ -145,7 +145,7 @@ class FileImages:
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self._into = into
-        self._choices = into.wanted.choices
+        self._choices = into.settings.choices
         self._names: dict[str, str] = {}
         self._places: set[str] = set()
         into.lists_images = self._choices.missing_txt == "not-asked"

@@ -139,7 +139,7 @@ def _labels_of(member: Member, said: Sequence[_Values], into: Collector) -> tupl
     if not used:
         return "", "no region has an attribute: all are of one category"
     known = {name.lower().strip(): name for name in reversed([*used])}
-    chosen = [name for name in [into.wanted.choices.columns.get("category", "")] if name in used]
+    chosen = [name for name in [into.settings.choices.columns.get("category", "")] if name in used]
     chosen += [known[name] for name in _LABELS if name in known]
     if len(used) == 1:
         chosen = [*used]

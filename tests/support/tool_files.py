@@ -6,7 +6,8 @@ import numpy as np
 
 from bboxqa import read_coco, validate
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.translation.collector import Collector, Wanted
+from bboxqa.formats.records import ReadSettings
+from bboxqa.formats.translation.collector import Collector
 
 
 def write(folder, **files):
@@ -66,8 +67,8 @@ def found(path, code):
 def translation_of(translate, source, **choices):
     """Return the translation of a source, and its annotations."""
     records = []
-    wanted = Wanted(choices=choices_of(choices))
-    found = Collector(lambda new, _places: records.extend(new), wanted)
+    settings = ReadSettings(keys=(), outlines=True, records=True, choices=choices_of(choices))
+    found = Collector(lambda new, _places: records.extend(new), settings)
     translate(source, found)
     found.flush()
     return found, records

@@ -83,21 +83,19 @@ def translate(path: Path, into: Collector) -> None:
     if is_archive(head_of(path)):
         named = [each for each in inside if (each.name or path.stem).lower().endswith(TABLES)]
         inside = [each for each in named if not columns_of(header_in(each), {}).problem]
-    member, wanted = only_file(path, inside, "boxes as a table"), into.wanted
+    member, choices = only_file(path, inside, "boxes as a table"), into.settings.choices
     table = table_in(member)
-    columns = columns_of(table.header, wanted.choices.columns)
+    columns = columns_of(table.header, choices.columns)
     if columns.problem:
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
     places = [table.header.index(name) for name in columns.of.values()]
     parts = [replace(each, keys=[*columns.of]) for each in table.chunks(places)]
-    boxes = box_kind_of(table.name, parts, columns, wanted.choices)
+    boxes = box_kind_of(table.name, parts, columns, choices)
     records = _TableRecords(path, member, table, columns, boxes, into)
     # Columns of boxes have no place for these.
-    says_more = wanted.in_full and not columns.of.keys().isdisjoint(
-        ("score", "created_at", "track")
-    )
+    says_more = into.in_full and not columns.of.keys().isdisjoint(("score", "created_at", "track"))
     n_rows, problems = 0, []
     for part in parts:
         n_rows += len(part.at)
@@ -106,7 +104,7 @@ def translate(path: Path, into: Collector) -> None:
             for at, n in part.ragged
         ]
         problems += wrong
-        if says_more or wanted.add_boxes is None or not records.add_plain(part):
+        if says_more or into.add_boxes is None or not records.add_plain(part):
             for at, row in part.records():
                 records.add_row(at, row)
         for at, problem in wrong:
@@ -321,7 +319,7 @@ class _TableRecords:
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where)
-            size = size or given_size(self._into.wanted.choices, name)
+            size = size or given_size(self._into.settings.choices, name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image

@@ -76,8 +76,8 @@ def _elements(member: Member, into: Collector) -> Iterator[Element]:
         for chunk in member.chunks():
             yield from reading.parsed(chunk)
             n_bytes += len(chunk)
-            if into.wanted.progress is not None:
-                into.wanted.progress(n_bytes, max(n_bytes, member.most))
+            if into.settings.progress is not None:
+                into.settings.progress(n_bytes, max(n_bytes, member.most))
         yield from reading.parsed(b"", last=True)
     except XmlError as error:
         column = f":{error.column}" if error.column else ""
@@ -91,11 +91,11 @@ class _Records:
 
     def __init__(self, member: str, into: Collector) -> None:
         self._member = member
-        self._into, self._wanted, self._tally = into, into.wanted, into.tally
+        self._into, self._tally = into, into.tally
         self._header = Header()
         # Categories of boxes that are columns, and the values that these have.
         self._ids: dict[str, int] = {}
-        self._plain_values = _PLAIN if into.wanted.in_full else _PLAIN[:2]
+        self._plain_values = _PLAIN if into.in_full else _PLAIN[:2]
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         self._names_people = False
@@ -189,12 +189,12 @@ class _Records:
 
     def _add_plain(self, element: Element, image: Record) -> bool:
         """Add an upright box of a known label as columns; return False for other shapes."""
-        values, takes_boxes = element.values, self._wanted.add_boxes is not None
+        values, takes_boxes = element.values, self._into.add_boxes is not None
         label = values.get("label", "")
         box = plain_box_of(values) if takes_boxes and element.name == "box" else None
         # Answers and marks are kept where all keys are requested, or where they name people.
         has_more = element.inside and (
-            self._wanted.in_full
+            self._into.in_full
             or any(each.values.get("name") == "annotator" for each in element.inside)
         )
         if (

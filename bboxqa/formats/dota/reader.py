@@ -47,7 +47,7 @@ def translate(path: Path, into: Collector) -> None:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     images = FileImages(path, into, labels, members)
     records = _DotaRecords(images, into)
-    for batch in label_batches(images.files, into.wanted.progress):
+    for batch in label_batches(images.files, into.settings.progress):
         records.take(batch)
     images.done("labels of DOTA", _WORDS)
 
@@ -117,7 +117,7 @@ class _DotaRecords:
             np.concatenate([low, corners.max(1) - low], 1),
             lines,
             np.full(len(low), -1),
-            corners=np.ascontiguousarray(corners) if self._into.wanted.outlines else None,
+            corners=np.ascontiguousarray(corners) if self._into.outlines else None,
             n_rotated=int((degrees > 0).sum()),
             degrees=degrees,
             difficult=difficult,

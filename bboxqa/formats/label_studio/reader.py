@@ -156,8 +156,8 @@ class _Records:
 
     def __init__(self, member: Member, into: Collector) -> None:
         self._member = member.name
-        self._into, self._wanted, self._tally = into, into.wanted, into.tally
-        self._said = into.wanted.choices.columns.get("image", "")
+        self._into, self._tally = into, into.tally
+        self._said = into.settings.choices.columns.get("image", "")
         # Records of images with their addresses and tasks.
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
@@ -280,7 +280,7 @@ class _Records:
                 if size is None and len(task.images) <= 1:
                     size = size_of(task.data.get("width"), task.data.get("height"))
                 if size is None:
-                    size = given_size(self._wanted.choices, short_path(address))
+                    size = given_size(self._into.settings.choices, short_path(address))
                     self._tally["given"] += size is not None
             for side, pixels in zip(SIDES, size or (), strict=False):
                 record.setdefault(side, pixels)
@@ -323,7 +323,7 @@ class _Records:
         """Add an annotation or a prediction."""
         annotator = self._author(task, work)
         # In sessions, images are annotated again; else tasks are.
-        by_image = self._wanted.sessions and all(task.records)
+        by_image = self._into.sessions and all(task.records)
         key = (*task.records,) if by_image else task.label
         images, where = [*task.records.values()], Where(self._member, work.pointer)
         shared = self._into.begin_work(key, images, annotator, task.label, where)
@@ -333,7 +333,7 @@ class _Records:
             return
         shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
         regions = shapes.regions_of(work.results)
-        points = shapes.points_by_parent(regions) if self._wanted.keypoints else {}
+        points = shapes.points_by_parent(regions) if self._into.settings.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) in inside:
@@ -350,7 +350,7 @@ class _Records:
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
         images = [*task.records.values()]
-        if self._wanted.add_boxes is None or len(images) != 1 or len(task.images) > 1:
+        if self._into.add_boxes is None or len(images) != 1 or len(task.images) > 1:
             return False
         if "width" not in (image := images[0]):
             return False
@@ -465,7 +465,7 @@ class _Records:
             marked = f"{count(number, 'annotation')} marked as ground truth"
             yield f"{marked}, {by}: --reference {GROUND_TRUTH!r}"
         if number := self._tally["given"]:
-            given = given_words(self._wanted.choices)
+            given = given_words(self._into.settings.choices)
             yield f"{count(number, 'image')} without original_width: {given}"
         if undrawn := [each for each in self._several if each not in self._drawn]:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))

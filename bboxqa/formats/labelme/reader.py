@@ -90,7 +90,7 @@ class _LabelmeRecords:
             return
         owners, n_grouped = _groups(content.shapes)
         self._tally["group"] += n_grouped
-        points_of_shape = owners if self._into.wanted.keypoints else {}
+        points_of_shape = owners if self._into.settings.keypoints else {}
         inside = {number for numbers in points_of_shape.values() for number in numbers}
         for number, shape in enumerate(content.shapes):
             where = Where(member.name, f"/shapes/{number}")
@@ -113,7 +113,7 @@ class _LabelmeRecords:
         if not isinstance(value, dict):
             raise ValueProblemError("is not an object")
         size = (image["width"], image["height"]) if "width" in image else None
-        shape = _shape_of(value, size, self._into.masks, keypoints=self._into.wanted.keypoints)
+        shape = _shape_of(value, size, self._into.masks, keypoints=self._into.settings.keypoints)
         label = plain_text(value.get("label"))
         record = {**self._into.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)

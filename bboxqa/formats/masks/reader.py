@@ -217,7 +217,7 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of masks, as `Choices.mask` says."""
     into.title = "masks"
     members = members_of(path)
-    mode = (into.wanted.choices.mask or "").partition(":")[0]
+    mode = (into.settings.choices.mask or "").partition(":")[0]
     masks, others = _masks_in(path, members)
     objects = [each for each in masks if _OBJECTS in each.folder.lower()]
     classes = [each for each in masks if _CLASSES in each.folder.lower()]
@@ -335,7 +335,7 @@ class _MaskRecords:
     """Converts masks to COCO records."""
 
     def __init__(self, into: Collector, mode: str, names: _Names) -> None:
-        value = (into.wanted.choices.mask or "").partition(":")[2]
+        value = (into.settings.choices.mask or "").partition(":")[2]
         self._mode, self._value = mode, int(value) if value else None
         self._is_one = mode in ("binary", "objects")
         self._seen: dict[str, dict[int, list[str]]] = {}

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, Steps, TextArray
+from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, ToolDefect, Where
-from bboxqa.formats.records import UNNAMED, extent_of, most_joints
+from bboxqa.formats.records import UNNAMED, ReadSettings, extent_of, most_joints
 from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import (
     EmptyMaskProblemError,
@@ -20,7 +20,6 @@ from bboxqa.formats.translation.shapes import (
     ValueProblemError,
     side_of,
 )
-from bboxqa.model.annotations import NO_CHOICES, Choices
 
 OWN_ID = "own_id"
 """The key of an annotation that holds the id shown by its tool."""
@@ -105,24 +104,7 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
         return {**found, "attributes": attributes} if attributes else found
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """The data requested from a translation besides boxes."""
-
-    outlines: bool = True
-    keypoints: bool = False
-    """Whether annotations with key points but no box are compared."""
-    sessions: bool = False
-    """Whether to keep repeated work of an annotator on an image, with the key `session`."""
-    in_full: bool = True
-    """Whether all keys of annotations are requested, not only those of columns."""
-    progress: Steps | None = None
-    choices: Choices = NO_CHOICES
-    """What the user supplies about the files."""
-    add_boxes: Callable[[Boxes], None] | None = None
-    """Called with annotations as columns, which is much faster; None if full records are needed."""
-
-
-NOTHING_MORE = Wanted()
+_NOTHING_MORE = ReadSettings(keys=(), outlines=True, records=True)
 Add = Callable[[Sequence[Record], Sequence[Where]], None]
 """Called with annotations in the order of the file and their locations, a few thousand at a time.
 """
@@ -179,11 +161,23 @@ class Collector:
     ----------
     add : Add
         Called with the annotations.
-    wanted : Wanted
+    settings : ReadSettings, optional
+    add_boxes : callable, optional
+        Called with annotations as columns, which is much faster than records.
     """
 
-    def __init__(self, add: Add, wanted: Wanted = NOTHING_MORE) -> None:
-        self.wanted = wanted
+    def __init__(
+        self,
+        add: Add,
+        settings: ReadSettings = _NOTHING_MORE,
+        add_boxes: Callable[[Boxes], None] | None = None,
+    ) -> None:
+        self.settings, self.add_boxes = settings, add_boxes
+        self.outlines = settings.outlines or settings.rotated
+        self.sessions = "session" in settings.keys
+        """Whether to keep repeated work of an annotator on an image, with the key `session`."""
+        self.in_full = settings.records or settings.whole or settings.on_records is not None
+        """Whether all keys of annotations are requested, not only those of columns."""
         self.title = ""
         """The format, such as "Label Studio JSON"."""
         self.advice = ""
@@ -198,7 +192,7 @@ class Collector:
         """Whether the format has records of images, so that those without annotations are known."""
         self.names_asked = True
         """Whether the format says who was asked about an image."""
-        self.masks = Masks(outlines=wanted.outlines)
+        self.masks = Masks(outlines=self.outlines)
         """Converts masks, within limits for all of them."""
         self.numbered_images: dict[str, str] = {}
         """See `bboxqa.formats.records.AnnotationFile`."""
@@ -245,8 +239,8 @@ class Collector:
 
     def step(self, number: int, most: int) -> None:
         """Show the progress after every 100 of some records or files."""
-        if self.wanted.progress is not None and number % 100 == 0:
-            self.wanted.progress(number, most)
+        if self.settings.progress is not None and number % 100 == 0:
+            self.settings.progress(number, most)
 
     def count(self, words: Iterable[tuple[str, str, str]]) -> None:
         """Add a note for each count above 0, from rows of its key, its noun and what is said of it.
@@ -265,7 +259,7 @@ class Collector:
 
     def boxed(self, shape: Record) -> Record:
         """Return a shape with the box around its key points, if key points are compared."""
-        if not self.wanted.keypoints or "bbox" in shape or "keypoints" not in shape:
+        if not self.settings.keypoints or "bbox" in shape or "keypoints" not in shape:
             return shape
         extent = extent_of(shape["keypoints"])
         return shape if extent is None else {**shape, "bbox": extent}
@@ -299,7 +293,7 @@ class Collector:
         for image in images if annotator else ():
             self.ask(image, annotator)
         found = {"annotator": annotator} if annotator else {}
-        return found | ({"session": str(number)} if self.wanted.sessions else {})
+        return found | ({"session": str(number)} if self.sessions else {})
 
     def begin_work(
         self, key: Hashable, images: Iterable[Record], annotator: str, label: str, where: Where
@@ -310,7 +304,7 @@ class Collector:
         """
         self._works[key, annotator] += 1
         number = self._works[key, annotator]
-        if number == 1 or self.wanted.sessions:
+        if number == 1 or self.sessions:
             return self.shared(images, annotator, number)
         who = one_line(annotator) or "the annotator"
         problem = f"{label}: {who} annotated it {number} times; the first counts"
@@ -321,7 +315,7 @@ class Collector:
     def repeat_notes(self) -> list[str]:
         """A note on work that is left out as it repeats; a conversion lists it as a loss."""
         n_again = sum(number - 1 for number in self._works.values())
-        if self.wanted.sessions or not n_again:
+        if self.sessions or not n_again:
             return []
         some = count(n_again, "annotation of an image", "annotations of images")
         measured = "--session-key session measures how far they agree with themselves"
@@ -437,13 +431,13 @@ class Collector:
     def boxes(self, found: Boxes) -> int:
         """Pass boxes on as columns, or as records if these are needed; return the first row."""
         row = self._n_boxed
-        if self.wanted.add_boxes is None:
+        if self.add_boxes is None:
             for place in range(len(found)):
                 self.annotation(found.record(place), found.lines.where(place))
             return row
         self.flush()
         self._n_boxed += len(found)
-        self.wanted.add_boxes(found)
+        self.add_boxes(found)
         return row
 
     def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
@@ -468,8 +462,8 @@ class Collector:
         """Pass the last annotations on."""
         if self._records:
             self._add(self._records, self._wheres)
-        if self._plain and self.wanted.add_boxes is not None:
-            self.wanted.add_boxes(_boxes_of(self._plain, self._member))
+        if self._plain and self.add_boxes is not None:
+            self.add_boxes(_boxes_of(self._plain, self._member))
         self._records, self._wheres, self._plain = [], [], []
 
 

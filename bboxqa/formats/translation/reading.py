@@ -48,7 +48,6 @@ from bboxqa.formats.translation.collector import (
     Collector,
     Lines,
     Translate,
-    Wanted,
 )
 from bboxqa.formats.translation.files import json_stop
 from bboxqa.model.annotations import Source
@@ -301,19 +300,10 @@ def _read(
 ) -> tuple[RawDocument, ToolOrigin, Collector]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
     origin = ToolOrigin(path, settings)
-    in_full = settings.records or settings.on_records is not None
-    needs_records = settings.keypoints or in_full
+    needs_records = settings.keypoints or settings.records or settings.on_records is not None
     needs_records |= not {*settings.keys} <= {*ANNOTATOR_KEYS}
-    wanted = Wanted(
-        outlines=settings.outlines or settings.rotated,
-        keypoints=settings.keypoints,
-        sessions="session" in settings.keys,
-        in_full=in_full or settings.whole,
-        progress=settings.progress,
-        choices=settings.choices,
-        add_boxes=origin.add_boxes if settings.whole or not needs_records else None,
-    )
-    found = Collector(origin.add, wanted)
+    add_boxes = origin.add_boxes if settings.whole or not needs_records else None
+    found = Collector(origin.add, settings, add_boxes)
     translate(path, found)
     origin.finish(found)
     images, categories = found.images, found.categories

@@ -97,7 +97,7 @@ class _VocRecords:
 
     def _base(self, data: bytes, root: Element, member: Member) -> int:
         """Return the coordinate of the first pixel of a file, which files of bboxqa state."""
-        said, chosen = root.said("first_pixel"), self._into.wanted.choices.voc_base
+        said, chosen = root.said("first_pixel"), self._into.settings.choices.voc_base
         if said in ("0", "1"):
             base, reason = int(said), "as the files state"
         elif _OF_DATUMARO.search(data):

@@ -107,7 +107,7 @@ def translate(path: Path, into: Collector) -> None:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
             images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
     records = _LabelRecords(images, described, inside, into)
-    for batch in label_batches(images.files, into.wanted.progress):
+    for batch in label_batches(images.files, into.settings.progress):
         records.take(batch)
     records.add_class_note()
     records.check_parts(members, others)
@@ -238,7 +238,6 @@ class _LabelRecords:
         into: Collector,
     ) -> None:
         self._images, self._into, self._tally = images, into, into.tally
-        self._wanted = into.wanted
         # The files with class names, the first the one that counts, and those of the source.
         self._described, self._inside = described, inside
         self._ids: dict[int, int] = {}
@@ -298,7 +297,7 @@ class _LabelRecords:
     def _add_plain(self, files: Sequence[_LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         names = self._classes.names
-        if self._wanted.add_boxes is None or not all("width" in image for _, image, _ in files):
+        if self._into.add_boxes is None or not all("width" in image for _, image, _ in files):
             return False
         found = _boxes_in([text for _, _, text in files])
         if found is None:
@@ -369,7 +368,7 @@ class _LabelRecords:
         record["image_id"] = image["id"]
         record["category_id"] = self._category(label.number, where)
         joints = self._shape[1].joints.get(label.number) if self._shape else None
-        if self._wanted.keypoints and joints and label.points:
+        if self._into.settings.keypoints and joints and label.points:
             record["joints"] = joints
         if label.score is not None:
             record["score"] = label.score
@@ -392,7 +391,7 @@ class _LabelRecords:
         if len(label.shares) > 4:
             points = np.array(label.shares).reshape(-1, 2) * size
             record: Record = {"bbox": shapes.bounds(points)}
-            if self._wanted.outlines:
+            if self._into.outlines:
                 record["segmentation"] = [shapes.ring(points)]
             degrees = shapes.rotation_of(points) if len(points) == 4 else None
             if degrees is not None:
@@ -408,7 +407,7 @@ class _LabelRecords:
             whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
             record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
             # Key points are only noted if they are not compared.
-            self._tally["pose"] += not self._wanted.keypoints
+            self._tally["pose"] += not self._into.settings.keypoints
         return record
 
     def _category(self, number: int, where: Where) -> int:
