@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # Characters of a value in a diff.
 _EXCERPT = 100
 # Findings listed per rule: a few for people, all for programs.
+_COLOURS = {"error:": "red", "warning:": "yellow", "info:": "cyan"}
 _LISTED = {"text": 10, "html": 100}
 
 
@@ -203,9 +205,19 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
         lines = view(FINDING_VIEWS, given["output_format"])(report)
     if output is None:
         for line in lines:
-            click.echo(line)
+            # Colours are left out where the output is no terminal.
+            click.echo(_coloured(line), color=False if environ.get("NO_COLOR") else None)
         return
     write_output(output, "".join(f"{line}\n" for line in lines))
+
+
+def _coloured(line: str) -> str:
+    """Return a line with the severity of a finding in its colour."""
+    code, _, rest = line.partition(" ")
+    severity = rest.partition(" ")[0]
+    if severity not in _COLOURS:
+        return line
+    return f"{code} {click.style(severity, _COLOURS[severity])}{rest.removeprefix(severity)}"
 
 
 def _typed(given: dict[str, Any]) -> str:
