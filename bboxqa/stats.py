@@ -12,7 +12,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
+from bboxqa.agreement.code_tables import (
+    alpha_of_codes,
+    cross_table,
+    independence,
+    kappa_of_codes,
+)
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
@@ -22,8 +27,6 @@ from bboxqa.core.python_words import in_python_words
 from bboxqa.diagnostics.answers import (
     annotator_similarity,
     cluster_annotators,
-    cross_table,
-    independence,
 )
 from bboxqa.formats.ratings import reader as _reader
 from bboxqa.formats.ratings.columns import from_array as ratings_from_table

@@ -1,17 +1,26 @@
-"""Annotators who answer alike, and associations of two columns of answers."""
+"""Annotators of a table who answer alike, and alpha without units, annotators or values."""
 
 from contextlib import suppress
-from math import isnan, nan, sqrt
+from math import nan
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import OK, ROUNDING
-from bboxqa.agreement.intervals import fisher_interval
+from bboxqa.agreement.levels import (
+    Distance,
+    alpha,
+    centred,
+    midranks,
+    pairable_marginal,
+    pairwise_distances,
+    value_pairs,
+)
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.resampling import LEVEL
-from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, rows, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.model.units import Cell, ReliabilityData
@@ -307,242 +316,167 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
     return _product(once, n_annotators, once.unit, one, one).astype(np.int64)
 
 
-NO_TABLE = "undefined: a feature has fewer than two values that occur"
-NOT_AGREEMENT = (
-    "Association is not agreement: annotators who always contradict each other are associated "
-    "as strongly as annotators who always agree."
-)
-
-ABOVE = "Cramér's V is above its interval: in a table of so many cells chance alone raises it"
-NO_INTERVAL = "no interval: one feature follows from the other, or an expected count is below 1"
-
-# Beyond this multiple of the degrees of freedom plus one, the spread of chi-square is no longer
-# that of a noncentral chi-square, by simulation.
-_STRONG = 4
-# Cochran (1954, doi:10.2307/3001616), Some methods for strengthening the common chi-square tests.
-_FEW = 5
+# Numbers of a table in memory at a time.
+_CHUNK = 1 << 22
+# A sum of which less than this share remains has lost its digits, and is counted again.
+_FEW = 1e-6
+# So is a difference of squares, of which it takes less to lose them.
+_SMALL = 1e-8
 
 
-class Independence(FrozenArrays, frozen=True, eq=False):
-    """A chi-square test of independence."""
+def alpha_without_units(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without each unit, (U,); NaN where it is then undefined.
 
-    statistic: float
-    """Chi-square; NaN where undefined."""
-    p_value: float
-    """The probability of so large a statistic for independent features."""
-    degrees_of_freedom: int
-    """Of the rows and columns that are not empty; 0 where undefined."""
-    expected: FloatArray
-    """(R, C) float64. The counts of independent features with these totals; NaN where undefined."""
-    cramers_v: float
-    """The strength of the association in [0, 1], without correction."""
-    interval: tuple[float, float]
-    """The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
-    the V of a weak association in a small table may lie above its own interval."""
-    status: str
-    """Why it is undefined, or "ok"."""
-    notes: tuple[str, ...] = ()
-    """Limits of the numbers."""
-
-    @property
-    def sentence(self) -> str:
-        """The result of the test in words."""
-        if isnan(self.p_value):
-            return f"The test of independence is {self.status}."
-        low, high = self.interval
-        between = "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
-        percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
-        return (
-            "If the two features were independent, a table at least as far from the expected one "
-            f"would come about in {percent} of samples. That is the risk of being "
-            "wrong when one takes so large a difference for an association "
-            f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
-            f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
-        )
-
-
-def cross_table(
-    first_codes: NDArray[Any], second_codes: NDArray[Any], shape: tuple[int, int]
-) -> IndexArray:
-    """Return the contingency table of two features.
-
-    Parameters
-    ----------
-    first_codes, second_codes : (N,) integers
-        One value per annotation, 0 to ``R - 1`` and 0 to ``C - 1``.
-    shape : (R, C)
-        The number of values of each feature.
-
-    Returns
-    -------
-    (R, C) int64
-
-    Raises
-    ------
-    DatasetError
-        If the features have different lengths, or a code is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cross_table(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
-    array([[0, 0, 2],
-           [1, 0, 0]])
+    A weighted unit is left out with its whole weight. Level, numbers and errors are as for `alpha`.
+    The sums of each unit are taken from those of all units, which takes K steps per unit for
+    nominal data, more by pairs of values that coincide for ordinal and ratio data, and by K² for
+    the latter.
     """
-    problems = []
-    if len(first_codes) != len(second_codes):
-        lengths = f"{len(first_codes)} and {len(second_codes)}"
-        problems.append(f"lengths of the features are {lengths}; expected equal ones")
-    features = (("first", first_codes, shape[0]), ("second", second_codes, shape[1]))
-    for name, codes, size in features:
-        wrong = np.flatnonzero((codes < 0) | (codes >= size))
-        problems += [
-            f"record {place}: {name} code is {codes[place]}; "
-            f"expected 0 or more and less than {size}"
-            for place in wrong[:1].tolist()
+    n_units = len(counts.size)
+    result = np.full(n_units, nan)
+    of_all = alpha(
+        replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units), level, numbers
+    )
+    if np.isnan(of_all.value):
+        # If all units have no disagreement, no part of them has any.
+        return result
+    sums = of_all.sums
+    whole = np.asarray(sums.sum(1), np.float64).reshape(-1, 1)
+    few = np.zeros(n_units, np.bool_)
+    step = max(1, _CHUNK // len(whole))
+    for start in range(0, n_units, step):
+        part = slice(start, start + step)
+        own = sums[:, part]
+        kept = whole - (own if isinstance(own, np.ndarray) else own.toarray())
+        result[part] = of_all.evaluate(kept)
+        few[part] = ((kept != 0) & (np.abs(kept) < _FEW * np.abs(whole))).any(0)
+    for unit in np.flatnonzero(few):
+        weight = counts.weight.copy()
+        weight[unit] = 0
+        result[unit] = alpha(replace(counts, weight=weight), level, numbers).value
+    return result
+
+
+def alpha_without_annotators(
+    data: ReliabilityData,
+    n_annotators: int,
+    level: str | Distance = "nominal",
+    numbers: FloatArray | None = None,
+) -> FloatArray:
+    """Return alpha without each annotator, (A,); NaN where it is then undefined.
+
+    The difference to alpha of all annotators is the vitality of the annotator. Units with one
+    remaining rating are no longer pairable. No annotator may be twice in a unit. Level, numbers and
+    errors are as for `alpha`; it takes K steps for each annotator, and one for each pair of values.
+    """
+    counts = unit_counts(data)
+    marginal, pairs = pairable_marginal(counts), value_pairs(counts)
+    together = pairs.amount * counts.weight[pairs.unit]
+    whole = sum_by(pairs.pair, together, len(pairs.first))
+    sums = sum_by(counts.unit, counts.count * counts.value, len(counts.size))
+    ends = [np.searchsorted(pairs.unit, np.arange(len(sums)), side) for side in ("left", "right")]
+    drawn = data.state == Cell.CATEGORY
+    result = np.full(n_annotators, nan)
+    for annotator in range(n_annotators):
+        cells = np.flatnonzero(drawn & (data.annotator == annotator))
+        unit, value = data.unit[cells], data.value[cells].astype(np.int64)
+        size, weight = counts.size[unit], counts.weight[unit]
+        several, two = size > 1, size == 2
+        kept = marginal - sum_by(value[several], weight[several], len(marginal))
+        # The other value of a unit of two is no longer pairable.
+        other = (sums[unit[two]] - value[two]).astype(np.int64)
+        kept -= sum_by(other, weight[two], len(marginal))
+        entry, offsets = rows(ends[0][unit], ends[1][unit])
+        rating = np.repeat(np.arange(len(cells)), np.diff(offsets))
+        n_own = counts.count[
+            np.searchsorted(
+                counts.unit * counts.n_values + counts.value, unit * counts.n_values + value
+            )
         ]
-    if problems:
-        raise DatasetError(
-            [f"cross table: {each}" for each in problems],
-            "Leave out annotations that lack one of the two.",
-        )
-    cell = first_codes.astype(np.int64) * shape[1] + second_codes
-    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
+        first, second = pairs.first[pairs.pair[entry]], pairs.second[pairs.pair[entry]]
+        is_own = (first == value[rating]) | (second == value[rating])
+        # Coincidences are products of counts over the number of other ratings, m − 1.
+        share = (1 - is_own / n_own[rating]) * ((size - 1) / np.maximum(size - 2, 1))[rating]
+        lost = together[entry] * (1 - share * (size > 2)[rating])
+        left = whole - sum_by(pairs.pair[entry], lost, len(whole))
+        left[left <= ROUNDING * whole] = 0
+        result[annotator] = _of_coincidences(kept, pairs.first, pairs.second, left, level, numbers)
+    return result
 
 
-def _counts(table: NDArray[Any]) -> FloatArray:
-    """Return a table as counts: whole numbers, 0 or more."""
-    try:
-        counts = np.asarray(table, np.float64)
-    except (TypeError, ValueError):
-        raise DatasetError(["cross table: expected a table of numbers"]) from None
-    if counts.ndim != 2:
-        raise DatasetError(
-            [f"cross table has {count(counts.ndim, 'dimension')}; expected rows and columns"]
-        )
-    wrong = ~(np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts)))
-    for row, column in np.argwhere(wrong)[:1].tolist():
-        found = f"row {row}, column {column}: count is {counts[row, column]:g}"
-        raise DatasetError(
-            [f"cross table: {found}; expected a whole number, 0 or more"],
-            "Give counts of annotations, not shares or percentages.",
-        )
-    return counts
+def alpha_without_values(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without the row and the column of each value in the coincidence matrix, (K,).
 
-
-def independence(table: NDArray[Any], *, correction: bool = True) -> Independence:
-    """Return Pearson's chi-square test of independence of two features of annotations.
-
-    It assumes that annotations are independent of each other; with many annotations per image, the
-    p-value is too small.
-
-    Parameters
-    ----------
-    table : (R, C) whole numbers
-        Counts of each pair of values of the two features; rows and columns of zeros are left out.
-    correction : bool
-        Moves each count of a 2 × 2 table by up to 0.5 towards the expected one [1]_, for the
-        statistic and its p-value. Larger tables have no correction.
-
-    Returns
-    -------
-    Independence
-        Cramér's V is √(χ² / (n (min(R, C) − 1))) of the uncorrected χ² ([2]_, p. 282), so that it
-        is 1 for a perfect association. Its interval is that of the noncentral chi-square
-        distribution ([3]_, ch. 4) where χ² is small, and by linearisation under Fisher's
-        transformation where it is not, about the value less the mean of χ² under independence
-        ([4]_, ch. 14); NaN where an expected count is below 1. Undefined where fewer than two rows
-        or two columns occur.
-
-    Raises
-    ------
-    DatasetError
-        If the table does not hold counts.
+    Confusions with the value no longer count, while the coincidences of the others stay
+    ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
+    errors are as for `alpha`. Nominal data take a step per pair of values that coincide, ordinal
+    and interval data K steps per pair, ratio data and user-defined distances K³ steps.
 
     References
     ----------
-    .. [1] F. Yates (1934), Contingency tables involving small numbers and the χ² test,
-           Supplement to the Journal of the Royal Statistical Society 1(2), doi:10.2307/2983604.
-    .. [2] H. Cramér (1946), Mathematical methods of statistics, Princeton University Press,
-           doi:10.1515/9781400883868.
-    .. [3] M. Smithson (2003), Confidence intervals, SAGE, doi:10.4135/9781412983761.
-    .. [4] Y. M. M. Bishop, S. E. Fienberg and P. W. Holland (1975), Discrete multivariate analysis:
-           theory and practice, MIT Press, reprinted 2007, doi:10.1007/978-0-387-72806-3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> test = independence(np.array([[5000, 2500], [3000, 1580]]))
-    >>> round(test.statistic, 5), round(test.p_value, 5), round(test.cramers_v, 5)
-    (1.67222, 0.19596, 0.01195)
-    >>> [round(bound, 4) for bound in test.interval]
-    [0.0, 0.0298]
+    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
+           edition, SAGE, doi:10.4135/9781071878781.
     """
-    from scipy.stats import chi2_contingency
-
-    counts = _counts(table)
-    occur = np.ix_(counts.sum(1) > 0, counts.sum(0) > 0)
-    used = counts[occur]
-    if min(used.shape) < 2:
-        nothing = np.full(counts.shape, np.nan)
-        return Independence(nan, nan, 0, nothing, nan, (nan, nan), NO_TABLE)
-    statistic, p_value, freedom, expected = chi2_contingency(used, correction=correction)
-    plain = float(((used - expected) ** 2 / expected).sum())
-    # Cochran's other limit: with a lower expected count, a single annotation dominates.
-    bounds = (nan, nan) if expected.min() < 1 else _interval(used, plain, int(freedom))
-    strength = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
-    everywhere = np.zeros(counts.shape)
-    everywhere[occur] = expected
-    notes = []
-    empty = [a - b for a, b in zip(counts.shape, used.shape, strict=True)]
-    if any(empty):
-        left_out = f"{count(empty[0], 'empty row')} and {count(empty[1], 'empty column')}"
-        notes.append(f"{left_out} left out: values that do not occur")
-    if n_few := int((expected < _FEW).sum()):
-        notes.append(
-            f"{n_few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
-            "the p-value and the interval are rough ones; join rare values"
+    marginal, pairs = pairable_marginal(counts), value_pairs(counts)
+    first, second = pairs.first, pairs.second
+    amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(first))
+    result, values = np.full(len(marginal), nan), np.arange(len(marginal))
+    if level == "nominal":
+        each, other = np.append(first, second), np.append(second, first)
+        together, whole = np.tile(amount / 2, 2), marginal.sum()
+        lost = sum_by(each, together, len(marginal))
+        total = whole - marginal - lost
+        squares = sum_by(each, together * (2 * marginal[other] - together), len(marginal))
+        between = total**2 - (marginal @ marginal - marginal**2 - squares)
+        # D_e is divided by n − 1, so alpha of one value or less is undefined.
+        values = np.flatnonzero((between <= _SMALL * whole**2) | (total < 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result = 1 - (amount.sum() - 2 * lost) * (total - 1) / between
+    for value in values:
+        gone = (first == value) | (second == value)
+        other = first[gone] + second[gone] - value
+        kept = marginal.copy()
+        kept[other] -= amount[gone] / 2
+        # Coincidences are fractions: rounding may leave a residue where the difference is 0.
+        kept[kept <= ROUNDING * marginal] = 0
+        kept[value] = 0
+        left = ~gone
+        result[value] = _of_coincidences(
+            kept, first[left], second[left], amount[left], level, numbers
         )
-    if isnan(bounds[0]) or strength > bounds[1]:
-        notes.append(NO_INTERVAL if isnan(bounds[0]) else ABOVE)
-    return Independence(
-        float(statistic), float(p_value), int(freedom), everywhere, strength, bounds, OK,
-        tuple(notes),
-    )  # fmt: skip
+    return result
 
 
-def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
-    """Return the bounds of Cramér's V of a table without empty rows and columns."""
-    n, smaller = float(counts.sum()), min(counts.shape) - 1
-    # With a tolerance: rounding, which depends on the order of rows, must not decide at the limit.
-    if statistic > _STRONG * (freedom + 1) * (1 + 1e-9):
-        return _linearised(counts / n, n, smaller, freedom)
-    from scipy.special import chdtr, chndtrinc
-
-    def bound(found: float, share: float) -> float:
-        # Otherwise no noncentrality makes so small a statistic this improbable.
-        possible = chdtr(freedom, found) > share
-        noncentral = float(chndtrinc(found, freedom, share)) if possible else 0.0
-        return min(1.0, sqrt(noncentral / (n * smaller)))
-
-    # A table that is closer to the expected one than by chance does not prove independence.
-    return bound(statistic, (1 + LEVEL) / 2), bound(max(statistic, freedom), (1 - LEVEL) / 2)
-
-
-def _linearised(share: FloatArray, n: float, smaller: int, freedom: int) -> tuple[float, float]:
-    rows, columns = share.sum(1, keepdims=True), share.sum(0, keepdims=True)
-    parts = share**2 / (rows * columns)
-    strength = float(parts.sum()) - 1
-    # The slope of φ² along the share of each cell.
-    slope = 2 * share / (rows * columns)
-    slope = slope - parts.sum(1, keepdims=True) / rows - parts.sum(0, keepdims=True) / columns
-    variance = float((share * (slope - (share * slope).sum()) ** 2).sum())
-    value = sqrt(strength / smaller)
-    error = sqrt(variance / n) / (2 * value * smaller)
-    middle = sqrt((strength - freedom / n) / smaller)
-    bounds = fisher_interval(
-        np.array([value]), np.array([error]), np.array([n - 1]), middle=np.array([middle])
-    )[0]
-    # The scale of V ends at 0; NaN stays.
-    low, high = np.maximum(bounds, 0).tolist()
-    return low, high
+def _of_coincidences(
+    marginal: FloatArray,
+    first: IndexArray,
+    second: IndexArray,
+    amount: FloatArray,
+    level: str | Distance,
+    numbers: FloatArray | None,
+) -> float:
+    """Return alpha of marginals and of the coincidences of pairs of values; NaN if undefined."""
+    total = float(marginal.sum())
+    if level == "nominal":
+        within, between = amount.sum(), total**2 - marginal @ marginal
+    elif level == "ordinal" or (level == "interval" and numbers is not None):
+        if numbers is None or level == "ordinal":
+            place = midranks(marginal[:, None])[:, 0]
+        else:
+            place = centred(numbers, marginal)[0]
+        within = amount @ (place[first] - place[second]) ** 2
+        place = place - marginal @ place / max(total, 1)
+        between = 2 * total * (marginal @ place**2)
+    elif numbers is None:
+        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
+    else:
+        distances = pairwise_distances(level, numbers)
+        within = amount @ distances.between(first, second)
+        between = marginal @ distances.mean_to(marginal[:, None])[:, 0]
+    # D_e is divided by n − 1.
+    defined = total > 1 + ROUNDING and between > 0
+    return 1 - float(within) * (total - 1) / float(between) if defined else nan

@@ -5,6 +5,7 @@ from typing import get_args
 
 import numpy as np
 
+from bboxqa.agreement.code_tables import cross_table, independence
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
@@ -13,8 +14,6 @@ from bboxqa.diagnostics.answers import (
     Method,
     annotator_similarity,
     cluster_annotators,
-    cross_table,
-    independence,
     shared_units,
 )
 from bboxqa.formats.ratings.reader import column_problems

@@ -35,7 +35,7 @@ from bboxqa.agreement.resampling import (
 from bboxqa.core.arrays import FloatArray, Progress
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, names_in_words, unknown_name
-from bboxqa.diagnostics.influence import (
+from bboxqa.diagnostics.answers import (
     alpha_without_annotators,
     alpha_without_units,
     alpha_without_values,

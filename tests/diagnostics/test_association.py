@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from bboxqa.agreement.code_tables import NO_INTERVAL, cross_table, independence
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics.answers import NO_INTERVAL, cross_table, independence
 
 QUESTION = np.array([[5000, 2500], [3000, 1580]])
 OPPOSITE = np.array([[0, 50], [50, 0]])

@@ -10,8 +10,8 @@ from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics import influence
-from bboxqa.diagnostics.influence import (
+from bboxqa.diagnostics import answers
+from bboxqa.diagnostics.answers import (
     alpha_without_annotators,
     alpha_without_units,
     alpha_without_values,
@@ -96,7 +96,7 @@ def test_without_a_value_of_many(n_annotators):
 def test_chunks_change_nothing(level, monkeypatch):
     counts = unit_counts(reliability(np.random.default_rng(1).integers(-1, K, (5, 40))))
     whole = alpha_without_units(counts, LEVELS[level], NUMBERS)
-    monkeypatch.setattr(influence, "_CHUNK", 1)
+    monkeypatch.setattr(answers, "_CHUNK", 1)
     assert alpha_without_units(counts, LEVELS[level], NUMBERS) == pytest.approx(whole, rel=1e-12)
 
 
