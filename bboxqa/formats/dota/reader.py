@@ -1,8 +1,7 @@
 """Reading DOTA label files: four corners, a category and a mark of difficult objects."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,8 @@ from bboxqa.formats.translation.shapes import LARGEST
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
 _NUMBERS, _SHOWN = 8, 60
-_Row = tuple[list[str], str, int, int, int]
-"""The words of a label, its line, the id of the image, and the places of file and line."""
+_Row = tuple[str, int, int, int]
+"""What follows the corners of a label, the id of the image, and the places of file and line."""
 _WORDS = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("difficult", "object", "marked difficult: compared like the others"),
@@ -53,7 +52,7 @@ def translate(path: Path, into: Collector) -> None:
 
 
 class _DotaRecords:
-    """Converts label files to COCO records, and collects images, categories and counts."""
+    """Converts label files to COCO records."""
 
     def __init__(self, images: FileImages, into: Collector) -> None:
         self._images, self._into = images, into
@@ -61,8 +60,10 @@ class _DotaRecords:
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         rows: list[_Row] = []
+        values: list[float] = []
         for number, (place, member, data) in enumerate(batch):
             image = self._images.labelled(place, member)["id"]
+            is_told = False
             try:
                 lines = data.decode("utf-8-sig").splitlines()
             except UnicodeDecodeError:
@@ -70,37 +71,36 @@ class _DotaRecords:
                 continue
             for at, line in enumerate(lines, start=1):
                 words = line.split(None, _NUMBERS)
-                if len(words) > _NUMBERS or (words and not _HEADER.match(line)):
-                    rows.append((words, line, image, number, at))
-        numbers = _numbers_in(rows)
-        if numbers is None:
-            rows = [*self._sound(rows, batch)]
-            numbers = np.array([[*map(float, row[0][:_NUMBERS])] for row in rows], np.float64)
+                if problem := self._numbers(words, values):
+                    if words and not _HEADER.match(line):
+                        todo = "" if is_told or is_dota_head(data) else NO_LABELS
+                        problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
+                        self._into.defect("T001", problem, Where(member.name, at))
+                        is_told = True
+                else:
+                    rows.append((words[_NUMBERS], image, number, at))
         if rows:
-            self._add(rows, [member.name for _, member, _ in batch], numbers.reshape(-1, 4, 2))
+            corners = np.array(values).reshape(-1, 4, 2)
+            self._add(rows, [member.name for _, member, _ in batch], corners)
 
-    def _sound(
-        self, rows: Sequence[_Row], batch: Sequence[tuple[str, Member, bytes]]
-    ) -> Iterator[_Row]:
-        """Yield the rows that are labels, and report the others."""
-        told = set()
-        for row in rows:
-            words, line, _, number, at = row
-            if _HEADER.match(line):
-                continue
-            if problem := _problem(words):
-                _, member, data = batch[number]
-                todo = "" if number in told or is_dota_head(data) else NO_LABELS
-                told.add(number)
-                problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
-                self._into.defect("T001", problem, Where(member.name, at))
-            else:
-                yield row
+    @staticmethod
+    def _numbers(words: Sequence[str], values: list[float]) -> str:
+        """Add the corners of a label to values; return why the words of a line are none."""
+        if len(words) <= _NUMBERS:
+            return f"has {count(len(words), 'value')}; expected 8 and a category"
+        try:
+            found = [*map(float, words[:_NUMBERS])]
+        except ValueError:
+            return "does not begin with 8 numbers"
+        # Infinite values and NaN are not near.
+        if not -LARGEST < min(found) <= max(found) < LARGEST or sum(found) != sum(found):
+            return "has coordinates that cannot be pixels"
+        values += found
+        return ""
 
     def _add(self, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
         """Add labels with (N, 4, 2) corners."""
-        words, _, image, member, line = zip(*rows, strict=True)
-        ends = [each[_NUMBERS] for each in words]
+        ends, image, member, line = zip(*rows, strict=True)
         lines = Lines(names, np.array(member), np.array(line))
         rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
         code = np.array([rests[each] for each in ends])
@@ -123,30 +123,6 @@ class _DotaRecords:
             difficult=difficult,
         )
         self._into.boxes(boxes)
-
-
-def _numbers_in(rows: Sequence[_Row]) -> FloatArray | None:
-    """Return the 8 numbers of each row; None if one is not a label."""
-    if any(len(row[0]) <= _NUMBERS for row in rows):
-        return None
-    try:
-        found = np.array([*map(float, chain.from_iterable(row[0][:_NUMBERS] for row in rows))])
-    except ValueError:
-        return None
-    # Infinite values and NaN are not near.
-    return found if (np.abs(found) < LARGEST).all() else None
-
-
-def _problem(words: Sequence[str]) -> str:
-    """Return why the words of a line are not a label; "" if they are."""
-    if len(words) <= _NUMBERS:
-        return f"has {count(len(words), 'value')}; expected 8 and a category"
-    try:
-        values = [*map(float, words[:_NUMBERS])]
-    except ValueError:
-        return "does not begin with 8 numbers"
-    is_near = all(abs(each) < LARGEST for each in values)
-    return "" if is_near else "has coordinates that cannot be pixels"
 
 
 def _category_in(rest: str) -> tuple[str, int]:
