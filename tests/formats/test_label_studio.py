@@ -15,7 +15,7 @@ from support.tool_files import alone, asked, drawn, found
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.label_studio.regions import brush_mask, regions_of
+from bboxqa.formats.label_studio.tasks import brush_mask, regions_of
 from bboxqa.formats.translation.shapes import MaskProblemError
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats/label_studio"

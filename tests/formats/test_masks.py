@@ -15,7 +15,7 @@ from support.masks import decode, drawn_spans, encode
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.label_studio.regions import brush_mask, brush_numbers
+from bboxqa.formats.label_studio.tasks import brush_mask, brush_numbers
 from bboxqa.formats.translation.masks import (
     MOST_PIXELS,
     MOST_RUNS,

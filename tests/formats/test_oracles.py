@@ -16,7 +16,7 @@ from support.studio import box, task, work, written
 from support.tool_files import drawn
 
 from bboxqa import read_coco, reading, validate
-from bboxqa.formats.label_studio.regions import brush_mask
+from bboxqa.formats.label_studio.tasks import brush_mask
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of tools here")

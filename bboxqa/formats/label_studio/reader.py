@@ -13,9 +13,8 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import as_list
 from bboxqa.formats.images import given_size, given_words
-from bboxqa.formats.label_studio import regions as shapes
-from bboxqa.formats.label_studio.images import image_names, images_of, short_path
-from bboxqa.formats.label_studio.regions import Region, Value
+from bboxqa.formats.label_studio import tasks as shapes
+from bboxqa.formats.label_studio.tasks import Region, Value, image_names, images_of, short_path
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.label_studio.images import image_names, may_be_image
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
-from bboxqa.formats.label_studio.regions import brush_numbers
+from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, may_be_image
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
