@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bboxqa.cli.console import refuse_inputs
+from bboxqa.cli.console import refuse_inputs, show, show_notes, tracking
 from bboxqa.cli.options import (
     COMPARING,
     READING,
@@ -72,7 +72,6 @@ def agree(
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
-    from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE
     from bboxqa.model.diagnosis import Diagnosis
@@ -284,7 +283,6 @@ def _write(
     written, notes = list[Path](), list[str]()
     if to.out is None and to.page is None:
         return written, notes
-    from bboxqa.cli.console import tracking
     from bboxqa.formats.sources import files_read
     from bboxqa.pipelines.pictures import write_result
     from bboxqa.report.agreement_summary import summary

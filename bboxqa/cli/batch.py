@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import refuse_options
+from bboxqa.cli.console import refuse_options, tracking
 from bboxqa.cli.options import (
     A_PATH,
     A_SEVERITY,
@@ -23,6 +23,7 @@ from bboxqa.cli.options import (
     reading_of,
 )
 from bboxqa.core.interrupts import signal_of, signal_words
+from bboxqa.core.text import count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -99,7 +100,6 @@ def batch(
     from bboxqa.batch.discovery import find_projects
     from bboxqa.batch.run import Run, run_batch
     from bboxqa.core.machine import cores
-    from bboxqa.core.text import count
 
     out = out or Path("bboxqa-batch")
     _check_options(root, given, dry_run=dry_run)
@@ -186,8 +186,6 @@ def _settings(given: dict[str, Any]) -> "Settings":
 
 def _planned(project: "Project") -> str:
     """Return a project that would be run as a line of text."""
-    from bboxqa.core.text import one_line
-
     files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
     settings = ", own settings" if project.settings else ""
     images = ", images" if project.images else ""
@@ -196,8 +194,6 @@ def _planned(project: "Project") -> str:
 
 def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
     """Warn of projects whose names are those of annotators who have pseudonyms."""
-    from bboxqa.core.text import count
-
     if number := sum(settings.shown(row.project) != row.project for row in rows):
         has = "is" if number == 1 else "are"
         click.echo(
@@ -209,8 +205,6 @@ def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
 
 def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
     """Print the first lines, and the number of the others."""
-    from bboxqa.core.text import one_line
-
     lines = [one_line(str(item)) for item in items]
     for line in lines[:_SHOWN]:
         click.echo(f"{before}{line}", err=err)
@@ -221,8 +215,6 @@ def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> 
 @contextmanager
 def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
     """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
-    from bboxqa.cli.console import tracking
-
     if quiet:
         yield None
         return
@@ -242,7 +234,6 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
 def _line_of(step: "Step", log_format: str) -> str:
     """Return the outcome of a project as a line of text or JSON."""
     from bboxqa.batch.results import row_json
-    from bboxqa.core.text import count, one_line
 
     row = step.row
     if log_format == "json":
@@ -262,7 +253,6 @@ def _line_of(step: "Step", log_format: str) -> str:
 def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     """Print how many projects were measured, and what each missed."""
     from bboxqa.batch.results import state_words
-    from bboxqa.core.text import count
 
     rows = result.rows
     said = result.worse or result.found.unreadable or result.found.left_alone

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.console import show, tracking
 from bboxqa.cli.options import (
     A_PATH,
     COMPARING,
@@ -55,7 +56,6 @@ def compare(
     other annotations are matched by similarity. With several annotators, agreement before and after
     is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.model.comparison import SinceRun
     from bboxqa.pipelines.compare import compare_files, saved_result

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from bboxqa.cli.console import show_notes, tracking
 from bboxqa.cli.options import (
     A_PATH,
     OUT,
@@ -64,7 +65,6 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     What the format cannot hold is listed, and refused without --lossy. A review queue
     (review.json of `bboxqa agree --out`) needs no --lossy, as the measured files stay as they are.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.formats.registry import writer_names
     from bboxqa.formats.writing.preparation import Parts
     from bboxqa.pipelines.convert import Target, convert_with

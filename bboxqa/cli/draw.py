@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import refuse_inputs
+from bboxqa.cli.console import refuse_inputs, show_notes, tracking
 from bboxqa.cli.options import (
     A_PATH,
     OUT,
@@ -65,7 +65,6 @@ def draw(
     with finding the rules. FILE is the same as for `bboxqa agree`, but may have one annotator, or
     name none.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.draw import draw_with
     from bboxqa.report.drawing import check_target
 

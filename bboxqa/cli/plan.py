@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import print_result, refuse_inputs
+from bboxqa.cli.console import print_result, refuse_inputs, show_notes, tracking
 from bboxqa.cli.options import (
     OUT,
     READING,
@@ -19,6 +19,7 @@ from bboxqa.cli.options import (
     reading_of,
     source_of,
 )
+from bboxqa.core.text import count
 
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
@@ -62,7 +63,6 @@ def plan(
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import asdict, replace
 
-    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import AS_COMPARED, read_for
 
@@ -88,8 +88,6 @@ def plan(
 
 def _lines(planned: "ImagePlan") -> list[str]:
     """Return the plan as lines of text."""
-    from bboxqa.core.text import count
-
     images = count(planned.n_images, "image") + " annotated by two or more"
     warnings = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:

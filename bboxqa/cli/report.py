@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.console import refuse_inputs
+from bboxqa.cli.console import refuse_inputs, show_notes, tracking
 from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 
 
@@ -39,7 +39,6 @@ def report(
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.unreadable import refuse_address

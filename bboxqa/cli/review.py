@@ -9,6 +9,7 @@ import click
 
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
+from bboxqa.cli.console import show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
@@ -60,7 +61,6 @@ def audit(
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
-    from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.formats.sources import files_read
     from bboxqa.pipelines.audit import audit_files
     from bboxqa.pipelines.read import AS_COMPARED
@@ -172,7 +172,6 @@ def consensus(
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
-    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.consensus import (
         check_output_of,
@@ -260,7 +259,6 @@ def accept(**given: Any) -> int:
     were changed; delete those that are none, then --add-proposed adds the others. Images that
     REVIEWED lacks are not reviewed yet.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show_notes
     from bboxqa.pipelines.accept import accept as accepted
 
     found = accepted(**given)

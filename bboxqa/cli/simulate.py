@@ -7,6 +7,7 @@ import click
 
 from bboxqa.cli.console import refuse_inputs
 from bboxqa.cli.options import A_PATH, OUT, Command, option, options
+from bboxqa.core.text import count
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 
@@ -63,7 +64,6 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     And:
       copy=p01:0.3           this share of the images is copied from another annotator
     """  # noqa: D301 - click reads the sign
-    from bboxqa.core.text import count
     from bboxqa.pipelines.simulate import simulate as simulated
     from bboxqa.pipelines.simulate import truth_path
 

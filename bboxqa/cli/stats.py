@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import print_result, refuse_inputs
+from bboxqa.cli.console import print_result, refuse_inputs, tracking
 from bboxqa.cli.options import (
     A_PATH,
     COMPARE,
@@ -120,7 +120,6 @@ def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.agreement.registry import named_coefficients
-    from bboxqa.cli.console import tracking
     from bboxqa.stats import measure
 
     named_coefficients(options["coefficients"], "--coefficient")
@@ -190,7 +189,6 @@ def segments(
     Annotators are compared between all boundaries of their segments, to the millisecond. Time
     that an annotator did not mark counts as a label of its own.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
     from bboxqa.formats.recordings import read_segments
     from bboxqa.pipelines.segments import measure_segments, shown_in_text
     from bboxqa.report import stats_views as shown

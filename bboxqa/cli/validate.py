@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import refuse_inputs, refuse_options, write_output
+from bboxqa.cli.console import refuse_inputs, refuse_options, show_notes, tracking, write_output
 from bboxqa.cli.options import (
     A_PATH,
     A_SEVERITY,
@@ -116,7 +116,6 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     page = _page(given)
     report = _report(paths, settings, given)
     if page is not None:
-        from bboxqa.cli.console import show_notes, tracking
         from bboxqa.pipelines.pictures import write_report
 
         truth = given["ground_truth"]
@@ -157,7 +156,6 @@ def _report(
     paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
 ) -> "FoundReport":
     """Return the findings, without those of the baseline."""
-    from bboxqa.cli.console import tracking
     from bboxqa.pipelines.validate import validate_with
 
     known = None

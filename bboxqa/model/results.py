@@ -111,8 +111,6 @@ class ImageAlpha(msgspec.Struct, frozen=True):
     interval: Interval = NONE
     """The 95 % interval of `mean`."""
     n_images: int = 0
-    n_drawn_images: int = 0
-    """The number of images in `mean_drawn_image_alpha`, also where alpha has no meaning."""
 
 
 class ReferenceAgreement(msgspec.Struct, frozen=True, eq=False):

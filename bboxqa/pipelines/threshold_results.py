@@ -343,7 +343,6 @@ def _alphas(of: MeasuredThreshold, *, all_complete: bool) -> dict[str, Any]:
             mean_of(meaningful),
             of.interval("meaningful mean"),
             int((~np.isnan(meaningful)).sum()),
-            int((~np.isnan(drawn)).sum()),
         ),
         "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
     }
