@@ -92,34 +92,28 @@ def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
         content.rotated(each, any_rectangle=True) is not None for each in content.annotations
     )
     names = [*COLUMNS, *[_ROTATION] * turned, *[_TRACK] * bool(track), *more]
-    return names, _rows(content, more, track, turned=turned)
+    return names, _rows(content, names, track)
 
 
-def _rows(content: Content, more: list[str], track: str, *, turned: bool) -> Iterator[list[Any]]:
+def _rows(content: Content, names: list[str], track: str) -> Iterator[list[Any]]:
     """Yield the rows, including a row without a box for each annotator who drew nothing."""
     for place, image in enumerate(content.images):
-        size = [image.get("width"), image.get("height")]
-        first = [image_name(image), image["id"], *size]
-        works = content.works(place) or [("", [])]
-        for name, drawn in works:
-            for each in drawn:
-                *cells, degrees = _cells(content, each)
-                own = [*[degrees] * turned, *[_attribute(each, track)] * bool(track)]
-                yield [*first, name or None, *cells, *own, *map(each.get, more)]
+        first: Record = {"image": image_name(image), "image_id": image["id"]}
+        first |= {f"image_{side}": image.get(side) for side in ("width", "height")}
+        for name, drawn in content.works(place) or [("", [])]:
+            first["annotator"] = name or None
             if not drawn:
-                n_empty = len(COLUMNS) - 5 + turned + bool(track) + len(more)
-                yield [*first, name or None, *[None] * n_empty]
-
-
-def _cells(content: Content, annotation: Record) -> list[Any]:
-    """Return the category, id, box, crowd flag and angle of an annotation."""
-    category = content.category_names[annotation["category_id"]]
-    box, degrees = annotation["bbox"], 0.0
-    turned = content.rotated(annotation, any_rectangle=True)
-    if turned is not None:
-        x, y, width, height, degrees = turned.tolist()
-        box = [x - width / 2, y - height / 2, width, height]
-    return [category, annotation["id"], *box, int("iscrowd" in annotation), degrees]
+                yield [*map(first.get, names)]
+            for each in drawn:
+                box, degrees = each["bbox"], 0.0
+                if (turned := content.rotated(each, any_rectangle=True)) is not None:
+                    x, y, width, height, degrees = turned.tolist()
+                    box = [x - width / 2, y - height / 2, width, height]
+                row = each | first | dict(zip(("x", "y", "width", "height"), box, strict=True))
+                row["category"] = content.category_names[each["category_id"]]
+                row |= {"iscrowd": int("iscrowd" in each), _ROTATION: degrees}
+                row |= {_TRACK: _attribute(each, track)} if track else {}
+                yield [*map(row.get, names)]
 
 
 def _csv(content: Content, _options: Options) -> Iterator[Written]:
@@ -144,10 +138,12 @@ def _parquet(content: Content, _options: Options) -> Iterator[Written]:
     names, rows = _table(content)
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
-    arrays = {
-        name: pa.array(_of_one_type(column), types.get(name))
-        for name, column in zip(names, columns, strict=True)
-    }
+    arrays = {}
+    for name, column in zip(names, columns, strict=True):
+        # A column that mixes texts and numbers becomes texts.
+        is_text = any(isinstance(each, str) for each in column)
+        cells = [str(each) if is_text and each is not None else each for each in column]
+        arrays[name] = pa.array(cells, types.get(name))
     sink = io.BytesIO()
     parquet.write_table(pa.table(arrays), sink)
     yield Written((), sink.getvalue())
@@ -160,13 +156,6 @@ _TYPES = {
         ("image_width", "image_height", "x", "y", "width", "height", "rotation"), "float64"
     ),
 }
-
-
-def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
-    """Return a column unchanged, or as text if it mixes texts and numbers."""
-    if any(isinstance(each, str) for each in column):
-        return [None if each is None else str(each) for each in column]
-    return list(column)
 
 
 _write = partial(

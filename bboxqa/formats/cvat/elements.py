@@ -242,8 +242,8 @@ def _box(element: Element) -> Record:
     if not degrees:
         return {"bbox": [*box]}
     ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
-    written = {WRITTEN_ANGLE: _number(values, "rotation")}
-    return {**_outlined(ring), "attributes": {"rotation": degrees}, **written}
+    turned = {"attributes": {"rotation": degrees}, WRITTEN_ANGLE: _number(values, "rotation")}
+    return {**_outlined(ring), **turned}
 
 
 def _outlined(ring: list[float]) -> Record:
