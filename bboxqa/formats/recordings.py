@@ -215,19 +215,15 @@ def _tables(paths: Sequence[Path]) -> list[_Table]:
         for table in named:
             table.column["recording"] = table.column["file"]
     for key in ("tier", "recording"):
-        _refuse_mixture(tables, key)
+        names = {key in table.column: table.source.name for table in reversed(tables)}
+        # Tables without the column would not be compared with the others.
+        if len(names) > 1:
+            problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
+            raise DatasetError(
+                [f"{problem}; expected it in all files or in none"],
+                f"Add the column '{key}' where it is missing, or drop it.",
+            )
     return tables
-
-
-def _refuse_mixture(tables: Sequence[_Table], key: str) -> None:
-    """Refuse tables of which only some have a column, as the others would not be compared."""
-    names = {key in table.column: table.source.name for table in reversed(tables)}
-    if len(names) > 1:
-        problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
-        raise DatasetError(
-            [f"{problem}; expected it in all files or in none"],
-            f"Add the column '{key}' where it is missing, or drop it.",
-        )
 
 
 def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit | None, bool]:
@@ -410,18 +406,23 @@ def _assembled(
     recordings = sorted({name for name, _ in read.asked})
     annotators = in_natural_order({name for _, name in read.asked})
     tiers, labels = sorted({*tier}), sorted({*label})
-    places, ends = _codes(recording, recordings), np.array(end, np.int64)
+
+    def codes(values: Sequence[str], names: Sequence[str]) -> IntArray:
+        place = {name: number for number, name in enumerate(names)}
+        return np.array([place[value] for value in values], np.int32)
+
+    places, ends = codes(recording, recordings), np.array(end, np.int64)
     duration, is_guessed = _durations(recordings, places, ends, duration_ms)
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
     for each, name in read.asked:
         asked[recordings.index(each), annotators.index(name)] = True
     segments = Segments(
         recording=places,
-        annotator=_codes(annotator, annotators),
-        tier=_codes(tier, tiers),
+        annotator=codes(annotator, annotators),
+        tier=codes(tier, tiers),
         start=np.array(start, np.int64),
         end=ends,
-        label=_codes(label, labels),
+        label=codes(label, labels),
         recording_names=tuple(recordings),
         annotator_names=tuple(annotators),
         tier_names=tuple(tiers),
@@ -435,11 +436,6 @@ def _assembled(
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
     return replace(segments, notes=(*notes, *[_LENGTH_NOTE] * is_guessed, *_silent(segments)))
-
-
-def _codes(values: Sequence[str], names: Sequence[str]) -> IntArray:
-    place = {name: number for number, name in enumerate(names)}
-    return np.array([place[value] for value in values], np.int32)
 
 
 def _durations(

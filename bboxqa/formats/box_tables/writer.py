@@ -13,10 +13,9 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.columns import unit_of
 from bboxqa.formats.box_tables.reader import name_in
-from bboxqa.formats.translation.shapes import LEAST_PIXELS
+from bboxqa.formats.translation.shapes import LEAST_PIXELS, mapping
 from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
-from bboxqa.formats.writing.outlines import Record
 
 COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",
@@ -72,16 +71,11 @@ def _track_attribute(content: Content, more: list[str]) -> str:
     if {*more} & {*_TRACK_KEYS}:
         return ""
     for name in _TRACK_KEYS:
-        said = [_attribute(each, name) for each in content.annotations]
+        said = [mapping(each.get(ATTRIBUTES)).get(name) for each in content.annotations]
         given = [each for each in said if each is not None]
         if given and all(isinstance(each, str | int) for each in given):
             return name
     return ""
-
-
-def _attribute(annotation: Record, name: str) -> object:
-    given = annotation.get(ATTRIBUTES)
-    return given.get(name) if isinstance(given, dict) else None
 
 
 def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
@@ -98,7 +92,7 @@ def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
 def _rows(content: Content, names: list[str], track: str) -> Iterator[list[Any]]:
     """Yield the rows, including a row without a box for each annotator who drew nothing."""
     for place, image in enumerate(content.images):
-        first: Record = {"image": image_name(image), "image_id": image["id"]}
+        first: dict[str, Any] = {"image": image_name(image), "image_id": image["id"]}
         first |= {f"image_{side}": image.get(side) for side in ("width", "height")}
         for name, drawn in content.works(place) or [("", [])]:
             first["annotator"] = name or None
@@ -112,7 +106,7 @@ def _rows(content: Content, names: list[str], track: str) -> Iterator[list[Any]]
                 row = each | first | dict(zip(("x", "y", "width", "height"), box, strict=True))
                 row["category"] = content.category_names[each["category_id"]]
                 row |= {"iscrowd": int("iscrowd" in each), _ROTATION: degrees}
-                row |= {_TRACK: _attribute(each, track)} if track else {}
+                row |= {_TRACK: mapping(each.get(ATTRIBUTES)).get(track)} if track else {}
                 yield [*map(row.get, names)]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.elements import CUBOID, OF_LABEL, OF_SHAPES
+from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import (
     Content,
     Options,
@@ -141,10 +142,14 @@ def _drawing(content: Content, category_id: int) -> str:
     turns = [2 * pi * place / len(names) for place in range(len(names))]
     places = [(round(50 + 40 * sin(turn), 3), round(50 - 40 * cos(turn), 3)) for turn in turns]
     (category,) = (each for each in content.categories if each["id"] == category_id)
+    numbers = range(1, len(names) + 1)
+    limbs = [each for each in items(category.get("skeleton")) if isinstance(each, list)]
+    # A number such as 1.0 is no index.
+    limbs = [e for e in limbs if len(e) == 2 and {*map(type, e)} == {int} and {*e} <= {*numbers}]
     lines = [
         f'<line x1="{places[a - 1][0]}" y1="{places[a - 1][1]}" x2="{places[b - 1][0]}" '
         f'y2="{places[b - 1][1]}" data-type="edge" data-node-from="{a}" data-node-to="{b}"></line>'
-        for a, b in _limbs(category, len(names))
+        for a, b in limbs
     ]
     circles = [
         f'<circle r="0.75" cx="{x}" cy="{y}" data-type="element node" data-element-id="{number}" '
@@ -154,20 +159,10 @@ def _drawing(content: Content, category_id: int) -> str:
     return "\n".join([*lines, *circles])
 
 
-def _limbs(category: Record, n_joints: int) -> Iterator[tuple[int, int]]:
-    """Yield the limbs of a category that are pairs of its joints, as numbers from 1."""
-    given = category.get("skeleton")
-    for each in given if isinstance(given, list) else ():
-        match each:
-            case [int(a), int(b)] if 0 < a <= n_joints and 0 < b <= n_joints:
-                yield a, b
-
-
 def _said(annotation: Record) -> dict[str, str]:
     """Return the attributes that are not CVAT's own, as texts."""
-    given = annotation.get(ATTRIBUTES)
     said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
-    said |= given if isinstance(given, dict) else {}
+    said |= mapping(annotation.get(ATTRIBUTES))
     found = {}
     for key, value in said.items():
         if key not in OF_SHAPES and isinstance(value, str | int | float):
@@ -182,8 +177,7 @@ def _element(
     kind: str, where: dict[str, Any], label: str, annotation: Record, joints: str = ""
 ) -> Iterator[str]:
     """Yield a shape with its attributes; `joints` are the points of a skeleton."""
-    given = annotation.get(ATTRIBUTES)
-    said = given if isinstance(given, dict) else {}
+    said = mapping(annotation.get(ATTRIBUTES))
     own = {key: _own_text(key, said.get(key)) or default for key, (default, _) in _OWN.items()}
     values = {"label": label, "source": annotation.get("source", "manual")}
     values |= {"occluded": own["occluded"], **where, "z_order": own["z_order"]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bboxqa.formats.translation.shapes import mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, safe_paths
@@ -42,8 +43,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
                 corners = corners_of(each)
                 points = bbox_corners(each) if corners is None else corners
                 values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
-                marks = each.get("attributes")
-                difficult = _mark(marks.get("difficult", 0)) if isinstance(marks, dict) else 0
+                difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
                 category = _as_words(content.category_names[each["category_id"]])
                 text += f"{values} {category} {difficult or 0}\n"
             parts = (*people[name], DOTA.folder, *folders, f"{last}.txt")

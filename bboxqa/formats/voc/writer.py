@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_folders import path_below
+from bboxqa.formats.translation.shapes import mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
@@ -73,8 +74,7 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
     yield f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n"
     corners = _corners(drawn, base).tolist()
     for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
-        given = each.get("attributes")
-        marks = given if isinstance(given, dict) else {}
+        marks = mapping(each.get(ATTRIBUTES))
         yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
         yield "    <pose>Unspecified</pose>\n"
         for mark in _MARKS:

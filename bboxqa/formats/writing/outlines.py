@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.raw_values import degrees
 from bboxqa.formats.translation.masks import runs_of
-from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, rotated
+from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, mapping, rotated
 from bboxqa.model.masks import run_bounds
 from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
 
@@ -97,8 +97,7 @@ def area_of(annotation: Record) -> float:
 
 def said_angle(annotation: Record) -> float:
     """Return the rotation attribute of an annotation in degrees; NaN if it has none."""
-    inside = annotation.get("attributes")
-    found = degrees(inside.get("rotation")) if isinstance(inside, dict) else np.nan
+    found = degrees(mapping(annotation.get("attributes")).get("rotation"))
     return found if np.isfinite(found) else np.nan
 
 
