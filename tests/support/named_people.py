@@ -2,7 +2,9 @@
 
 import json
 
+from support import studio
 from support.converted import document, written
+from support.tool_files import text_of, write
 
 PEOPLE = (
     "ada.lovelace@example.org",
@@ -58,57 +60,39 @@ def broken_file_named_after_a_person(folder):
 def folders_named_after_people(folder):
     """Return a folder of YOLO labels, a folder of each annotator, whose image sizes are unknown."""
     for who in PEOPLE:
-        (folder / who / "labels").mkdir(parents=True)
-        (folder / who / "data.yaml").write_text("names: [cat, dog]\n")
-        (folder / who / "labels/0.txt").write_text("0 0.5 0.5 0.2 1.2\n")
+        text = "0 0.5 0.5 0.2 1.2\n"
+        write(folder / who, **{"data.yaml": "names: [cat, dog]\n", "labels/0.txt": text})
     return folder
 
 
 def jobs_of_assignees(folder):
-    """Return a folder of CVAT XML, a job of each assignee, with a label that it does not list."""
+    """Return a folder of CVAT XML, a job of each assignee, with boxes that leave their image."""
     for number, who in enumerate(PEOPLE):
-        (folder / f"job{number}.xml").write_text(
-            "<annotations><version>1.1</version><meta><task><assignee>"
-            f"<username>{who}</username><email>{who}</email></assignee><labels><label>"
-            "<name>cat</name></label></labels></task></meta>"
-            '<image id="0" name="0.jpg" width="90" height="90">'
-            f'<box label="dog" xtl="1" ytl="1" xbr="{50 + number}" ybr="120"/></image>'
-            "</annotations>"
-        )
+        box = (1, 1, 49 + number, 119)
+        text = text_of("cvat", "0.jpg", box, size=(90, 90), who=who)
+        write(folder, **{f"job{number}.xml": text})
     return folder
 
 
 def tasks_completed_by(folder):
     """Return an export of Label Studio, with boxes that leave their image."""
-    task = {"id": 1, "data": {"image": "/data/upload/1/0.jpg"}, "annotations": []}
-    for number, who in enumerate(PEOPLE):
-        value = {"x": 1, "y": 1, "width": 50 + number, "height": 140, "rectanglelabels": ["cat"]}
-        size = {"original_width": 90, "original_height": 90}
-        names = {"type": "rectanglelabels", "from_name": "label", "to_name": "image"}
-        task["annotations"].append(
-            {
-                "id": 10 + number,
-                "completed_by": {"id": number, "email": who, "first_name": who},
-                "result": [{"id": "r", "value": value} | size | names],
-            }
-        )
-    return written(folder / "tasks.json", [task])
+    works = [
+        studio.work({"id": n, "email": who, "first_name": who}, studio.box(1, 1, 50 + n, 140))
+        for n, who in enumerate(PEOPLE)
+    ]
+    return studio.written(folder / "tasks.json", studio.task(1, *works))
 
 
 def objects_of_logins(folder):
     """Return a project of Supervisely, with objects that leave their image."""
-    (folder / "ds/ann").mkdir(parents=True)
-    written(folder / "meta.json", {"classes": [{"title": "cat", "shape": "rectangle"}]})
-    drawn = {"geometryType": "rectangle", "classTitle": "cat", "tags": []}
     objects = [
-        {"id": 1 + number, "labelerLogin": who}
-        | {"points": {"exterior": [[1, 1], [40 + number, 120]], "interior": []}}
-        | drawn
-        for number, who in enumerate(PEOPLE)
-    ]
-    content = {"size": {"height": 90, "width": 90}, "tags": [], "objects": objects}
-    written(folder / "ds/ann/0.jpg.json", content)
-    return folder
+        {"id": n, "labelerLogin": who, "geometryType": "rectangle", "classTitle": "cat", "tags": [],
+         "points": {"exterior": [[1, 1], [40 + n, 120]], "interior": []}}
+        for n, who in enumerate(PEOPLE, 1)
+    ]  # fmt: skip
+    image = {"size": {"height": 90, "width": 90}, "tags": [], "objects": objects}
+    meta = {"classes": [{"title": "cat", "shape": "rectangle"}]}
+    return write(folder, **{"meta.json": meta, "ds/ann/0.jpg.json": image})
 
 
 SOURCES = (
