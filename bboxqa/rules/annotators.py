@@ -142,8 +142,10 @@ def _composed_names(document: Document) -> Checked:
             value, n = shortened(values[odd[0]]), count(len(odd), "annotation")
             what = f"{n} with {words} under {shortened(key)}, such as {value}"
             what += "; expected the name of one annotator"
-            more = {"found": value, "expected": "a name", "severity": _of_creator(document)}
-            yield summary(what, _under(key), odd, document, **more)
+            mild = _of_creator(document)
+            yield summary(
+                what, _under(key), odd, document, found=value, expected="a name", severity=mild
+            )
 
 
 def _spellings(document: Document) -> Checked:
@@ -311,8 +313,8 @@ def _few(document: Document, authors: Authorship, drawn: IndexArray, asked: Inde
 def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: str) -> Defect:
     """Return a defect of the images that list annotators who have no annotations there."""
     ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
-    more = {"ids": ids, "found": names[:3], "expected": "annotations by every listed annotator"}
-    return summary(message, "images", rows, document, **more)
+    expected = "annotations by every listed annotator"
+    return summary(message, "images", rows, document, ids=ids, found=names[:3], expected=expected)
 
 
 @rule(

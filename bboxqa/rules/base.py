@@ -343,13 +343,14 @@ def summary(
     at: str,
     rows: Sequence[int] | IndexArray,
     document: Document | None = None,
+    edits: Callable[[int], Iterable[Edit]] | None = None,
     **more: Any,
 ) -> Defect:
     """Return one defect of many records of a list; it is not reported if there are none.
 
     `at` names the list and the keys that lead from each record to the value. The pointer leads to
-    the list, or with a document to the first record, whose ids are those of the defect; `more` are
-    further fields of `Defect`.
+    the list, or with a document to the first record, whose ids are those of the defect; `edits`
+    fix a record; `more` are further fields of `Defect`.
 
     Examples
     --------
@@ -362,12 +363,9 @@ def summary(
     fields = {"pointer": pointer_to(name), "examples": examples, **more}
     if document is not None and examples:
         fields = {"ids": ids_of(document, name, int(rows[0])), **fields, "pointer": examples[0]}
+    if edits is not None:
+        fields["edits"] = LazyEdits(lambda: chain(*(edits(int(row)) for row in rows)))
     return Defect(message, count=len(rows), **fields)
-
-
-def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:
-    """Return the edits of many records, each created from its row when needed."""
-    return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
 
 
 def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:

@@ -6,14 +6,12 @@ from functools import partial
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
-from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
     Checked,
-    LazyEdits,
     Rows,
     becomes_degenerate,
     beyond_text,
@@ -324,27 +322,25 @@ def _layout(code: str, document: Document, _settings: ValidateSettings) -> Check
             "annotations/bbox",
             found.rows,
             expected=layout.EXPECTED_LAYOUT,
-            edits=LazyEdits(partial(_converted, document, found)) if found.is_certain else (),
+            edits=partial(_converted, document, found) if found.is_certain else None,
         )
 
 
-def _converted(document: Document, found: layout.Diagnosis) -> Iterator[Edit]:
-    """Yield the edits that convert boxes, and areas and outlines in the same shares, to pixels."""
-    for row, box in zip(found.rows.tolist(), found.bbox, strict=True):
-        yield from record_edit("annotations", row, "bbox", value=rounded_values(box))
-    unit, rings = found.layout.unit, document.annotations.rings
-    if not unit:
-        return
-    area = document.annotations.area[found.rows]
-    for row in found.rows[(unit == 1) & (area > 0) & (area <= 1)].tolist():
-        pixels = float(document.annotations.area[row] * document.size[row].prod())
-        yield from record_edit("annotations", row, "area", value=rounded_number(pixels))
-    written = corners(found.layout.read(document.annotations.bbox[found.rows], None))
-    apart = np.abs(written - document.outline_bounds[found.rows]).max(axis=1)
-    for ring in np.flatnonzero(np.isin(rings.row, found.rows[apart <= unit / 100])).tolist():
-        row, xy = int(rings.row[ring]), rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
-        pointer = pointer_to("annotations", row, "segmentation", int(rings.place[ring]))
-        yield Edit(pointer, "replace", rounded_values((xy * document.size[row] / unit).ravel()))
+def _converted(document: Document, found: layout.Diagnosis, row: int) -> Iterator[Edit]:
+    """Yield the edits that convert a box, and area and outline in the same shares, to pixels."""
+    box = found.bbox[np.searchsorted(found.rows, row)]
+    yield from record_edit("annotations", row, "bbox", value=rounded_values(box))
+    unit, rings, size = found.layout.unit, document.annotations.rings, document.size[row]
+    area = document.annotations.area[row]
+    if unit == 1 and 0 < area <= 1:
+        pixels = rounded_number(float(area * size.prod()))
+        yield from record_edit("annotations", row, "area", value=pixels)
+    written = corners(found.layout.read(document.annotations.bbox[[row]], None))[0]
+    if unit and np.abs(written - document.outline_bounds[row]).max() <= unit / 100:
+        for ring in shapes.ring_rows(document, row).tolist():
+            xy = rounded_values((shapes.ring_xy(rings, ring) * size / unit).ravel())
+            place = int(rings.place[ring])
+            yield from record_edit("annotations", row, "segmentation", place, value=xy)
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Checked:

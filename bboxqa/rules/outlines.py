@@ -26,7 +26,6 @@ from bboxqa.rules.base import (
     figure,
     record_edit,
     rounded_values,
-    row_edits,
     rule,
     size_text,
     summary,
@@ -465,7 +464,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
         "annotations/iscrowd",
         rows,
         expected=_SINGLE,
-        edits=row_edits(rows, lambda row: record_edit("annotations", row, "iscrowd", value=0)),
+        edits=lambda row: record_edit("annotations", row, "iscrowd", value=0),
     )
 
 
@@ -520,7 +519,7 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
         "annotations/segmentation/counts",
         rows,
         expected="run lengths column by column",
-        edits=row_edits(rows, edits),
+        edits=edits,
     )
 
 

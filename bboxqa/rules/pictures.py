@@ -48,8 +48,8 @@ _MAX_SUGGESTIONS = 3
 # Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
 _IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
 _STARTS = {
-    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
-    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
+    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF", b"II*\0": "TIFF",
+    b"MM\0*": "TIFF", b"BM": "BMP",
 }  # fmt: skip
 # The tags of width and height in TIFF.
 _WIDTH, _HEIGHT = 256, 257

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Form, Kind
@@ -46,6 +46,7 @@ _FOUR = "four finite numbers: x, y, width, height"
 _OUTLINE = "a list of polygons or a run-length mask"
 _SCORE = "a number from 0 to 1"
 _PLACE = f"at most {MAX_COORDINATE:g} px from 0"
+_BEYOND_FLOATS = "more than a float can hold"
 _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
 _OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
 # Angles of a million degrees are too large, those of boxes only above.
@@ -482,44 +483,24 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
     rings, turns, rows = columns.rings, columns.rotations, np.arange(len(columns))
     owner = np.repeat(rings.row, np.diff(rings.offsets))
     angles, turned = turns.angle[:, None], turns.values[:, 4:5] * (turns.n_numbers == 5)[:, None]
-    for each in (
+    for key, of, values, most, what, expected in (
         ("bbox", rows, columns.bbox, MAX_COORDINATE, "a number of bbox", _PLACE),
         ("segmentation", owner, rings.xy, MAX_COORDINATE, "a number of segmentation", _PLACE),
         ("attributes", turns.row, angles, _LAST_ANGLE, "attributes.rotation", _ANGLE),
         ("bbox", turns.row, turned, FARTHEST, "the angle of bbox", _OF_BOX),
     ):
-        yield _large(document, *each)
+        at, column = np.nonzero(np.abs(values) > most)
+        # Of several numbers of an annotation, the first is reported.
+        large = dict(zip(of[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
+        finite = {row: number for row, number in large.items() if math.isfinite(number)}
 
+        def says(row: int, what: str = what, finite: dict[int, float] = finite) -> str:
+            return f"{what} is {figure(finite[row]) if row in finite else _BEYOND_FLOATS}"
 
-def _large(
-    document: Document,
-    key: str,
-    row: IndexArray,
-    values: FloatArray,
-    most: float,
-    what: str,
-    expected: str,
-) -> Rows:
-    """Return the annotations with a number above the most, by the row of each of the numbers."""
-    at, column = np.nonzero(np.abs(values) > most)
-    # Of several numbers of an annotation, the first is reported.
-    rows, first = np.unique(row[at], return_index=True)
-    number = values[at, column][first]
-
-    def new(place: int) -> list[int | float] | None:
-        is_box = (key, expected) == ("bbox", _PLACE)
-        return _outline_box(document, int(rows[place])) if is_box else None
-
-    def says(place: int) -> str:
-        is_infinite = math.isinf(number[place])
-        size = "more than a float can hold" if is_infinite else figure(number[place])
-        return f"{what} is {size}"
-
-    return Rows(
-        range(len(rows)), says, f"annotations/{key}", expected,
-        lambda place: None if math.isinf(number[place]) else float(number[place]),
-        new, summary=f"{key} is too large in {{share}}", owner=rows,
-    )  # fmt: skip
+        new = partial(_outline_box, document) if what == "a number of bbox" else None
+        summed = f"{key} is too large in {{share}}"
+        at_key = f"annotations/{key}"
+        yield Rows(sorted(large), says, at_key, expected, finite.get, new, summary=summed)
 
 
 @rule(
