@@ -413,7 +413,7 @@ def explain(codes: tuple[str, ...]) -> int:
     """
     from bboxqa.core.errors import DatasetError
     from bboxqa.rules.pages import list_lines, page_lines
-    from bboxqa.rules.registry import select
+    from bboxqa.rules.registry import known_rules, selected_codes
 
     for code in codes:
         if Path(code).is_file():
@@ -421,7 +421,8 @@ def explain(codes: tuple[str, ...]) -> int:
                 [f"{code}: is a file; expected the code of a rule, such as B005"],
                 f"To check the file: bboxqa validate {shlex.quote(code)}",
             )
-    pages = [page_lines(rule) for code in codes for rule in select([code], [])] or [list_lines()]
+    chosen = [known_rules()[each] for code in codes for each in selected_codes([code], [])]
+    pages = [*map(page_lines, chosen)] or [list_lines()]
     for number, lines in enumerate(pages):
         if number:
             click.echo()

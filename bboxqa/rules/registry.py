@@ -179,7 +179,17 @@ def known_rules() -> Rules:
 
 
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes of the rules that `select` returns, without loading the rules."""
+    """Return the codes that begin with a selected prefix and are not ignored.
+
+    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all
+    rules. If several prefixes match a code, the longest decides; if equal, `ignore` does. Raises
+    ConfigError if no rule begins with a prefix.
+
+    Examples
+    --------
+    >>> selected_codes(["B001"], [])
+    ('B001',)
+    """
     rules = known_rules()
     selected, ignored = ([code.strip().upper() for code in each] for each in (select, ignore))
     if gone := RESERVED.intersection(selected):
@@ -194,18 +204,3 @@ def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, .
                 f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"
             )
     return tuple(code for code in rules if is_selected(code, selected, ignored))
-
-
-def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules whose codes begin with a selected prefix and are not ignored.
-
-    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all
-    rules. If several prefixes match a code, the longest decides; if equal, `ignore` does. Raises
-    ConfigError if no rule begins with a prefix.
-
-    Examples
-    --------
-    >>> [rule.code for rule in select(["B001"], [])]
-    ['B001']
-    """
-    return tuple(map(known_rules().__getitem__, selected_codes(select, ignore)))

@@ -14,7 +14,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
 from bboxqa.rules.base import ABSENT, Rule
 from bboxqa.rules.pages import address, example_lines, list_lines, markdown_pages, page_lines
-from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
+from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, selected_codes
 
 # What is large depends on the settings; see test_file.py.
 ON_FILES = [code for code, rule in RULES.items() if rule.scope == "record" and code != "F007"]
@@ -83,8 +83,8 @@ def test_a_clean_file_gives_nothing_above_info():
 def test_codes_of_rules_that_are_gone_are_not_used_again():
     assert not RESERVED & RULES.keys()
     with pytest.raises(ConfigError, match="rule B013 is gone"):
-        select(["B013"], [])
-    assert len(select([], ["B013"])) == len(RULES)
+        selected_codes(["B013"], [])
+    assert len(selected_codes([], ["B013"])) == len(RULES)
 
 
 def test_rules_whose_data_a_file_does_not_have_are_listed_as_checked():

@@ -6,7 +6,7 @@ from support.plugins import install
 from support.validation import codes, findings, report_of
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.rules.registry import RULES, known_rules, select
+from bboxqa.rules.registry import RULES, known_rules, selected_codes
 
 GROUP = "bboxqa.rules"
 RULE = """
@@ -52,7 +52,7 @@ def test_rules_of_a_package_are_applied_and_selected(site):
     assert finding.pointer == "/images/0/file_name"
     assert finding.spot is not None
     assert report_of(BITMAP).rules["ACME001"].explanation == "Convert the image."
-    assert [rule.code for rule in select(["ACME"], ["ACME001"])] == ["ACME002"]
+    assert selected_codes(["ACME"], ["ACME001"]) == ("ACME002",)
 
 
 def test_a_single_rule_is_explained_and_listed(site):
@@ -86,7 +86,7 @@ def test_nothing_is_imported_before_rules_are_asked_for(site):
 def test_a_broken_package_is_named_in_one_line(site, tmp_path, module, text, problem):
     install(site, "acme-rules", {GROUP: f"acme = {module}:RULES"}, {module: text})
     with pytest.raises(ConfigError) as caught:
-        select([], [])
+        selected_codes([], [])
     message = str(caught.value)
     assert message.startswith("package acme-rules: entry point acme")
     assert problem in message
