@@ -255,9 +255,8 @@ class _Original:
     def __init__(self, path: Path, listed: SentList, choices: Choices) -> None:
         kept: list[tuple[AnnotationFile, Attribution]] = []
 
-        def keep(_: object, files: Sequence[AnnotationFile], who: Attribution) -> tuple[str, ...]:
+        def keep(_: object, files: Sequence[AnnotationFile], who: Attribution) -> None:
             kept.extend((file, who) for file in files)
-            return ()
 
         document = document_of(path, choices) if path.is_file() else None
         if document is None or document.origin is not None or document.is_results:

@@ -153,7 +153,7 @@ def consensus_of_files(
         if not {*chain.from_iterable(records)} <= {*_MERGED}:
             n_with.update(key for record in records for key, _ in said(record))
 
-    def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> tuple[str, ...]:
+    def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> None:
         for image in (each for file in files for each in file.images):
             named = {"file_name": image.file_name} if image.file_name else {}
             known.images.setdefault(image_label(image), {"id": image.id, **named})
@@ -161,7 +161,7 @@ def consensus_of_files(
             named = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), named)
         merged.add(who.key)
-        return check_files(paths, files, who, boxes=True, choices=reading.choices)
+        check_files(paths, files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check,

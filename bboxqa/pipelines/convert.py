@@ -38,7 +38,7 @@ from bboxqa.formats.writing.preparation import Parts, held_as_one, in_parts
 from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, read_for
-from bboxqa.pipelines.refusals import doubts_of
+from bboxqa.pipelines.refusals import check_files
 
 _UNFINISHED = ".unfinished"
 _SAME_PARTS = (
@@ -246,9 +246,11 @@ def gather(
     doubts: list[str] = []
     joined: list[Any] = []
 
-    def check(*read: Any) -> tuple[str, ...]:
-        doubts.extend(doubts_of(*read, choices=choices))
-        return ()
+    def check(*read: Any) -> None:
+        try:
+            check_files(*read, boxes=True, choices=choices)
+        except DatasetError as error:
+            doubts.extend(f"{line}; written as they are" for line in error.problems)
 
     reading = replace(
         AS_COMPARED,

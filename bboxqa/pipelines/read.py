@@ -242,11 +242,11 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
 
 def _with_outlines(
     similarity: str,
-    check: Callable[..., tuple[str, ...]] | None,
+    check: Callable[..., None] | None,
     paths: Sequence[Path],
     files: Sequence[AnnotationFile],
     attribution: Attribution,
-) -> tuple[str, ...]:
+) -> None:
     """Refuse panoptic COCO, whose outlines are not read, and check the files."""
     problems = [
         f"{path}: is panoptic COCO, with the outlines of segments in PNG files, which are not "
@@ -256,7 +256,8 @@ def _with_outlines(
     ]
     if problems:
         raise DatasetError(problems, "Compare boxes: --similarity bbox")
-    return () if check is None else check(paths, files, attribution)
+    if check is not None:
+        check(paths, files, attribution)
 
 
 _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {

@@ -1,7 +1,7 @@
 """Refusals: files with defects that would falsify agreement, with the findings of the rules."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ def check_files(
     boxes: bool,
     sessions: bool = False,
     choices: Choices = NO_CHOICES,
-) -> tuple[str, ...]:
+) -> None:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
     The boxes that were read show which files are suspect; the rules decide. Raises DatasetError
@@ -111,7 +111,6 @@ def check_files(
         raise _refused(found, [], command, _ANYWAY)
     if not sessions:
         refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
-    return ()
 
 
 def _refused(
@@ -142,8 +141,18 @@ def _suspect_codes(
     """Return the codes of rules that the boxes of a file seem to break."""
     is_coco = format_of(path) is COCO and file.records == "annotations"
     codes: tuple[str, ...] = ()
-    if boxes and is_coco and _is_sample_suspect(path, file):
-        codes = _LAYOUTS
+    if boxes and is_coco and file.sample is not None:
+        # Outlines and areas of some annotations may contradict the boxes.
+        wanted = set(file.sample.image_id.tolist())
+        images = [
+            {"id": image.id, "width": image.width, "height": image.height}
+            for image in file.images
+            if id_number(image.id) in wanted
+        ]
+        sample = RawDocument(str(path), b"", 0, images=images, annotations=file.sample)
+        document = Document(sample)
+        if diagnose(document) is not None or lie_elsewhere(document):
+            codes = _LAYOUTS
     step = max(1, len(read) // _SAMPLE)
     if file.records == "annotations":
         rows, of = np.flatnonzero(read.image % step == 0), file.columns
@@ -166,35 +175,6 @@ def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Bo
     sizes[~(sizes > 0)] = np.nan
     image = find(ids, file.columns.image_id)
     return Boxes(bbox, sizes[image], image, len(ids), author, names)
-
-
-def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
-    """Return whether outlines and areas of some annotations of a file contradict the boxes."""
-    annotations = file.sample
-    if annotations is None:
-        return False
-    wanted = set(annotations.image_id.tolist())
-    images = [
-        {"id": image.id, "width": image.width, "height": image.height}
-        for image in file.images
-        if id_number(image.id) in wanted
-    ]
-    document = Document(RawDocument(str(path), b"", 0, images=images, annotations=annotations))
-    return diagnose(document) is not None or lie_elsewhere(document)
-
-
-def doubts_of(
-    paths: Sequence[Path],
-    files: Sequence[AnnotationFile],
-    attribution: Attribution,
-    *,
-    choices: Choices,
-) -> Iterator[str]:
-    """Yield what `check_files` refuses, as notes on annotations that are converted."""
-    try:
-        check_files(paths, files, attribution, boxes=True, choices=choices)
-    except DatasetError as error:
-        yield from (f"{line}; written as they are" for line in error.problems)
 
 
 def check_boxes(data: Dataset) -> Dataset:

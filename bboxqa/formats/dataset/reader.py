@@ -84,7 +84,8 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     attributed = _attributed(read, found, reading)
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
-    doubts = reading.check(found.files, read, attributed) if reading.check is not None else ()
+    if reading.check is not None:
+        reading.check(found.files, read, attributed)
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     try:
@@ -96,10 +97,8 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += of_results
-    headlines = (*doubts, *data.headlines)
     data = replace(
-        data, notes=tuple(notes), headlines=headlines, map_notes=unused,
-        left_out=tuple(found.notes),
+        data, notes=tuple(notes), map_notes=unused, left_out=tuple(found.notes),
         sources=(*data.sources, *(each.source for each in found.tables)),
     )  # fmt: skip
     return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)

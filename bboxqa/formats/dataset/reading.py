@@ -65,10 +65,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     on_records: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
     progress: Progress | None = None
     choices: Choices = NO_CHOICES
-    check: Callable[..., tuple[str, ...]] | None = None
+    check: Callable[..., None] | None = None
     """Called with the paths, the files and the attribution. It raises an error for files that must
-    not be measured, and returns headlines for the others."""
-
+    not be measured."""
     on_joined: Callable[..., None] | None = None
     """Called with the files, the attribution, the rows of their annotations that are in the data
     set, and notes on those that are not."""
