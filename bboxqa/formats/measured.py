@@ -339,7 +339,7 @@ def outlines_of(columns: Columns, bbox: FloatArray | None = None) -> Segmentatio
         ring_row = np.concatenate([ring_row, without])
         order = np.argsort(ring_row, kind="stable")
         vertices, offsets = rows(offsets[:-1][order], offsets[1:][order])
-        xy, ring_row = xy[vertices], ring_row[order]
+        xy, ring_row = xy.take(vertices, axis=0), ring_row[order]
     n_rings = np.bincount(ring_row, minlength=n)
     part_stop = np.cumsum(n_rings)
     n_bytes, size = np.zeros(n, np.int64), np.zeros((n, 2), np.int32)

@@ -175,7 +175,7 @@ def _given_rings(segmentations: Segmentations) -> _Rings:
     usable = np.flatnonzero(last - first >= 3)
     vertices, offsets = rows(first[usable], last[usable])
     hole = np.zeros(len(usable), np.bool_)
-    return _Rings(segmentations.xy[vertices], offsets, owner[usable], hole)
+    return _Rings(segmentations.xy.take(vertices, axis=0), offsets, owner[usable], hole)
 
 
 def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
@@ -227,7 +227,7 @@ def _may_meet(shapes: Any, start: IndexArray, stop: IndexArray) -> BoolArray:
     polygon = np.repeat(few, (stop - start)[few])
     bounds = shapely.bounds(shapes[ring])
     left, right = pairs_within(polygon)
-    a, b = bounds[left], bounds[right]
+    a, b = bounds.take(left, axis=0), bounds.take(right, axis=0)
     found[polygon[left[((a[:, :2] <= b[:, 2:]) & (b[:, :2] <= a[:, 2:])).all(axis=1)]]] = True
     return found
 
@@ -248,7 +248,7 @@ def _without(rings: _Rings, left_out: BoolArray) -> _Rings:
         return rings
     keep = np.flatnonzero(~left_out[rings.owner])
     vertices, offsets = rows(rings.offsets[keep], rings.offsets[keep + 1])
-    return _Rings(rings.xy[vertices], offsets, rings.owner[keep], rings.hole[keep])
+    return _Rings(rings.xy.take(vertices, axis=0), offsets, rings.owner[keep], rings.hole[keep])
 
 
 def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
@@ -292,7 +292,7 @@ def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list
     order = used[np.argsort(all_owners[used], kind="stable")]
     vertices, offsets = rows(stops[order] - counts[order], stops[order])
     xy = np.concatenate([rings.xy, xy])
-    return _Rings(xy[vertices], offsets, all_owners[order], hole[order])
+    return _Rings(xy.take(vertices, axis=0), offsets, all_owners[order], hole[order])
 
 
 def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
@@ -350,7 +350,9 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
     given = _given_rings(segmentations)
     rings, repaired, tangled = _valid_rings(given, n)
     edges, area = _edges(rings, n)
-    bounds = np.where(tangled[:, None], _bounds(given, n), _bounds(rings, n))
+    bounds = _bounds(rings, n)
+    if tangled.any():
+        bounds[tangled] = _bounds(given, n)[tangled]
     return PreparedPolygons(area, bounds, edges, repaired, tangled)
 
 
@@ -611,7 +613,7 @@ def polygon_iou_limit(
     outlines: PreparedPolygons, left: IndexArray, right: IndexArray
 ) -> FloatArray:
     """Return an upper bound of the IoU of each pair of polygons, from areas and bounds alone."""
-    shared = overlap(outlines.bounds[left], outlines.bounds[right])
+    shared = overlap(outlines.bounds.take(left, axis=0), outlines.bounds.take(right, axis=0))
     shared = np.minimum(shared, np.minimum(outlines.area[left], outlines.area[right]))
     return _iou(outlines, left, right, shared)
 

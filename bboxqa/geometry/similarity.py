@@ -142,7 +142,7 @@ def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArr
     lengths = np.diff(segmentation.ring_offsets)[rings]
     owner = np.repeat(np.repeat(np.flatnonzero(drawn), np.diff(parts)), lengths)
     # A vertex this far outside is an error in the file, not an object at the edge.
-    outside = np.abs(segmentation.xy[vertices]) > 10 * size[owner] + 1000
+    outside = np.abs(segmentation.xy.take(vertices, axis=0)) > 10 * size.take(owner, axis=0) + 1000
     far = np.zeros(len(drawn), np.bool_)
     far[owner[outside.any(1)]] = True
     problems = [

@@ -36,7 +36,7 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     """
     if len(nodes) == 0:
         return np.zeros(0, np.int64)
-    x, y, width, height = annotations.bbox[nodes].T
+    x, y, width, height = annotations.bbox.take(nodes, axis=0).T
     box = [height, width, y, x, annotations.image[nodes]]
     order = np.lexsort(box)
     # Only the other shapes of equal boxes are compared.

@@ -71,7 +71,7 @@ class Segmentations(FrozenArrays, frozen=True, eq=False):
             counts=self.counts,
             counts_start=self.counts_start[index],
             counts_stop=self.counts_stop[index],
-            size=self.size[index],
+            size=self.size.take(index, axis=0),
         )
 
     def packed(self) -> "Segmentations":
@@ -81,7 +81,7 @@ class Segmentations(FrozenArrays, frozen=True, eq=False):
         places, texts = rows(self.counts_start, self.counts_stop)
         return Segmentations(
             kind=self.kind,
-            xy=self.xy[vertices],
+            xy=self.xy.take(vertices, axis=0),
             ring_offsets=ring_offsets,
             part_start=parts[:-1],
             part_stop=parts[1:],

@@ -174,7 +174,7 @@ def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Bo
     sizes = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
     sizes[~(sizes > 0)] = np.nan
     image = find(ids, file.columns.image_id)
-    return Boxes(bbox, sizes[image], image, len(ids), author, names)
+    return Boxes(bbox, sizes.take(image, axis=0), image, len(ids), author, names)
 
 
 def check_boxes(data: Dataset) -> Dataset:

@@ -241,8 +241,8 @@ class _Evidence:
 
     def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
         """Return which of the boxes are right in a layout, (K,) bool."""
-        boxes, size = self._boxes, self._boxes.size[rows]
-        bbox = boxes.bbox[rows]
+        boxes, size = self._boxes, self._boxes.size.take(rows, axis=0)
+        bbox = boxes.bbox.take(rows, axis=0)
         read = bbox if layout == COCO else layout.read(bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
@@ -256,7 +256,7 @@ class _Evidence:
             return right if layout == COCO else right & fits
         if boxes.bounds is None:
             return fits & is_pixels
-        bounds = boxes.bounds[rows]
+        bounds = boxes.bounds.take(rows, axis=0)
         slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
         on_outline = row_max(np.abs(corners(read) - bounds)) <= slack
         if layout.unit == 1:
@@ -501,7 +501,7 @@ def copies_in(document: Document) -> Copies | None:
 def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
     """Return the `usable` boxes, (N,) bool, that are equal on images of several sizes."""
     rows = np.flatnonzero(usable & sized_boxes(boxes))
-    bbox = boxes.bbox[rows]
+    bbox = boxes.bbox.take(rows, axis=0)
     first = first_equal([*bbox.T])
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]

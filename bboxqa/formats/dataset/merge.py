@@ -60,7 +60,7 @@ def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
         image=rows.image,
         annotator=rows.annotator,
         category=rows.category,
-        bbox=joined.bbox[place],
+        bbox=joined.bbox.take(place, axis=0),
         iscrowd=joined.iscrowd[place],
         segmentation=segmentation,
         times=None if rows.seconds is None else times_of(rows.seconds, rows.annotator),
@@ -116,7 +116,7 @@ def _order(
     same = (held[:, 1:] == held[:, :-1]).all(0)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = np.sort(order[tied])
-    x, y, width, height = bbox[place[rows]].T
+    x, y, width, height = bbox.take(place[rows], axis=0).T
     keys = (ids[place[rows]], category[rows], height, width, y, x, annotator[rows], image[rows])
     order[tied] = rows[np.lexsort(keys)]
     return order
