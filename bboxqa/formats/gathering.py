@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count as counting
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -318,15 +317,11 @@ def _number(records: Sequence[Record], *, anew: bool) -> None:
 
 def _tables(file: AnnotationFile) -> Record:
     """Return the images and categories of a file of results, which are those of another file."""
-    if file.records != "results":
-        return {}
-    lists: dict[str, Sequence[Any]] = {"images": file.images, "categories": file.categories}
+    names = ("images", "categories") if file.records == "results" else ()
+    records = {name: msgspec.to_builtins(getattr(file, name)) for name in names}
     return {
-        name: [
-            {key: value for key, value in msgspec.structs.asdict(each).items() if value is not None}
-            for each in records
-        ]
-        for name, records in lists.items()
+        name: [{key: each[key] for key in each if each[key] is not None} for each in of_name]
+        for name, of_name in records.items()
     }
 
 

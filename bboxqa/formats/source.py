@@ -35,7 +35,6 @@ from bboxqa.formats.member import (
 # Archives of several people are asked about in turn. A list has up to a million files.
 _KEPT, _KEPT_HEADS = 2, 4
 _SHOWN = 3
-_SMALL = 1 << 16
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _Names = tuple[list[str], list[str]]
 
@@ -305,21 +304,15 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
         return path.stat().st_size, digest_of(path) if digest else None
     size, found = 0, hashlib.blake2b()
     for member in members_of(path):
+        found.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
         if is_picture(member.name) and not pictures:
-            found.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
             continue
         # What cannot be opened holds no labels, or reading it was an error.
         with suppress(OSError, DatasetError):
-            if not member.is_file:
-                for part in member.chunks():
-                    size += len(part)
-                    found.update(part)
+            if member.is_file and not digest:
+                size += os.stat(member.shown).st_size  # noqa: PTH116 - of many files
                 continue
-            length = os.stat(member.shown).st_size  # noqa: PTH116 - of many files
-            size += length
-            if digest:
-                found.update(f"{member.name}\0{length}\0".encode("utf-8", "surrogateescape"))
-                # Small files are read faster as a whole.
-                for part in [member.read()] if 0 < length < _SMALL else member.chunks():
-                    found.update(part)
+            for part in member.chunks():
+                size += len(part)
+                found.update(part)
     return size, found.hexdigest() if digest else None
