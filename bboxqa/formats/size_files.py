@@ -11,7 +11,6 @@ from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.member import is_picture
-from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
@@ -34,11 +33,6 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     Images without a size are left out. Raises DatasetError if no image has a size, if an image has
     several sizes, or if the file cannot be read.
     """
-    if not path.exists():
-        raise no_such_file([path])
-    if not path.is_file() and not path.is_dir():
-        problem = f"{path}: is a pipe or a device; expected a file"
-        raise DatasetError([problem], "Write it to a file first.")
     found: dict[str, tuple[int, int]] = {}
     is_table = path.suffix.lower() in TABLES
     sizes = _in_table(open_table(path)) if is_table else _in_annotations(path)
@@ -68,8 +62,7 @@ def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
     of = columns_of(table.header, {}).of
-    used = {side: of.get(f"image_{side}") for side in SIDES}
-    used = {"image": of.get("image"), **used}
+    used = {"image": of.get("image"), **{side: of.get(f"image_{side}") for side in SIDES}}
     missing = [what for what, name in used.items() if name is None]
     if missing:
         listed = ", ".join(map(one_line, table.header[:20]))
