@@ -80,14 +80,12 @@ class _Joined:
         self._data, self._is_named, self._is_joint = data, is_named, is_joint
         self._images: dict[str, Record] = {}
         self._categories: dict[str, Record] = {}
-        self._own_names: dict[str, str] = {}
-        # Annotations with the names of their image and category.
-        self._annotations: list[tuple[Record, str, str]] = []
+        # Annotations with the names of their image and category, and the id of COCO, or -1.
+        self._annotations: list[tuple[Record, str, str, int]] = []
         self._apart: list[tuple[Record, str]] = []
         self._repeats: list[str] = []
         # The files that have ids of their own, each with the ids of its images and categories.
         self._given: list[tuple[str, dict[int, str], dict[int, str]]] = []
-        self._ids: list[int] = []
         self._tops: list[Record] = []
         self._has_text_ids = False
 
@@ -125,9 +123,8 @@ class _Joined:
             whole |= _turned(file, row, whole)
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
-            self._annotations.append((whole, labels[image_id], names[category_id]))
-            if self._is_joint:
-                self._ids.append(own if has_ids else -1)
+            at = labels[image_id], names[category_id], own if has_ids else -1
+            self._annotations.append((whole, *at))
         self._add_apart(of_all, records, labels, names)
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
@@ -155,10 +152,6 @@ class _Joined:
         reordered: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
             name, given = clean(category.name), category.keypoints
-            if name != category.name:
-                # Half of a pair of surrogates stays escaped, as no file can hold it.
-                own = category.name.encode("utf-8", "backslashreplace").decode()
-                self._own_names.setdefault(name, own)
             number = id_number(category.id)
             names[number] = name
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
@@ -205,7 +198,7 @@ class _Joined:
         image_ids = {name: each["id"] for name, each in self._images.items()}
         category_ids = {name: each["id"] for name, each in self._categories.items()}
         annotations = []
-        for record, label, category in self._annotations:
+        for record, label, category, _ in self._annotations:
             record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
             if "keypoints" in record:
                 joints = joints_named(self._categories[category])
@@ -227,15 +220,11 @@ class _Joined:
         # One file may lack a key of the others.
         differing = [k for k in top if any(each.get(k, top[k]) != top[k] for each in self._tops)]
         top = {key: each for key, each in top.items() if key not in differing}
-        own_names = {category_ids[name]: own for name, own in self._own_names.items()}
-        return Content(
-            images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
-        )
+        return Content(images, categories, annotations, apart, self._repeats, asked, top, differing)
 
     def id_notes(self) -> Iterator[str]:
         """Yield notes on ids of COCO files that other records have in the joint content."""
-        pairs = zip(self._annotations, self._ids, strict=False)
-        n_new = {"annotation": sum(each["id"] != own >= 0 for (each, *_), own in pairs)}
+        n_new = {"annotation": sum(each["id"] != own >= 0 for each, *_, own in self._annotations)}
         images = ((n, label) for _, labels, _ in self._given for n, label in labels.items())
         n_new["image"] = sum(self._images[label]["id"] != number for number, label in images)
         if some := [count(n, noun) for noun, n in n_new.items() if n]:

@@ -13,10 +13,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     document = {
         **content.top,
         "images": content.images,
-        "categories": [
-            {**each, "name": content.own_names.get(each["id"], each["name"])}
-            for each in content.categories
-        ],
+        "categories": content.categories,
         "annotations": annotations,
     }
     yield Written((), msgspec.json.encode(document))
