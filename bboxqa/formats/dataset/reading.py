@@ -77,19 +77,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         keys = [*ANNOTATOR_KEYS] if self.annotator_key is None else [self.annotator_key]
         keys += filter(None, (self.session_key, self.time_key))
         keys += (*TRACK_KEYS, VIDEO_KEY) if self.tracks else ()
-        return ReadSettings(
-            keys=tuple(dict.fromkeys(keys)),
-            outlines=self.outlines,
-            keypoints=self.keypoints,
-            rotated=self.rotated,
-            scores=self.scores,
-            score=self.score,
-            digest=self.digest,
-            records=self.records,
-            on_records=self.on_records,
-            progress=None if self.progress is None else partial(self.progress, "reading"),
-            choices=self.choices,
-        )
+        own, named = self.__struct_fields__, ReadSettings.__struct_fields__
+        shared: dict[str, Any] = {name: getattr(self, name) for name in named if name in own}
+        shared["progress"] = self.progress and partial(self.progress, "reading")
+        return ReadSettings(keys=tuple(dict.fromkeys(keys)), **shared)
 
 
 EVERYTHING = Reading()
