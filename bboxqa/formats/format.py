@@ -12,8 +12,9 @@ from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.collector import Collector, Translate
+    from bboxqa.formats.translation.collector import Translate
 
+_READING = "bboxqa.formats.translation.reading"
 Recognises = Callable[[Path], int]
 """Returns how sure a format is of a file or folder, by the beginning of files only: 0 no, 1 maybe,
 2 sure. True is sure.
@@ -70,30 +71,19 @@ def translated_format(
     or as "module:name" one that is imported when a file is read.
     """
     if isinstance(translate, str):
-        translate = partial(_translated, translate)
+        translate = partial(_called, translate)
     return Format(
         name,
         suffixes,
         recognises,
-        partial(_read, translate),
-        document=partial(_document, translate),
+        partial(_called, f"{_READING}:read_file", translate),
+        document=partial(_called, f"{_READING}:read_document", translate),
         recognises_folder=recognises_folder,
         folders_in_parts=folders_in_parts,
         translate=translate,
     )
 
 
-def _translated(place: str, path: Path, into: "Collector") -> None:
-    resolve_name(place)(path, into)
-
-
-def _read(translate: "Translate", path: Path, options: ReadSettings) -> AnnotationFile:
-    from bboxqa.formats.translation.reading import read_file
-
-    return read_file(translate, path, options)
-
-
-def _document(translate: "Translate", path: Path, settings: ReadSettings) -> RawDocument:
-    from bboxqa.formats.translation.reading import read_document
-
-    return read_document(translate, path, settings)
+def _called(place: str, *given: Any) -> Any:
+    """Return what the function "module:name" returns, which is imported when it is called."""
+    return resolve_name(place)(*given)
