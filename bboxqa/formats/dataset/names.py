@@ -88,25 +88,6 @@ def _alike(file: AnnotationFile, new: Mapping[str, str]) -> Iterator[tuple[str, 
             yield first, name
 
 
-def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files that name nobody and have images of equal names, which may be others."""
-    seen: dict[str, str] = {}
-    for file, names in zip(files, names_of_images(files), strict=True):
-        for name in sorted(names):
-            other = seen.setdefault(name, file.source.name)
-            if other != file.source.name:
-                problem = (
-                    f"{one_line(other)} and {one_line(file.source.name)}: both have an image "
-                    f"{one_line(name)!r}, and nobody is named in the files"
-                )
-                raise DatasetError(
-                    [problem],
-                    "If it is one image: --join name\n"
-                    "If these are different images, keep them apart as FILE/IMAGE: --join none\n"
-                    "If each file is by another person: --attribution files",
-                )
-
-
 def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     """Return files with one spelling of letters with marks, that of the first file with a name."""
     # macOS decomposes them in names of files (Unicode form NFD). Both forms in a file may be two

@@ -133,12 +133,7 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: R
     by = reading.by_files
     if len({*sources.names}) < 2 or reading.min_annotators > 1 or by == "all":
         return len({*sources.names}) > 1
-    images = [
-        (name, image)
-        for own, name in zip(names_of_images(files), sources.names, strict=True)
-        for image in own
-    ]
-    is_once = len({*images}) == len(images) or reading.session_key == "file"
+    is_once = not _shared_image(files, sources.names) or reading.session_key == "file"
     is_asked = by == "any" or (by == "typed" and sources.is_typed)
     return is_asked and is_once and len(_groups(files, sources.names)) == 1
 
@@ -338,22 +333,41 @@ def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
     raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
 
 
+def _shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the first person with an image in two files, the image, and these; () for none."""
+    seen: dict[tuple[str, str], str] = {}
+    for file, images, name in zip(files, names_of_images(files), names, strict=True):
+        for image in sorted(images):
+            other = seen.setdefault((name, image), file.source.name)
+            if other != file.source.name:
+                return name, image, other, file.source.name
+    return ()
+
+
 def _refuse_shared_image(files: Sequence[AnnotationFile], sources: Sources) -> None:
     """Refuse several files by one annotator if an image is in two of them."""
-    seen: dict[tuple[str, str], str] = {}
-    for file, images, name in zip(files, names_of_images(files), sources.names, strict=True):
-        for image in sorted(images):
-            before = seen.setdefault((name, image), file.source.name)
-            if before != file.source.name:
-                problem = (
-                    f"annotator {one_line(name)!r}: image {one_line(image)!r} is in "
-                    f"{one_line(before)} and in {one_line(file.source.name)}; expected one file, "
-                    "or files about different images"
-                )
-                again = "If a person annotated the images again and each file is a session:"
-                lines = [] if sources.is_named else [_lines(files)]
-                advice = "\n".join([*lines, f"{again} --session-key file"])
-                raise NothingToCompareError([problem], advice)
+    if shared := _shared_image(files, sources.names):
+        name, image, first, second = map(one_line, shared)
+        problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
+        again = "If a person annotated the images again and each file is a session:"
+        lines = [] if sources.is_named else [_lines(files)]
+        raise NothingToCompareError(
+            [f"{problem}; expected one file, or files about different images"],
+            "\n".join([*lines, f"{again} --session-key file"]),
+        )
+
+
+def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files that name nobody and have images of equal names, which may be others."""
+    if shared := _shared_image(files, [UNNAMED] * len(files)):
+        _, image, first, second = map(one_line, shared)
+        problem = f"{first} and {second}: both have an image {image!r}"
+        raise DatasetError(
+            [f"{problem}, and nobody is named in the files"],
+            "If it is one image: --join name\n"
+            "If these are different images, keep them apart as FILE/IMAGE: --join none\n"
+            "If each file is by another person: --attribution files",
+        )
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:

@@ -13,12 +13,11 @@ from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import (
     left_out_by,
-    refuse_equal_names,
     with_category_map,
     with_join_names,
     with_one_order,
 )
-from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.people import Attribution, refuse_equal_names
 from bboxqa.formats.dataset.predictions import (
     are_results,
     attribution_of,
