@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.image_opening import opened
 from bboxqa.formats.masks.reader import NAMES, Values
-from bboxqa.formats.translation.masks import MOST_PIXELS, RowMasks
+from bboxqa.formats.translation.masks import MOST_PIXELS
 from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, losses_of
 from bboxqa.formats.writing.names import people_paths, safe_paths
@@ -28,12 +28,12 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     noun = Noun("box without an outline", "boxes without an outline")
     yield from losses_of(boxes, noun, f"{_TITLE} hold the pixels of objects")
     lost = []
-    # Masks are counted against a limit, here apart from those that are written.
-    once = replace(content, masks=RowMasks())
     for place, image in enumerate(content.images):
         # Images without a size are refused.
-        for _, drawn in content.works(place) if image.get("width") and image.get("height") else ():
-            values, areas = _painted(once, image, drawn)
+        works = content.works(place) if image.get("width") and image.get("height") else ()
+        for name, drawn in works:
+            values, areas = _painted(content, image, drawn)
+            content.pictures[image["id"], name] = _png(values)
             left = np.bincount(values.ravel(), minlength=len(drawn) + 1)
             is_lost = [left[number] < areas.get(number, 1) for number in range(1, len(drawn) + 1)]
             lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
@@ -68,8 +68,6 @@ def _painted(
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    from PIL import Image
-
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}
@@ -80,12 +78,21 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
-            values, _ = _painted(content, image, drawn)
+            objects = content.pictures.pop((image["id"], name), b"")
+            objects = objects or _png(_painted(content, image, drawn)[0])
             classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
-            for folder, pixels in ((_OBJECTS, values), (_CLASSES, classes[values])):
-                file = io.BytesIO()
-                Image.fromarray(pixels).save(file, "PNG")
-                yield Written((*people[name], folder, *folders, f"{last}.png"), file.getvalue())
+            with opened(io.BytesIO(objects)) as picture:
+                of_class = _png(classes[np.asarray(picture)])
+            for folder, data in ((_OBJECTS, objects), (_CLASSES, of_class)):
+                yield Written((*people[name], folder, *folders, f"{last}.png"), data)
+
+
+def _png(pixels: Values) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 MASKS = Writer(

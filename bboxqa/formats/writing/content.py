@@ -61,6 +61,8 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Top-level keys of COCO files that differ."""
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
+    pictures: dict[tuple[int, str], bytes] = msgspec.field(default_factory=dict)
+    """PNG of the objects of an annotator in an image, by its id, painted when losses are found."""
 
     @cached_property
     def annotators(self) -> list[str]:
