@@ -27,7 +27,6 @@ from bboxqa.report.numbers import (
     json_figure,
     measure_of,
     number,
-    others_of,
     percent,
     set_apart,
     short_name,
@@ -51,8 +50,6 @@ Record = Mapping[str, Any]
 _SIDES = ("annotator_1", "annotator_2")
 _FEWEST = 5
 """Nothing is said about fewer objects."""
-# Annotators whose offsets are drawn.
-_MOST_DRAWN = 12
 # Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
 _OFFSETS = {"offsets": "Offsets of edges", "rotated_offsets": "Offsets of rotated boxes"}
@@ -91,8 +88,6 @@ class Section(msgspec.Struct, frozen=True, eq=False):
     evidence: Sequence[Evidence] = ()
     lines: Sequence[str] = ()
     """Lines that are markup already."""
-    drawings: Sequence[Chart] = ()
-    """Small charts, side by side."""
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     is_printed: bool = False
@@ -242,15 +237,12 @@ def annotators_section(of: Documents) -> Section | None:
         for name, title in (_OFFSETS | _NAMED).items()
         if of.rows(name) and (name in _OFFSETS or name in named)
     ]
-    edges: dict[str, list[Record]] = {}
-    for row in of.rows("offsets"):
-        edges.setdefault(row["annotator"], []).append(row)
-    every = [row["name"] for row in of.people]
-    moved = [name for name, rows in edges.items() if any(row["systematic"] for row in rows)]
-    drawings = [
-        charts.offsets(edges[name], others=others_of(name, every)) for name in moved[:_MOST_DRAWN]
-    ]
-    return Section("annotators", "Annotators", sentences, evidence, drawings=drawings)
+    moved = {row["annotator"] for row in of.rows("offsets") if row["systematic"]}
+    if moved:
+        rows = [row for row in of.rows("offsets") if row["annotator"] in moved]
+        caption = "How far the edges of boxes are from those of the others, with the 95 % interval"
+        evidence.append(Evidence(chart=charts.offsets(rows), caption=caption))
+    return Section("annotators", "Annotators", sentences, evidence)
 
 
 def _annotators(of: Documents) -> Data:

@@ -178,10 +178,9 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
         return [self.title, *self.legend, *names, *marked]
 
 
-def nothing(title: str, reason: str, width: float | None = None) -> Chart:
+def nothing(title: str, reason: str) -> Chart:
     """Return an empty chart that says why it is empty."""
-    said = Text(0, 0.5, reason, LARGE if width is None else SMALL, color=DIM)
-    return Chart(title, [said], (0, 1), (0, 1), 40, width, frame="")
+    return Chart(title, [Text(0, 0.5, reason, LARGE, color=DIM)], (0, 1), (0, 1), 40, frame="")
 
 
 def rectangle(first: Point, second: Point) -> list[Point]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from bboxqa.core.text import count
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
 from bboxqa.model.results import Figure
 from bboxqa.report.chart import (
@@ -17,21 +18,18 @@ from bboxqa.report.chart import (
     DIM,
     MOST_SLANTED,
     SERIES,
-    SMALL,
     TEXT,
     Chart,
     Dot,
     Key,
     Mark,
     Path,
-    Point,
     Text,
     nothing,
     readable_on,
     rectangle,
 )
 from bboxqa.report.numbers import (
-    THE_OTHERS,
     figure_text,
     json_figure,
     number,
@@ -55,15 +53,6 @@ _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
     "#c8b866", "#e5cf52", "#fee838",
 )  # fmt: skip
-# The largest offset is drawn as this share of the side of the box, at most so many times as large.
-_LARGEST_DRAWN, _MOST_TIMES = 0.25, 20
-# Of each edge, its ends in a box from 0 to 1, its direction, and where its offset is written.
-_EDGES: dict[str, tuple[Point, Point, Point, Point, Literal["start", "middle", "end"]]] = {
-    "left": ((0, 0), (0, 1), (1, 0), (-0.3, 0.5), "end"),
-    "top": ((0, 0), (1, 0), (0, 1), (0.5, -0.5), "middle"),
-    "right": ((1, 0), (1, 1), (1, 0), (1.3, 0.5), "start"),
-    "bottom": ((0, 1), (1, 1), (0, 1), (0.5, 1.5), "middle"),
-}
 _DASHED = (3.7, 1.6)
 _APART = 0.22
 _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
@@ -448,40 +437,14 @@ def _color(value: float) -> str:
     return f"#{bytes(mixed).hex()}"
 
 
-def offsets(edges: Rows, *, others: str = THE_OTHERS) -> Chart:
-    """Draw a box with its four edges where an annotator draws them on average.
+def offsets(rows: Rows) -> Chart:
+    """Draw how far from those of the others the edges of boxes are, with their 95 % intervals.
 
-    `edges` are the rows of one annotator of the table "offsets". The distances from the edges of
-    the others are magnified by the factor in the legend; the numbers are pixels with their 95 %
-    intervals. Only systematic offsets are drawn, since magnified chance would look like a finding;
-    offsets without an interval are grey. `others` is what the other annotators are called.
+    `rows` are those of some annotators in the table "offsets".
     """
-    name = short_name(edges[0]["annotator"]) if edges else ""
-    known = [row for row in edges if row["offset_percent"] is not None]
-    if not known:
-        return nothing(name, "no object to compare with others", 209)
-    moved = [row for row in known if row["systematic"] or row["offset_px_low"] is None]
-    largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
-    factor = min(_LARGEST_DRAWN / largest, _MOST_TIMES) if largest else 1.0
-    away = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
-    left, top, right, bottom = (away.get(edge, 0.0) for edge in ("left", "top", "right", "bottom"))
-    marks: list[Mark] = [
-        Path(rectangle((0, 0), (1, 1)), DIM, dashes=_DASHED),
-        Path(rectangle((left, top), (1 + right, 1 + bottom)), TEXT, width=1.5),
-    ]
-    for row in edges:
-        (x1, y1), (x2, y2), (across, down), at, align = _EDGES[row["edge"]]
-        step = away.get(row["edge"], 0.0)
-        color = SERIES[1] if row["systematic"] else DIM
-        if abs(step) > 0.005:
-            dx, dy = across * step, down * step
-            band = [(x1, y1), (x2, y2), (x2 + dx, y2 + dy), (x1 + dx, y1 + dy)]
-            marks.append(Path(band, fill=color, opacity=0.6))
-        px = json_figure(row, "offset_px")
-        text = signed(px["value"]) + (" px" if px["value"] is not None else "")
-        if px["interval"] is not None:
-            text += "\n[{}, {}]".format(*map(signed, px["interval"]))
-        marks.append(Text(*at, text, SMALL, align))
-    drawn = f"drawn {factor:.2g} times as large" if largest else "no systematic offset"
-    legend = (f"dashed: {others}", drawn)
-    return Chart(name, marks, (-1.2, 2.2), (1.8, -0.8), 160, 209, legend, frame="")
+    named: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        own = named.setdefault(row["annotator"], {"name": row["annotator"]})
+        own[row["edge"]] = json_figure(row, "offset_px")
+    title = "Offsets of edges in pixels"
+    return named_intervals(title, [*named.values()], {each: each for each in EDGES}, most=0)

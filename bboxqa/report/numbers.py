@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Any
 from unicodedata import bidirectional
@@ -12,8 +12,6 @@ import msgspec
 from bboxqa.core.text import guarded, one_line
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 
-THE_OTHERS = "the others"
-"""What several other annotators are called."""
 MINUS = "\N{MINUS SIGN}"
 _IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
 
@@ -179,18 +177,6 @@ def set_apart(name: str) -> str:
     if all(bidirectional(sign) not in ("R", "AL", "AN") for sign in name):
         return name
     return f"\u2068{name}\u2069"
-
-
-def others_of(name: str, every: Collection[str]) -> str:
-    """Return what the annotators beside one are called: a single one by name.
-
-    Examples
-    --------
-    >>> others_of("ann", ["ann", "bob"]), others_of("ann", ["ann", "bob", "eve"])
-    ('bob', 'the others')
-    """
-    others = [each for each in every if each != name]
-    return set_apart(short_name(others[0])) if len(others) == 1 else THE_OTHERS
 
 
 def part_of(shown: int, total: int, noun: str) -> str:

@@ -27,7 +27,6 @@ from bboxqa.report.chart import (
     Text,
     layout,
 )
-from bboxqa.report.numbers import others_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -296,23 +295,22 @@ class Plots:
         ones are drawn.
         """
         if annotator is not None:
-            self._others_of(annotator)
+            self._check(annotator)
         return draw_chart(charts.confusion_matrix(self._rows("confusion_matrix"), annotator), ax)
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
-        """Draw a box with its edges where an annotator draws them on average.
+        """Draw how far the edges of the boxes of an annotator are from those of the others.
 
-        Offsets are magnified by the factor in the legend. Only systematic ones are drawn, and those
-        without an interval, in grey. Rotated boxes and key points, whose offsets are in a table of
-        the diagnosis, raise ConfigError.
+        Rotated boxes and key points, whose offsets are in a table of the diagnosis, raise
+        ConfigError.
         """
-        others = self._others_of(annotator)
+        self._check(annotator)
         tables = self._result.diagnose().tables
         if "offsets" not in tables:
             other = next(each for each in ("rotated_offsets", "joint_annotators") if each in tables)
             raise ConfigError(f"only upright boxes have edges; the table {other} has offsets")
         own = [row for row in self._rows("offsets") if row["annotator"] == annotator]
-        return draw_chart(charts.offsets(own, others=others), ax)
+        return draw_chart(charts.offsets(own), ax)
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
@@ -332,8 +330,7 @@ class Plots:
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()
 
-    def _others_of(self, annotator: str) -> str:
+    def _check(self, annotator: str) -> None:
         names: list[str] = self._result.diagnose().tables["annotators"]["annotator"].tolist()
         if annotator not in names:
             raise ConfigError(f"annotator {unknown_name(annotator, names)}")
-        return others_of(annotator, names)

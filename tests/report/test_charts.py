@@ -188,21 +188,15 @@ def test_confusions_are_shares_of_a_row():
     assert texts(confusion_matrix(found, "a")) == ["60", "40"]
 
 
-def test_offsets_move_the_edges_so_much_larger_as_is_said():
+def test_offsets_are_dots_and_intervals_of_each_edge():
     chart = offsets(
         [edge("left", -2.0, -3.25, -4.0, -2.5, systematic=True), edge("top", 0.0, 0.0),
          edge("right", 4.0, 6.5), edge("bottom", None)]
     )  # fmt: skip
-    box = paths(chart)[1]
-    # The largest is a quarter of the side.
-    assert sorted({x for x, _ in box}) == pytest.approx([-0.125, 1.25])
-    assert sorted({y for _, y in box}) == [0, 1]
-    assert widths(chart) == [0, 0]
-    assert paths(chart, filled=True)[0][2] == pytest.approx((-0.125, 1))
-    assert "drawn 6.2 times as large" in chart.legend
-    assert texts(chart) == ["−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"]
-    assert "drawn 20 times as large" in offsets([edge("left", 0.01, 0.02)]).legend
-    assert "no systematic offset" in offsets([edge("left", 4.0, 6.5, -1.0, 8.0)]).legend
+    assert chart.rows == ["ann"]
+    assert chart.beside == ["−3.25 [−4.00, −2.50]"]
+    assert [mark.x for mark in chart.marks if isinstance(mark, Dot)] == [-3.25, 0, 6.5]
+    assert [key.name for key in chart.keys] == ["left", "top", "right"]
 
 
 def test_kinds_are_bars_of_per_cent_with_intervals():
