@@ -1,6 +1,7 @@
 """`bboxqa validate` and `explain`: defects of annotation files, and the rules that find them."""
 
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from os import environ
@@ -118,10 +119,9 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     if page is not None:
         from bboxqa.pipelines.pictures import write_report
 
-        truth = given["ground_truth"]
-        shown = None if truth is None else Path(_shown(str(truth), given))
+        typed = _shown(shlex.join(["bboxqa", *sys.argv[1:]]), given)
         with tracking() as progress:
-            notes = write_report(report, page, progress, settings, shown, given["choices"])
+            notes = write_report(report, page, progress, settings, given["choices"], typed)
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     is_for_readers = given["output_format"] == "text" or given["write_baseline"]

@@ -41,7 +41,6 @@ from bboxqa.report.audit import AuditResult, audit_page, pictured_images
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, worst_first
-from bboxqa.report.reproduction import validate_command
 from bboxqa.report.result_files import manifest
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
@@ -408,14 +407,18 @@ def write_report(
     target: PageTarget,
     progress: Progress | None = None,
     settings: ValidateSettings | None = None,
-    ground_truth: Path | None = None,
     choices: Choices = NO_CHOICES,
+    command: str = "",
 ) -> tuple[str, ...]:
     """Write the page of a report of `validate`, and return notes as `write_result` does.
 
-    With the settings of `validate`, the page shows how to reproduce it.
+    With the settings of `validate`, the page shows how to reproduce it, by the command if any.
     """
-    made = _made(report, target.images, settings, choices, ground_truth)
+    made: dict[str, Any] = {}
+    if settings is not None:
+        files = [path for path in (Path(file.name) for file in report.files) if path.is_file()]
+        sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
+        made = {"manifest": manifest(settings, sources, choices), "command": command}
     sizes = images_with_boxes(report, target.top)
     images = PageImages(sizes, [file.name for file in report.files], "former")
 
@@ -470,25 +473,3 @@ def write_with_pixels(
         if reasons
     ]
     return (*shown, *notes)
-
-
-def _made(
-    report: FoundReport,
-    images: Sequence[Path],
-    settings: ValidateSettings | None,
-    choices: Choices,
-    ground_truth: Path | None = None,
-) -> dict[str, Any]:
-    """Return how a report was made, for its page; nothing without settings."""
-    if settings is None:
-        return {}
-    names = [file.name for file in report.files]
-    files = [path for path in map(Path, names) if path.is_file()]
-    sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
-    found = manifest(settings, sources, choices)
-    given = {"images": [*map(str, images)]} | {
-        name: [text] for name, text in found["reading"].items()
-    }
-    given["ground_truth"] = [] if ground_truth is None else [str(ground_truth)]
-    command = validate_command(names, found["settings"], given)
-    return {"manifest": found, "command": command}

@@ -8,15 +8,12 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.text import count, joined
-from bboxqa.model.settings import AgreeSettings, ValidateSettings
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.numbers import in_json, measure_of, number
 from bboxqa.report.pages import Data
 
 # Names of sources that are Python values, not files.
 _IN_MEMORY = ("document", "dataset", "table")
-_OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
-# The most files that a command names.
-_MOST_FILES = 20
 _OPTIONS = {
     "iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern",
     "from_format": "--from",
@@ -73,7 +70,7 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
 
 def option_words(name: str, value: Any) -> Iterator[str]:
     """Yield an option with its value, repeated for several values."""
-    option = _option(name)
+    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         yield option if value else f"--no-{name}"
     elif isinstance(value, dict):
@@ -86,37 +83,6 @@ def option_words(name: str, value: Any) -> Iterator[str]:
             yield from (option, f"{each:g}")
     else:
         yield from (option, str(value))
-
-
-def _option(name: str) -> str:
-    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-
-
-def validate_command(
-    files: Sequence[str], settings: Mapping[str, Any], given: Mapping[str, Sequence[str]]
-) -> str:
-    """Return the shell command that validates files again.
-
-    `given` are options with their values.
-
-    Examples
-    --------
-    >>> validate_command(["a.json"], {"select": ["B", "S"]}, {"images": ["my images"]})
-    "bboxqa validate a.json --images 'my images' --select B,S"
-    """
-    words = ["bboxqa", "validate", *files[:_MOST_FILES], *["…"] * (len(files) > _MOST_FILES)]
-    options, defaults = {**given}, in_json(ValidateSettings())
-    for name in _OPTIONS_OF_VALIDATE:
-        value = settings.get(name, defaults[name])
-        if isinstance(value, dict):
-            changed = [f"{glob}:{','.join(codes)}" for glob, codes in value.items()]
-        else:
-            changed = [value if isinstance(value, str) else ",".join(value)]
-        options[name] = changed if value != defaults[name] else []
-    words += [
-        word for name, each in options.items() for text in each for word in (_option(name), text)
-    ]
-    return join([*words, *["--show-consequences"] * bool(settings.get("show_consequences"))])
 
 
 def settings_table(manifest: Mapping[str, Any]) -> Data:
