@@ -255,9 +255,10 @@ def copies(matched: MatchedUnits) -> Table:
     sums.add("identical", row, of.image[pairs.left], identical)
     same, alike = sums.ratios()["identical"], sum_by(row, pairs.similarity, n)
     n_different = np.maximum(np.bincount(row, ~identical, n), 1)
-    expected = _expected(
-        np.stack([sum_by(row, ~identical & column, n) / n_different for column in equal.T])
-    )
+    equal_share = np.stack([sum_by(row, ~identical & side, n) / n_different for side in equal.T])
+    expected = np.zeros(n)
+    for _ in range(_STEPS):
+        expected = np.prod(equal_share + (1 - equal_share) * expected, axis=0)
     near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
     others, others_alike = (
         _of_others(first, second, (each, same.denominator), len(names))
@@ -303,14 +304,6 @@ def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
     first, second = _copied_pairs(table)
     group = component_of_each(len(names), first, second)
     return len(first) > 0 and bool((group == group[0]).all())
-
-
-def _expected(equal: FloatArray) -> FloatArray:
-    """Return the share q of identical boxes expected if edges were equal independently, (P,)."""
-    share: FloatArray = np.zeros(equal.shape[1])
-    for _ in range(_STEPS):
-        share = np.prod(equal + (1 - equal) * share, axis=0)
-    return share
 
 
 def _of_others(

@@ -1,6 +1,6 @@
 """How annotators differ in key points."""
 
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from bboxqa.core.arrays import (
     pairs_within,
     remembered,
     rows,
-    run_starts,
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
     drawn_figures,
     holm,
+    medians,
     n_images_of,
     object_cells,
 )
@@ -150,11 +150,9 @@ def _are_swapped(xy: FloatArray, variance: FloatArray, people: IndexArray) -> Bo
     as_drawn, exchanged = (((xy[0] - second) ** 2).sum((0, 2)) for second in (xy[1], xy[1, ::-1]))
     squares = np.minimum(as_drawn, exchanged)
     ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)
-    order = np.argsort(people, kind="stable")
-    for own in np.split(order, run_starts(people[order])[1:]):
-        if len(own):
-            variance[own] *= max(1.0, float(np.median(ratios[own])) / _MEDIAN)
-    return np.asarray(as_drawn - exchanged > 2 * variance * _SURELY)
+    scatter = medians(ratios, people, int(people.max(initial=-1)) + 1) / _MEDIAN
+    scaled = variance * np.maximum(scatter, 1)[people]
+    return np.asarray(as_drawn - exchanged > 2 * scaled * _SURELY)
 
 
 def joints(matched: MatchedUnits) -> Table:
@@ -192,7 +190,9 @@ def joints(matched: MatchedUnits) -> Table:
             "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
             **sums.columns(),
             "visibility_alpha": _alphas(found, equal, n_joints),
-            "sigma": _sigmas(found, share / 100, n_joints),
+            # The median distance that a normal scatter implies.
+            "sigma": medians(share[found.placed], found.joint[found.placed], n_joints)
+            / (100 * sqrt(2 * log(2))),
         }
     )
 
@@ -208,17 +208,6 @@ def _alphas(found: JointPairs, equal: BoolArray, n_joints: int) -> FloatArray:
     )
     agreeing = sum_by(found.joint, 2 * weight * equal, n_joints)
     return nominal_alpha(counts.sum(0), agreeing, (counts**2).sum(0))[0]
-
-
-def _sigmas(found: JointPairs, share: FloatArray, n_joints: int) -> FloatArray:
-    """Return the sigma that the median distance of each joint implies, (J,); NaN without pairs."""
-    result = np.full(n_joints, np.nan)
-    rows = np.flatnonzero(found.placed)
-    rows = rows[np.argsort(found.joint[rows], kind="stable")]
-    for part in np.split(rows, run_starts(found.joint[rows])[1:]):
-        if len(part):
-            result[found.joint[part[0]]] = np.median(share[part]) / np.sqrt(2 * log(2))
-    return result
 
 
 _FIGURES = ("offset_x_px", "offset_y_px", "missing_share", "swapped_share")

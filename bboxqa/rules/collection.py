@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
-    BoolArray,
     FloatArray,
     IndexArray,
     deviations,
@@ -204,7 +203,12 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     if not repeats.any():
         return
     same_id = columns.whole["id"] & (columns.id == columns.id[earlier])
-    ambiguous = _of_ambiguous_records(document)
+    # Whether another image or category has the id of the one that an annotation refers to.
+    ambiguous = np.zeros(len(columns), np.bool_)
+    images, categories = document.images, document.categories
+    for records, row in ((images, document.image), (categories, document.category)):
+        _, place, times = np.unique(records.id, return_inverse=True, return_counts=True)
+        ambiguous |= np.append((times[place] > 1) & records.named, False)[row]
 
     def says(row: int) -> str:
         first = int(earlier[row])
@@ -226,16 +230,6 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
             severity=severity,
             mark=lambda row: _key(document, int(earlier[row]), row),
         )
-
-
-def _of_ambiguous_records(document: Document) -> BoolArray:
-    """Return the annotations of images or categories that share an id, (N,) bool."""
-    result = np.zeros(len(document.annotations), np.bool_)
-    images, categories = document.images, document.categories
-    for records, row in ((images, document.image), (categories, document.category)):
-        _, place, times = np.unique(records.id, return_inverse=True, return_counts=True)
-        result |= np.append((times[place] > 1) & records.named, False)[row]
-    return result
 
 
 def _key(document: Document, *rows: int) -> str:

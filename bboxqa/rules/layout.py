@@ -510,19 +510,14 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
         return None
     pairs = distinct(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
-    chosen = n_sizes[group] >= _not_by_chance(n_sizes)
+    # If boxes are equal by chance, each further size has fewer groups of equal boxes.
+    number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
+    falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
+    chosen = n_sizes[group] >= max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
     if not chosen.any():
         return None
     kept, place = np.unique(group[chosen], return_inverse=True)
     return Copies(rows[chosen], place, n_sizes[kept])
-
-
-def _not_by_chance(n_sizes: IndexArray) -> int:
-    """Return the number of image sizes on which boxes are hardly equal by chance."""
-    # If boxes are equal by chance, each further size has fewer groups of equal boxes.
-    number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
-    falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
-    return max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
 
 
 # Fewer repeats, or a smaller share, come from copying boxes by accident.

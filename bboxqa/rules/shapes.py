@@ -352,20 +352,18 @@ def _quads(document: Document) -> tuple[IndexArray, bool]:
     title = "" if origin is None else origin.title
     if title and title not in _CORNER_FORMATS:
         return single[np.isin(rings.row[single], _listed(document))], False
-    is_all = title == "DOTA labels" or _are_boxes(rings, single)
-    return (single if is_all else single[:0]), True
-
-
-def _are_boxes(rings: Rings, single: IndexArray) -> bool:
-    """Return whether nearly all outlines of a file have four corners and are rotated boxes."""
+    if title == "DOTA labels":
+        return single, True
     if len(single) < _MOST * len(distinct(rings.row)) or not len(single):
-        return False
+        return single[:0], True
+    # Nearly all outlines of the file have four corners; are these rotated boxes?
     corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
     offset = corners - corners.mean(axis=1, keepdims=True)
     order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
     boxes, fits = rotated_boxes.from_corners(np.take_along_axis(corners, order[..., None], axis=1))
     turned = fits & (np.abs(boxes[:, 4] - 45) < 45 - _UPRIGHT)
-    return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
+    are_boxes = fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0
+    return (single if are_boxes else single[:0]), True
 
 
 # The bounds of thin boxes overlap less than the boxes themselves.
