@@ -43,25 +43,11 @@ _SLACK = 1e-9
 def overlapping(
     bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
 ) -> Iterator[IndexArray]:
-    """Yield the pairs of boxes in the same group whose IoU is at least a threshold, in parts.
+    """Yield the pairs of boxes in one group whose IoU reaches a threshold, (2, P) int64 at a time.
 
-    Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
-    give 999 pairs rather than half a million.
-
-    Parameters
-    ----------
-    bbox : (N, 4) float64
-        x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
-    group : (N,) int64
-        Only boxes in the same group are compared; boxes in group -1 are in no pair.
-    kind : (N,) integers
-    threshold : float
-        Above 0, at most 1.
-
-    Yields
-    ------
-    (2, P) int64
-        The rows of pairs, the lower ones and the higher ones, in no particular order.
+    Pairs are the lower and the higher row, in no particular order. Boxes without area or with NaN,
+    and those of group -1, are in none. Equal boxes of one kind are paired only with the first of
+    them, so that a thousand equal boxes give 999 pairs rather than half a million.
 
     Examples
     --------

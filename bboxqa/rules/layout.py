@@ -91,19 +91,9 @@ def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
 
 
 def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
-    """Return how far boxes extend beyond their images.
+    """Return how far boxes, (N, 4), extend beyond images of a size, (N, 2), in px, (N, 4) float64.
 
-    Parameters
-    ----------
-    bbox : (N, 4) float64
-        x, y, width, height in pixels; N may be 0.
-    size : (N, 2) float64
-        Width and height of the image in pixels; NaN where unknown.
-
-    Returns
-    -------
-    (N, 4) float64
-        Pixels beyond the left, top, right and bottom edge; negative inside, NaN where unknown.
+    The columns are the left, top, right and bottom edge; negative inside, NaN where unknown.
 
     Examples
     --------
@@ -525,17 +515,9 @@ _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
 
 
 def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
-    """Return the first row that equals each row in all columns, (N,) int64.
+    """Return the first row that equals each row in all columns, (N,) each → (N,) int64.
 
-    Parameters
-    ----------
-    columns : sequence of (N,) numbers
-        NaN is equal to nothing.
-
-    Returns
-    -------
-    (N,) int64
-        The row itself if no earlier row is equal.
+    It is the row itself if no earlier row is equal. NaN is equal to nothing.
 
     Examples
     --------

@@ -288,23 +288,12 @@ def scan_images(
     by_folders: bool = False,
     progress: Steps | None = None,
 ) -> ImageFolder:
-    """Search the files of image records, and read those that are found.
+    """Search the files of the image records of a document, and read those that are found.
 
-    Parameters
-    ----------
-    records : sequence
-        The image records of a document, of any type.
-    *folders : Path
-        File names are relative to one of the folders; nothing outside is opened. If a file is in
-        several folders, the folder with more of the files counts.
-    source : Path, optional
-        The file or folder of the document.
-    others : iterable of (Path or None, sequence)
-        The source and image records of other documents, whose files do not count as unnamed.
-    by_folders : bool
-        Whether names may lack the folders of pictures; see `ImageSearch`.
-    progress : callable, optional
-        Called as progress(done, total) after each file.
+    Names are relative to one of the folders; nothing outside is opened. If a file is in several
+    folders, the one with more of the files counts. `source` is the file or folder of the document;
+    `others` are those of further documents with their records, whose files do not count as unnamed;
+    `progress` is called as progress(done, total) after each file.
     """
     search = ImageSearch(
         [folder.resolve() for folder in folders],
