@@ -132,6 +132,9 @@ def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path
         assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
     with bboxqa.reading(box_format="xyxy-shares"), pytest.raises(DatasetError, match="in pixels"):
         alone(path)
+    # Up to a tenth may be wrong.
+    with pytest.raises(DatasetError, match="line 12: x2 is 100, which is in pixels"):
+        alone(of_corners(tmp_path, *[SHARE] * 10, PIXELS))
     one = of_corners(tmp_path, "0,0,1,1")
     assert alone(one).annotations.bbox.tolist() == [[0, 0, 1, 1]]
     with bboxqa.reading(box_format="xyxy-shares"):

@@ -13,7 +13,6 @@ from bboxqa.formats.coco.reader import COCO
 FORMAT = """
 import csv
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import file_of_records
 from bboxqa.formats.records import Category, Image
 from bboxqa.formats.format import Format
@@ -31,8 +30,6 @@ def read(path, options):
     images, categories, records = {}, {}, []
     with path.open() as file:
         for number, row in enumerate(csv.DictReader(file), 1):
-            if not row["annotator"]:
-                raise DatasetError([f"{path}: line {number + 1}: annotator is missing"])
             records.append(
                 {
                     "id": number,

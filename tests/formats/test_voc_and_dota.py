@@ -192,6 +192,7 @@ def test_header_lines_are_skipped_and_corners_kept(tmp_path):
     assert record["bbox"] == [10, 10, 20, 20]
     assert record["segmentation"] == [[20, 10, 30, 20, 20, 30, 10, 20]]
     assert record["attributes"] == {"rotation": 45, "difficult": 1}
+    assert "1 object marked difficult: compared like the others" in done.notes
     assert (done.images[0]["width"], done.images[0]["height"]) == (100, 80)
 
 

@@ -261,6 +261,7 @@ IDS = [
     case("I004", referring(1, 7, 3), fix="unsafe", edits=[("/annotations/1", "remove", None)],
          said="image_id is 7, which none of the images has"),
     case("I004", of({}, {}, {"category_id": 9}), said="category_id is 9"),
+    case("I004", referring(7, 8, 9, 1), edits=[], said="image_id of 3 of 4 annotations"),
     case("I004", referring(0, 1, 2), edits=[],
          said="image_id counts from 0 and the ids of images from 1"),
     case("I004", referring(1, 2, 3, images=(0, 1, 2)), edits=[],

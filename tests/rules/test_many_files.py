@@ -1,15 +1,13 @@
 """Images that are in several of many files, most pairs of which have nothing in common."""
 
-import json
 import sys
 from collections import Counter
 
 import numpy as np
 import pytest
+from support.validation import document_of, exact
 
-from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.document import Document
 from bboxqa.rules.runner import validate_documents
 
 
@@ -17,12 +15,10 @@ def files(lists):
     """Return a file for each list of names and widths of images."""
     documents = []
     for place, listed in enumerate(lists):
-        records = [
-            {"id": row, "file_name": name, "width": width, "height": 40}
-            for row, (name, width) in enumerate(listed, 1)
-        ]
+        pairs = enumerate(listed, 1)
+        records = [{"id": n, "file_name": e, "width": w, "height": 40} for n, (e, w) in pairs]
         content = {"images": records, "annotations": [], "categories": []}
-        documents.append(Document(read_bytes(json.dumps(content).encode(), f"{place}.json")))
+        documents.append(document_of(exact(content), f"{place}.json"))
     return documents
 
 

@@ -10,6 +10,7 @@ from support.datasets import annotation, document
 from support.validation import codes, findings
 
 from bboxqa.model.findings import Severity
+from bboxqa.model.rotated_boxes import corners
 
 FIRST = 3
 KINDS = ("five", "eight", "corners", "five and corners")
@@ -36,12 +37,7 @@ class Box:
     def points(self):
         if self.corners is not None:
             return np.array(self.corners)
-        turn = np.radians(self.degrees)
-        along = np.array([np.cos(turn), np.sin(turn)]) * self.sides[0] / 2
-        down = np.array([-np.sin(turn), np.cos(turn)]) * self.sides[1] / 2
-        centre = np.array(self.centre)
-        return np.array([centre - along - down, centre + along - down,
-                         centre + along + down, centre - along + down])  # fmt: skip
+        return corners(np.array([[*self.centre, *self.sides, self.degrees]]))[0]
 
 
 def boxes(seed=0):
