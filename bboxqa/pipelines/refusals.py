@@ -151,7 +151,7 @@ def _suspect_codes(
         ]
         sample = RawDocument(str(path), b"", 0, images=images, annotations=file.sample)
         document = Document(sample)
-        if diagnose(document) is not None or lie_elsewhere(document):
+        if document.once(diagnose) is not None or lie_elsewhere(document):
             codes = _LAYOUTS
     step = max(1, len(read) // _SAMPLE)
     if file.records == "annotations":
