@@ -155,14 +155,14 @@ def draw_with(
         else:
             scene, by, notes, sources = _scene(source, image, settings, by, reading)
             notes += [] if scene.shapes else [_EMPTY]
-    scene, of_pixels, file = _with_pixels(scene, images, sources)
-    scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
+    drawn = "findings" if by == "finding" else "annotations"
+    scene, of_canvas, files = _on_canvas(scene, images, sources, drawn)
     texts = {name for each in scene.shapes for name in (each.annotator, each.category)}
     texts |= {*scene.asked, *(title for _, _, title in scene.rules)}
     with page_style(), fonts_for(texts) as missing:
         if ax is None:
-            drawn, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
-            axes = tuple(drawn.axes)
+            own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
+            axes = tuple(own.axes)
         else:
             n_hidden = draw_scene(ax, scene, by)
             axes = (ax,)
@@ -172,8 +172,8 @@ def draw_with(
         notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
-    read = (*files_read(paths_of(source)), *map(Path, file))
-    return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes), read)
+    read = (*files_read(paths_of(source)), *map(Path, files))
+    return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
 
 
 def _scene(
@@ -214,37 +214,34 @@ def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator
             yield document
 
 
-def _with_pixels(
-    scene: Scene, images: Folders, sources: Sequence[str]
+def _on_canvas(
+    scene: Scene, images: Folders, sources: Sequence[str], drawn: str
 ) -> tuple[Scene, list[str], list[str]]:
-    """Return a scene with its pixels, a note on missing or resized ones, and their file."""
-    if images is None:
-        return scene, [], []
-    folders = [Path(each) for each in as_paths(images)]
-    size = (int(scene.width), int(scene.height))
-    picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], sources=sources))
-    file = [picture.file] if picture.file else []
-    if picture.problem:
-        return scene, [f"drawn on a blank canvas: {picture.problem}"], file
-    note = other_size(picture.size, size)
-    width, height = picture.size if 0 in size else size
-    notes = [note] if note else []
-    return replace(scene, width=width, height=height, pixels=picture.pixels), notes, file
+    """Return a scene with its pixels and a size, notes on them, and the file of the pixels.
 
-
-def _with_size(scene: Scene, drawn: str) -> tuple[Scene, list[str]]:
-    """Return a scene with a size; without one in the data, the bounds of its annotations."""
+    Without a size in the data, it is that of the file, or the bounds of the annotations.
+    """
+    notes, files = [], []
+    if images is not None:
+        folders, size = list(map(Path, as_paths(images))), (int(scene.width), int(scene.height))
+        picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], sources=sources))
+        files = [picture.file] * bool(picture.file)
+        if picture.problem:
+            notes = [f"drawn on a blank canvas: {picture.problem}"]
+        else:
+            notes = [note] if (note := other_size(picture.size, size)) else []
+            width, height = picture.size if 0 in size else size
+            scene = replace(scene, width=width, height=height, pixels=picture.pixels)
     if scene.width > 0 and scene.height > 0:
-        return scene, []
+        return scene, notes, files
     if not scene.shapes:
         raise DatasetError(
             [f"image {scene.name!r}: has neither a width and height nor {drawn} to draw"],
             "With --images DIR its file is drawn.",
         )
-    corners = bounds(scene.shapes)
-    right, bottom = corners[:, 2:].max(0).tolist()
-    note = "width and height of the image are not known: the canvas ends at the annotations"
-    return replace(scene, width=max(right, 1), height=max(bottom, 1)), [note]
+    right, bottom = np.maximum(bounds(scene.shapes)[:, 2:].max(0), 1).tolist()
+    notes.append("width and height of the image are not known: the canvas ends at the annotations")
+    return replace(scene, width=right, height=bottom), notes, files
 
 
 _Rules = dict[str, tuple[Severity, str]]

@@ -68,35 +68,26 @@ def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     """
     if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
         return data
-    repeats = data.repeats
-    if repeats is not None:
-        sessions = repeats.sessions
-        kept = sessions.annotations.take(_labelled(sessions))
-        repeats = replace(repeats, sessions=replace(sessions, annotations=kept))
-    n = len(data.annotations)
-    labelled = _labelled(data)
-    if len(labelled) == n:
-        return replace(data, repeats=repeats)
-    if not len(labelled):
+    found, repeats = _labelled(data), data.repeats
+    n_left_out = len(data.annotations) - len(found.annotations)
+    if n_left_out and not len(found.annotations):
         raise DatasetError(
-            [f"none of {count(n, 'annotation')} has labelled key points"],
+            [f"none of {count(n_left_out, 'annotation')} has labelled key points"],
             "Boxes are compared with --similarity bbox.",
         )
-    some = count(n - len(labelled), "annotation")
-    return replace(
-        data,
-        annotations=data.annotations.take(labelled),
-        repeats=repeats,
-        notes=(*data.notes, f"{some} without labelled key points left out"),
-    )
+    if repeats is not None:
+        repeats = replace(repeats, sessions=_labelled(repeats.sessions))
+    note = f"{count(n_left_out, 'annotation')} without labelled key points left out"
+    return replace(found, repeats=repeats, notes=(*data.notes, *[note] * bool(n_left_out)))
 
 
-def _labelled(data: Dataset) -> IndexArray:
+def _labelled(data: Dataset) -> Dataset:
     """Return the annotations with labelled key points."""
-    keypoints = data.annotations.keypoints
+    of, keypoints = data.annotations, data.annotations.keypoints
     if keypoints is None:
-        return np.arange(len(data.annotations))
-    return np.flatnonzero(keypoints.packed().labelled()[1])
+        return data
+    rows = np.flatnonzero(keypoints.packed().labelled()[1])
+    return data if len(rows) == len(of) else replace(data, annotations=of.take(rows))
 
 
 def estimated_sigmas(data: Dataset) -> _Sigmas:
