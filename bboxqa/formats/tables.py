@@ -56,21 +56,14 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 class TableFile:
-    """A table in memory.
-
-    Attributes
-    ----------
-    name : str
-        The name of the file in messages.
-    header : tuple of str
-        The first row, or the names of the columns.
-    header_is_certain : bool
-        Whether the first row is certainly a header; False if it may be data.
-    """
+    """A table in memory."""
 
     name: str
+    """The name of the file in messages."""
     header: tuple[str, ...]
+    """The first row, or the names of the columns."""
     header_is_certain = True
+    """Whether the first row is certainly a header; False if it may be data."""
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return the values of some columns, below the header."""

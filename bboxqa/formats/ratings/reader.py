@@ -26,19 +26,10 @@ _THINGS = (
     r"(unit|item|image|img|file(name)?|picture|photo|frame|object|subject|patient|case|sample|"
     r"document|doc|text|sentence|question|recording)"
 )
+# Titles of columns that name annotators, such as rater_id, and units, such as image or subject.
 _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
-
-
-def _names_of_annotators(title: str) -> bool:
-    """Return whether a column with this title names annotators, such as "rater_id"."""
-    return _ANNOTATORS.fullmatch(title) is not None
-
-
-def _names_of_units(title: str) -> bool:
-    """Return whether a column with this title names units, such as "image_id" or "subject"."""
-    return _UNITS.fullmatch(title) is not None
 
 
 def _looks_like_annotators(names: Sequence[str]) -> bool:
@@ -66,13 +57,13 @@ def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
         return "long"
     has_boxes = not columns_of(header, {}).problem
     if len(header) > 1 and not has_boxes:
-        if _names_of_annotators(header[0]):
+        if _ANNOTATORS.fullmatch(header[0]):
             return "raters-x-units"
         if _looks_like_annotators(header[1:]):
             return "units-x-raters"
         # A table with columns unit, annotator, label is long, with one column renamed.
-        long = any(map(_names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
-        if _names_of_units(header[0]) and not long and not _is_counts(table):
+        long = any(map(_ANNOTATORS.fullmatch, header)) or not set(wanted[1:]).isdisjoint(header)
+        if _UNITS.fullmatch(header[0]) and not long and not _is_counts(table):
             return "units-x-raters"
     # A name other than the default was given by the user.
     absent = [name for field, name in columns.items() if name not in (field, *header)]
@@ -398,7 +389,7 @@ def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: st
     """Refuse a table that seems transposed."""
     corner = table.header[0]
     n_annotators, n_units, word, other = n_rows, n_columns, "annotator", "units-x-raters"
-    is_right, is_wrong = _names_of_annotators(corner), _names_of_units(corner)
+    is_right, is_wrong = _ANNOTATORS.fullmatch(corner), _UNITS.fullmatch(corner)
     if layout == "units-x-raters":
         n_annotators, n_units, word, other = n_columns, n_rows, "unit", "raters-x-units"
         is_right, is_wrong = is_wrong, is_right

@@ -313,64 +313,48 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Writer(msgspec.Struct, frozen=True):
-    """A format in which annotations can be written.
-
-    Attributes
-    ----------
-    title : str
-        The name in messages.
-    layout : {"file", "folder", "folder or file"}
-        The kind of output. "folder or file" is a single file, for one annotator, if the output name
-        ends in the first of `suffixes`.
-    suffixes : tuple of str
-        The suffixes of the written files.
-    files : callable
-        Yields the files of a content, without the losses, if the sizes that are needed are known.
-    holds : frozenset of str
-        What is written besides boxes, categories and annotators. Losses are what it does not name:
-
-        - outlines: "polygon", "holes", "mask", "rotation" (sides and an angle), "corners" (the four
-          corners of any outline), and "box and outline" if both are written;
-        - "keypoints", with "visibility", "area" and "keypoint box" (the box or its extent);
-        - lines: "polyline", "line", "cuboid";
-        - keys of records such as "score", "attributes" or "source"; "keys" for all of them;
-        - "crowd" and "unasked images";
-        - what no annotator said: "image ids", "annotation ids", "category ids", "image sizes",
-          "unused categories", "descriptions" such as `info`, and "unnamed images".
-    keys : callable
-        Returns further keys of annotations that are written, given the content.
-    keeps : callable
-        Whether the value of a key, such as "attributes.occluded", is read back as it is.
-    reads : mapping
-        By "category", "image" or "annotator", a callable that returns a name as it is read back.
-    losses : callable
-        Yields further data that the format cannot hold.
-    folder : str
-        The folder with the files of an annotator, for formats with a file for each image.
-    read_name : callable
-        Returns the name of an image as it is read back, from its name and the path of its file.
-    needs_sizes : {"all images", "drawn images"} or None
-        The images whose width and height are needed: all, or those with annotations.
-    is_known_by_suffix : bool
-        Whether a file can only be read back if its name ends in one of `suffixes`.
-    lists_parts : bool
-        Whether the format lists the images of parts, which others write as data sets of their own.
-    becomes_text : callable
-        Whether an attribute, given by its name and value, is read back as a text though it is none.
-    """
+    """A format in which annotations can be written."""
 
     title: str
+    """The name in messages."""
     layout: Literal["file", "folder", "folder or file"]
+    """The kind of output. "folder or file" is a single file, for one annotator, if the output name
+    ends in the first of `suffixes`."""
     suffixes: tuple[str, ...]
+    """The suffixes of the written files."""
     files: Callable[[Content, Options], Iterator[Written]]
+    """Yields the files of a content, without the losses, if the sizes that are needed are known."""
     holds: frozenset[str] = frozenset()
+    """What is written besides boxes, categories and annotators. Losses are what it does not name:
+
+    - outlines: "polygon", "holes", "mask", "rotation" (sides and an angle), "corners" (the four
+      corners of any outline), and "box and outline" if both are written;
+    - "keypoints", with "visibility", "area" and "keypoint box" (the box or its extent);
+    - lines: "polyline", "line", "cuboid";
+    - keys of records such as "score", "attributes" or "source"; "keys" for all of them;
+    - "crowd" and "unasked images";
+    - what no annotator said: "image ids", "annotation ids", "category ids", "image sizes",
+      "unused categories", "descriptions" such as `info`, and "unnamed images".
+    """
     keys: Callable[[Content], Collection[str]] = lambda _: ()
+    """Returns further keys of annotations that are written, given the content."""
     keeps: Callable[[str, object], bool] = lambda *_: True
+    """Whether the value of a key, such as "attributes.occluded", is read back as it is."""
     reads: Mapping[NameKind, Callable[[str], str]] = msgspec.field(default_factory=dict)
+    """By "category", "image" or "annotator", a callable that returns a name as it is read back."""
     losses: Callable[[Content, Options], Iterator[Loss]] = lambda *_: iter(())
+    """Yields further data that the format cannot hold."""
     folder: str = ""
+    """The folder with the files of an annotator, for formats with a file for each image."""
     read_name: Callable[[str, str], str] = from_place
+    """Returns the name of an image as it is read back, from its name and the path of its file."""
     needs_sizes: Literal["all images", "drawn images"] | None = None
+    """The images whose width and height are needed: all, or those with annotations."""
     is_known_by_suffix: bool = False
+    """Whether a file can only be read back if its name ends in one of `suffixes`."""
     lists_parts: bool = False
+    """Whether the format lists the images of parts, which others write as data sets of their own.
+    """
     becomes_text: Callable[[str, object], bool] = lambda *_: False
+    """Whether an attribute, given by its name and value, is read back as a text though it is none.
+    """
