@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
-from os.path import realpath
+from os.path import abspath, commonpath, realpath
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +13,11 @@ import msgspec
 
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, person_in
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, is_split, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
-from bboxqa.formats.label_folders import has_empty_labels_only
+from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
@@ -195,6 +195,27 @@ def names_of(people: Sequence[Path]) -> list[str]:
     while depth < most and len({part[-depth:] for part in parts.values()}) < len(distinct):
         depth += 1
     return ["/".join(parts[each][-depth:]) for each in people]
+
+
+def people_in_paths(files: Sequence[Path]) -> set[str]:
+    """Return after whom files may be named: the parts of their paths below a common folder.
+
+    A file that is alone has any name, but an e-mail address is that of a person.
+
+    Examples
+    --------
+    >>> sorted(people_in_paths([Path("in/ann/train.json"), Path("in/bob/train.json")]))
+    ['ann', 'bob']
+    """
+    whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
+    shared = commonpath([each.parent for each in whole]) if whole else ""
+    parts = {part for each in whole for part in each.parent.relative_to(shared).parts}
+    parts |= {person_in(each) for each in whole}
+    return {
+        part
+        for part in parts
+        if "@" in part or (len(files) > 1 and not is_split(part) and not INSIDE.fullmatch(part))
+    }
 
 
 def refuse_repeated_files(files: Sequence[Path]) -> None:

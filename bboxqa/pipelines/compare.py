@@ -37,7 +37,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
-from bboxqa.formats.dataset.pseudonyms import without_people
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
@@ -159,9 +158,6 @@ def compare_files(
     second = read_for(after, settings, reading)
     if saved is None:
         first = read_for(before, settings, reading)
-        if pseudonyms is not None:
-            # A file that is alone may be named after a person of the other version.
-            first, second = (without_people(each, pseudonyms) for each in (first, second))
     else:
         key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
         former, reason = _former(inputs, settings, reading, key)

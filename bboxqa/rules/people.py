@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import Files
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
-from bboxqa.formats.dataset.pseudonyms import people_in_paths
 from bboxqa.formats.registry import document_of
-from bboxqa.formats.sources import list_files, paths_in
+from bboxqa.formats.sources import list_files, paths_in, people_in_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.rules.authorship import authorship

@@ -1,7 +1,8 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -9,7 +10,7 @@ from bboxqa.core.arrays import Files
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.machine import check_free_memory, gc_paused
-from bboxqa.core.pseudonyms import pseudonyms_of
+from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import (
     left_out_by,
@@ -24,7 +25,6 @@ from bboxqa.formats.dataset.predictions import (
     is_results_list,
     with_results,
 )
-from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import (
     read_sessions,
@@ -34,8 +34,15 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of, without_files
+from bboxqa.formats.sources import (
+    Sources,
+    people_in_paths,
+    refuse_repeated_files,
+    sources_of,
+    without_files,
+)
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.table import FilePlaces
 
 # What notes of readers say of files that are not read.
 _LEFT_OUT = " left out"
@@ -80,7 +87,10 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     read = with_join_names(read, reading.join_by, found.names)
     read, unused = with_category_map(read, reading.category_map)
     read = with_one_order(read)
-    attributed = _attributed(read, found, reading)
+    attributed, hide = _attributed(read, found, reading), hider({})
+    if reading.pseudonyms is not None:
+        attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
+        read = [_renamed(each, hide) for each in read]
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
     if reading.check is not None:
@@ -95,38 +105,54 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
-    notes += of_results
-    data = replace(
-        data, notes=tuple(notes), map_notes=unused, left_out=tuple(found.notes),
-        sources=(*data.sources, *(each.source for each in found.tables)),
-    )  # fmt: skip
-    return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)
+    tables = [_renamed(each, hide).source for each in found.tables]
+    return replace(
+        data,
+        notes=tuple(hide([*notes, *of_results])),
+        map_notes=unused,
+        left_out=tuple(hide(found.notes)),
+        sources=(*data.sources, *tables),
+        is_pseudonymous=reading.pseudonyms is not None,
+    )
 
 
 def _attributed(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
-    """Return the annotators of all files, by their pseudonyms if there is a key."""
+    """Return the annotators of all files."""
     try:
-        found = attribution_of(read, sources, reading)
+        return attribution_of(read, sources, reading)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
         raise error.with_advice([*sources.notes, *inside]) from None
-    if reading.pseudonyms is None:
-        return found
-    # Files that name nobody may be named after people.
-    is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
-    kept = {each for each in found.names if is_split(each)}
-    files = sources.files
+
+
+def _pseudonymous(
+    found: Attribution, sources: Sources, reading: Reading, key: Path
+) -> tuple[Attribution, Callable[[Any], Any]]:
+    """Return annotators by their pseudonyms, and a function that replaces names in texts."""
+    kept, files = {each for each in found.names if is_split(each)}, sources.files
     if reading.predictions is not None:
         kept, files = kept | {reading.predictions.annotator}, files[:-1]
+    # Files that name nobody may be named after people.
+    is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
     others = people_in_paths(files) if is_by_name else set[str]()
-    given = pseudonyms_of(reading.pseudonyms, {*found.names, *others} - kept)
+    given = pseudonyms_of(key, {*found.names, *others} - kept)
+    hide = hider(given)
     new = {name: name if name in kept else given.get(name, name) for name in found.names}
     asked = [
         [None if names is None else tuple(new[name] for name in names) for names in of_file]
         for of_file in found.asked
     ]
-    return replace(found, names=tuple(new.values()), asked=asked)
+    return replace(found, way=hide(found.way), names=tuple(new.values()), asked=asked), hide
+
+
+def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile:
+    """Return a file with pseudonyms in its name, by which it is shown."""
+    source, places = file.source, file.own_ids
+    if isinstance(places, FilePlaces):
+        places = replace(places, files=hide(places.files))
+    source = replace(source, name=hide(source.name), annotator=hide(source.annotator))
+    return replace(file, source=source, own_ids=places)
 
 
 def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFile]:
