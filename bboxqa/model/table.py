@@ -54,7 +54,7 @@ class FilePlaces(msgspec.Struct, frozen=True, eq=False):
     file: IntArray
     """(N,) int32. Index into `files`."""
     at: IndexArray | TextArray
-    """(N,). Lines from 1 on, or JSON pointers."""
+    """(N,). Numbers behind the name of the file, such as lines from 1 on, or JSON pointers."""
 
     def __len__(self) -> int:
         return len(self.file)
@@ -88,7 +88,8 @@ def place_in_words(file: str, at: str | int) -> str:
     ('a.xml:12', 'b.json#/shapes/3', 'c')
     """
     if isinstance(at, int):
-        return f"{file}:{at}"
+        # Ids of files have no name in front, and places in a list have a pointer to it.
+        return f"{file}{at}" if file[-2:] in ("", "#/") else f"{file}:{at}"
     return f"{file}#{at}" if at else file
 
 
@@ -97,7 +98,7 @@ ShownIds = TextArray | IndexArray | FilePlaces
 
 
 def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
-    """Return the ids of several lists of annotations as one: places only if all are lines.
+    """Return the ids of several lists of annotations as one: as texts if some are no numbers.
 
     Examples
     --------
@@ -105,39 +106,22 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
     >>> joined_ids([lines, np.array([7])]).tolist(), joined_ids([lines, lines]).files
     (['a.txt:3', '7'], ('a.txt', 'a.txt'))
     """
-    places = [part for part in parts if isinstance(part, FilePlaces)]
-    if len(parts) == 1:
-        return places[0] if places else _as_texts(parts[0])
-    if not parts or len(places) < len(parts) or len({part.at.dtype.kind for part in places}) > 1:
-        return np.concatenate([np.zeros(0, np.str_), *map(_as_texts, parts)])
-    firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])])
+    places = [
+        part if isinstance(part, FilePlaces)
+        else FilePlaces(("",), np.zeros(len(part), np.int32), cast("IndexArray", part))
+        for part in parts
+    ]  # fmt: skip
+    n_places = sum(isinstance(part, FilePlaces) for part in parts)
+    kinds = {part.at.dtype.kind for part in places}
+    if len(kinds) != 1 or n_places < (1 if kinds == {"i"} else len(parts)):
+        texts = (np.array([*map(str, part.tolist())], np.str_) for part in parts)
+        return np.concatenate([np.zeros(0, np.str_), *texts])
+    firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])], dtype=np.int32)
     return FilePlaces(
         tuple(file for part in places for file in part.files),
-        np.concatenate(
-            [part.file + np.int32(first) for part, first in zip(places, firsts, strict=True)]
-        ),
+        np.concatenate([part.file + first for part, first in zip(places, firsts, strict=True)]),
         np.concatenate([part.at for part in places]),
     )
-
-
-def _as_texts(ids: ShownIds) -> TextArray:
-    if isinstance(ids, FilePlaces):
-        if len(ids.files) == 1 and ids.at.dtype.kind == "U" and (ids.at != "").all():
-            return np.char.add(f"{ids.files[0]}#", cast("TextArray", ids.at))
-        return np.array(ids.tolist(), np.str_)
-    return cast("TextArray", ids) if ids.dtype.kind == "U" else digits(cast("IndexArray", ids))
-
-
-def digits(numbers: IndexArray) -> TextArray:
-    """Return whole numbers as texts that take no more memory than the longest one needs.
-
-    Examples
-    --------
-    >>> digits(np.array([7, -12]))
-    array(['7', '-12'], dtype='<U3')
-    """
-    longest = max(len(str(end(numbers, initial=0))) for end in (np.min, np.max))
-    return numbers.astype(f"U{longest}")
 
 
 class Categorical(msgspec.Struct, frozen=True, eq=False):

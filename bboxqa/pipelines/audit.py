@@ -399,6 +399,9 @@ def _reasons(found: Suspects) -> Categorical:
     """Return the reasons in words; those with equal figures are put into words once."""
     one, other = (np.nan_to_num(each * 1000).round().clip(0, _MOST - 1).astype(np.int64)
                   for each in (found.one, found.other))  # fmt: skip
+    # Shares are shown with two decimals; what lies halfway is left to that.
+    one, other = (np.where((each > 1000) | (each % 10 == 5), each, (each + 5) // 10 * 10)
+                  for each in (one, other))  # fmt: skip
     keys, code = np.unique((found.reason * _MOST + one) * _MOST + other, return_inverse=True)
     (reason, one), other = np.divmod(keys // _MOST, _MOST), keys % _MOST
     shown = zip(reason.tolist(), (one / 1000).tolist(), (other / 1000).tolist(), strict=True)

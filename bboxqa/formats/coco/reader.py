@@ -58,7 +58,7 @@ from bboxqa.formats.source import (
     text_head,
 )
 from bboxqa.model.annotations import Source
-from bboxqa.model.table import FilePlaces, digits
+from bboxqa.model.table import FilePlaces
 
 # Bytes in which a file of Hasty, which has a list of images as well, says its version.
 _FIRST_KEYS = 4096
@@ -371,7 +371,6 @@ def _results_file(
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
-    at = np.char.add("/", digits(rows))
     return AnnotationFile(
         replace(source, score=options.score),
         [Image(each, f"image {each}") for each in _ids(document, "image_id")],
@@ -380,7 +379,7 @@ def _results_file(
         found.notes,
         records="results",
         n_below=len(columns) - len(rows),
-        own_ids=FilePlaces((path.name,), np.zeros(len(rows), np.int32), at),
+        own_ids=FilePlaces((f"{path.name}#/",), np.zeros(len(rows), np.int32), rows),
         # Images and categories follow from another file.
         lists={"annotations": _annotations(_decoded(document))} if options.records else None,
     )
