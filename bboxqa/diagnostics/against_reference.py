@@ -39,8 +39,7 @@ def against_reference(found: ReferenceMatches) -> Table:
     placed = _authors(found, found.placed[:, 0])
     beside = _authors(found, found.beside.left)
     same = of.category[found.matched.left] == of.category[found.matched.right]
-    again = found.beside.right[found.is_twice] * len(names) + beside[0][found.is_twice]
-    twice, who = np.divmod(np.unique(again), max(len(names), 1))
+    twice, who = distinct_rows(found.beside.right[found.is_twice], beside[0][found.is_twice])[0]
     sums = RatioSums(found, len(names))
     for name, *parts in (
         ("precision", (row, where, 1, 0), (drawn, image, 0, 1)),

@@ -109,8 +109,12 @@ def confusions(matched: MatchedUnits) -> Table:
     """
     # A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs n_c +
     # n_k times, so that only Σ o_cc and Σ n_c² change.
-    found, counts = matched_confusions(matched), _object_counts(matched)
-    pairs = value_pairs(counts)
+    # Parts and second boxes of an object may have any category.
+    root, cells = disagreements(matched).root, object_cells(matched)
+    odd_boxes = np.append(parts(matched).odd_boxes, True)
+    is_own = (root == np.arange(len(root)))[cells.object] & ~odd_boxes[cells.annotation]
+    counts = unit_counts(object_reliability(matched).take(np.flatnonzero(is_own)))
+    found, pairs = matched_confusions(matched), value_pairs(counts)
     n = np.bincount(pairs.pair, minlength=len(pairs.first))
     n_given = np.bincount(counts.value, minlength=counts.n_values)
     share = n / np.maximum(n_given[pairs.first] + n_given[pairs.second] - n, 1)
@@ -155,14 +159,6 @@ def confusions(matched: MatchedUnits) -> Table:
             **figure_columns("gain", gain, bounds[1]),
         }
     ).take(order)
-
-
-def _object_counts(matched: MatchedUnits) -> UnitCounts:
-    """Return the counts of categories of each object, without parts and second boxes."""
-    root, cells = disagreements(matched).root, object_cells(matched)
-    odd_boxes = np.append(parts(matched).odd_boxes, True)
-    is_own = (root == np.arange(len(root)))[cells.object] & ~odd_boxes[cells.annotation]
-    return unit_counts(object_reliability(matched).take(np.flatnonzero(is_own)))
 
 
 def _bounds(

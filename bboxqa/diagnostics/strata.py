@@ -248,14 +248,8 @@ def dependence(
 
     The rates of objects below a threshold, or of a category, and of the others are compared with
     one rate of all [1]_, by Bonferroni's correction for all thresholds and categories, and for
-    `n_tests` of other covariates and annotators.
-
-    Parameters
-    ----------
-    values : mapping to (C,) float64
-        The covariates of the cases; NaN where unknown.
-    failed : (C,) bool
-        Which cases are errors.
+    `n_tests` of other covariates and annotators. `values` are the covariates of the cases, (C,)
+    each, NaN where unknown; `failed`, (C,) bool, marks errors.
 
     References
     ----------

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import FloatArray, IndexArray, distinct, distinct_rows, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -92,10 +91,10 @@ def _two_names(document: Document) -> Checked:
 def _unnamed(document: Document) -> Checked:
     """Yield the records without an annotator if other records name theirs."""
     key, at, columns = document.annotator_key, "annotations", document.annotations
-    named, sound = document.annotator >= 0, columns.record == Kind.DICT
+    named, sound = document.annotator >= 0, document.is_object
     if key is None and document.once(authorship).by_records:
         key, at, named = "annotator", "images", document.once(authorship).listed
-        sound = np.array([type(image) is dict for image in document.images.values], np.bool_)
+        sound = document.images.is_object
     rows = np.flatnonzero(sound & ~named)
     if key is None:
         return

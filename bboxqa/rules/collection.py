@@ -311,8 +311,8 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
 )
 def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
-    known = document.has_box & (document.category >= 0) & ~document.once(layout.in_other_layout)
-    rows, bbox = np.flatnonzero(known), document.annotations.bbox
+    rows = np.flatnonzero(layout.plain_boxes(document) & (document.category >= 0))
+    bbox = document.annotations.bbox
     category = document.category[rows]
     enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
     rows, category = rows[enough], category[enough]

@@ -78,9 +78,17 @@ def fix(
     b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
     """
     changes: list[Change] = []
+    wanted = ("safe", "unsafe") if unsafe else ("safe",)
     # A file that was not read to its end is not fixed, as it would look complete afterwards.
     for _ in range(0 if document.reading.stopped else _MAX_PASSES):
-        asked = list(_asked(document, settings, unsafe=unsafe))
+        found = apply(document, codes_of(document, settings), settings)
+        asked = [
+            (rule.code, edit)
+            for rule, rows in without_consequences(document, found)[0]
+            if (rows.fix or rule.fix) in wanted
+            for number in rows.numbers.tolist()
+            for edit in rows.edits_of(document, number)
+        ]
         text, made = edited(document.reading, asked)
         changes += made
         if not made:
@@ -92,18 +100,6 @@ def fix(
             )
         document = again(read)
     return Fixed(document.reading.text, tuple(changes))
-
-
-def _asked(
-    document: Document, settings: ValidateSettings, *, unsafe: bool
-) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits that fix the findings of the rules, each with the code of its rule."""
-    wanted = ("safe", "unsafe") if unsafe else ("safe",)
-    found = apply(document, codes_of(document, settings), settings)
-    for rule, rows in without_consequences(document, found)[0]:
-        if (rows.fix or rule.fix) in wanted:
-            for number in rows.numbers.tolist():
-                yield from ((rule.code, edit) for edit in rows.edits_of(document, number))
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
@@ -120,7 +116,12 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
         span = locator.span(edit.pointer)
         after = b"" if edit.action == "remove" else _json(edit.value)
         if not edit.pointer:
-            span, after = _whole(reading, edit)
+            # The text was converted to UTF-8 when it was read; only a byte order mark may remain.
+            end = len(text)
+            start = end if reading.trailing is None else reading.trailing
+            mark = len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0
+            span = Span(None, start, end) if edit.action == "remove" else Span(None, 0, mark)
+            after = b""
             splices.append(_Splice(span.start, span.stop, after))
         elif edit.action == "add":
             parent = locator.span(edit.pointer.rpartition("/")[0])
@@ -173,17 +174,6 @@ def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
 
     free = (pointer for pointer in by_pointer if is_free(pointer))
     return [by_pointer[each] for each in sorted(free, key=lambda each: (*row_of(each), each))]
-
-
-def _whole(reading: RawDocument, edit: Edit) -> tuple[Span, bytes]:
-    """Return the change of the encoding of the text, or of its end."""
-    if edit.action == "remove":
-        end = len(reading.text)
-        start = end if reading.trailing is None else reading.trailing
-        return Span(None, start, end), b""
-    # The text was converted to UTF-8 when it was read; only a byte order mark may remain.
-    mark = len(BYTE_ORDER_MARK) if reading.text[:3] == BYTE_ORDER_MARK else 0
-    return Span(None, 0, mark), b""
 
 
 def _json(value: Any) -> bytes:

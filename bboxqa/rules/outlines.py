@@ -130,7 +130,7 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
         expected="a list of rings [[x, y, x, y, …], …]",
         new=new,
         key="segmentation",
-        total=int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum()),
+        total=int(document.outlined.sum()),
         few=1,
     )
 
@@ -205,9 +205,9 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
 
 def _beyond(document: Document) -> FloatArray:
     """Return how far outlines extend beyond their images, (N, 4) px; NaN for others."""
-    swapped = np.append(document.once(layout.swapped_images), False)
     beyond = layout.overshoot(from_corners(document.outline_bounds), document.size)
-    beyond[~document.has_rings | swapped[document.image] | ~np.any(beyond > 0, axis=1)] = np.nan
+    kept = document.has_rings & ~layout.in_swapped_images(document) & np.any(beyond > 0, axis=1)
+    beyond[~kept] = np.nan
     return beyond
 
 
@@ -277,7 +277,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     columns, bounds = document.annotations, document.outline_bounds
     edges = corners(columns.bbox)
     apart = layout.row_max(np.abs(edges - bounds))
-    compared = document.has_box & np.isfinite(apart) & ~document.once(layout.in_other_layout)
+    compared = layout.plain_boxes(document) & np.isfinite(apart)
     wrong = np.flatnonzero(compared & (apart > settings.bounds_px))
     wrong = np.setdiff1d(wrong, document.once(shapes.row_major_masks, settings.bounds_px))
     # Tools that clip the mask, as pycocotools does, write boxes of the visible part.

@@ -12,7 +12,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, find
 from bboxqa.core.json_values import shortened
 from bboxqa.core.machine import threads
 from bboxqa.core.text import clean, count
-from bboxqa.formats.columns import Kind, Segments
+from bboxqa.formats.columns import Segments
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
 from bboxqa.rules.base import Checked, Rows, figure, rule
@@ -81,7 +81,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     columns, segments = document.annotations, document.annotations.segments
     listed = np.zeros(len(columns), np.bool_)
     listed[segments.row[segments.place >= 0]] = True
-    unlisted = np.flatnonzero((columns.record == Kind.DICT) & ~listed)
+    unlisted = np.flatnonzero(document.is_object & ~listed)
     # An empty list has no segments either, but is valid.
     wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
     yield Rows(wrong, at="annotations/segments_info", expected="a list of segments")

@@ -120,18 +120,11 @@ def _place(root: Path, name: str | None) -> Place:
 
 
 class ImageSearch:
-    """Looks for files below folders, by their paths or by their places in a data set.
+    """Looks for files below resolved folders, by their paths or by their places in a data set.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Nothing outside of these resolved folders is found.
-    sources : sequence of Path
-        Files and folders of annotations. The folders of files come first if they are below one of
-        the folders, as in exports of Roboflow.
-    by_folders : bool
-        Whether names may lack the folders of pictures: train/street.jpg is also looked for as
-        train/images/street.jpg and images/train/street.jpg.
+    The folders of `sources`, files of annotations, come first if they are below one of the folders,
+    as in exports of Roboflow. With `by_folders`, names may lack the folders of pictures:
+    train/street.jpg is also looked for as train/images/street.jpg and images/train/street.jpg.
     """
 
     def __init__(

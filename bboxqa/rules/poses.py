@@ -314,8 +314,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     points = document.annotations.keypoints
     rows, bounds = points.row, points.bounds
     beyond = layout.overshoot(from_corners(bounds), document.size[rows])
-    is_plain = document.has_box[rows] & ~document.once(layout.in_other_layout)[rows]
-    bbox = np.where(is_plain[:, None], document.annotations.bbox[rows], np.nan)
+    plain = layout.plain_boxes(document)[rows, None]
+    bbox = np.where(plain, document.annotations.bbox[rows], np.nan)
     box, longer = corners(bbox), bbox[:, 2:].max(axis=1)
     from_box = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])
     of_image = np.any(beyond > settings.overshoot_px, axis=1)

@@ -6,13 +6,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.formats.columns import Form
 from bboxqa.formats.records import ASKED_KEYS
 from bboxqa.rules.base import Rule, Scope
 from bboxqa.rules.document import Document, is_selected
@@ -143,7 +141,7 @@ def _parts(document: Document) -> dict[str, Any]:
         "repeated": reading.repeated,
         "people": columns.annotator_names or keys[0] & {"annotator", *ASKED_KEYS},
         "tracks": len(columns.tracks.row),
-        "outlines": not np.isin(columns.form, (Form.ABSENT, Form.EMPTY)).all(),
+        "outlines": document.outlined.any(),
         "masks": len(columns.rles.row) or (columns.iscrowd == 1).any(),
         "rotated boxes": len(columns.rings.row) or len(columns.rotations.row),
         "keypoints": len(columns.keypoints.row) or keys[1] & {"keypoints", "skeleton"},

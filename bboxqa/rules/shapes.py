@@ -10,14 +10,14 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.machine import threads
-from bboxqa.formats.columns import Kind, Rings
+from bboxqa.formats.columns import Rings
 from bboxqa.formats.measured import outlines_of
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
 from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import first_equal, in_other_layout, swapped_images
+from bboxqa.rules.layout import first_equal, in_swapped_images, plain_boxes
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -185,7 +185,7 @@ def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
     """
     outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
-    swapped = np.append(document.once(swapped_images), False)[document.image[suspects]]
+    swapped = in_swapped_images(document)[suspects]
     beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
         if parts := outline_xy(document, row):
@@ -246,7 +246,7 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     """
     rles, box = document.annotations.rles, corners(document.annotations.bbox)
     off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
-    off &= document.has_box & ~document.once(in_other_layout)
+    off &= plain_boxes(document)
     found = []
     for mask in np.flatnonzero(off[rles.row]).tolist():
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
@@ -434,12 +434,11 @@ _MOST_EDGE_PAIRS = 1 << 26
 
 def in_equal_boxes(document: Document) -> IndexArray:
     """Return the rows of annotations whose box equals that of another one of their image."""
-    boxes, columns = document.once(written_numbers)[:, :4], document.annotations
-    is_object = columns.record == Kind.DICT
-    if (is_object & ~np.isfinite(boxes).all(axis=1)).any():
+    boxes = document.once(written_numbers)[:, :4]
+    if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
         boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
-    rows = np.flatnonzero(is_object & np.isfinite(boxes).all(axis=1))
-    return with_equals(rows, [*boxes.T, columns.image_id])
+    rows = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))
+    return with_equals(rows, [*boxes.T, document.annotations.image_id])
 
 
 def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
