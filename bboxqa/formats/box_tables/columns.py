@@ -386,14 +386,11 @@ def _cells_of(given: object) -> Cells:
         return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
     try:
         names = _names_in(given)
+        found = {key: given[name] for key, name in names.items() if given[name] is not None}
+        if not _holds(found.get("bbox")):
+            found |= _named_box(given)
     except ValueProblemError as error:
         return {"problem": str(error)}
-    found = {key: given[name] for key, name in names.items() if given[name] is not None}
-    if not _holds(found.get("bbox")):
-        try:
-            found |= _named_box(given)
-        except ValueProblemError as error:
-            return {"problem": str(error)}
     # An annotator who was asked and drew nothing has no box.
     others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
     if others and not _holds(found.get("bbox")):

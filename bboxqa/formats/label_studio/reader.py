@@ -27,7 +27,6 @@ from bboxqa.formats.translation.shapes import (
     items,
     mapping,
     plain_text,
-    side_of,
     size_of,
 )
 
@@ -377,7 +376,7 @@ class _Records:
         """Add a region with its key points, as one annotation per label."""
         given = region.result
         image = self._image_of(task, given)
-        size = self._size(label, given, image, where)
+        size = self._size(task, given, image, where)
         shape = shapes.shape_of(region, size, self._into.masks)
         shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
         record = {**shape, "image_id": image["id"], **shared}
@@ -410,23 +409,15 @@ class _Records:
             "--columns image=KEY says which is drawn on"
         )
 
-    def _size(self, label: str, result: Value, image: Record, where: Where) -> Size:
-        """Return the size by which a region is drawn; raises UnknownSizeError if it is unknown."""
-        sides = [result.get(side) for side in _SIDES]
-        known = (image["width"], image["height"]) if "width" in image else None
-        size = size_of(*sides)
-        if size is None:
-            for key, side in zip(_SIDES, sides, strict=True):
-                side_of(side, key)
-        if known is None:
+    def _size(self, task: _Task, result: Value, image: Record, where: Where) -> Size:
+        """Return the size of an image, which regions say; raises UnknownSizeError without one."""
+        self._into.size(image, task.label, [result.get(side) for side in _SIDES], where)
+        if "width" not in image:
             raise UnknownSizeError(
                 "has no original_width and original_height, so that percent cannot become pixels: "
                 "give --image-size 1920x1080, or --image-size DIR with the images"
             )
-        if size not in (None, known):
-            problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"
-            self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
-        return size or known
+        return image["width"], image["height"]
 
     def finish(self) -> None:
         """Name the images, and add notes."""

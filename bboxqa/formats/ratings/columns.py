@@ -68,24 +68,12 @@ def assemble(
     places: Places,
     notes: tuple[str, ...] = (),
 ) -> Ratings:
-    """Build ratings from the cells of a table, one row a rating.
+    """Return ratings from the cells of a table, one row a rating.
 
-    Parameters
-    ----------
-    cells : mapping of str to LabelColumn
-        "unit", "annotator" and "value", and maybe "cluster" and "n_options", which are equal in all
-        rows of a unit. A row without a value is no rating, but needs unit and annotator.
-    names : mapping of str to str
-        What messages call the columns.
-    places : callable
-        Returns the locations of rows, given by number, for messages.
-    notes : tuple of str
-        Remarks on the table for readers of a result.
-
-    Raises
-    ------
-    DatasetError
-        If cells are missing or contradict each other, with every problem.
+    `cells` are "unit", "annotator" and "value", and maybe "cluster" and "n_options", which are
+    equal in all rows of a unit; `names` is what messages call them. A row without a value is no
+    rating. `places` returns the locations of rows, given by number. Raises DatasetError if cells
+    are missing or contradict each other, with every problem.
     """
     problems = [
         f"{place}: {names[field]} is missing; expected {'its' if field == 'unit' else 'a'} name"

@@ -334,7 +334,12 @@ class _LabelRecords:
         filled = [(number, line) for number, line in lines if line.strip()]
         has_size = "width" in image
         if filled and not has_size and is_label_head(data):
-            self._refuse_size(member, Where(member.name, filled[0][0]))
+            problem = "the size of the image is not known"
+            place = label_folders.place_of(member.inner)
+            if (picture := self._images.pictures.get(place)) is not None:
+                problem += f", though there is {one_line(picture.name)}"
+            todo = "give --image-size 1920x1080, or --image-size DIR with the images"
+            self._into.defect("T002", f"{problem}; {todo}", Where(member.name, filled[0][0]))
         todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where = Where(member.name, number)
@@ -354,14 +359,6 @@ class _LabelRecords:
                 self._into.defect("T001", problem, where, cause="pixels")
             else:
                 self._check(label, where, self._add_label(label, image, where) if has_size else -1)
-
-    def _refuse_size(self, member: Member, where: Where) -> None:
-        problem = "the size of the image is not known"
-        place = label_folders.place_of(member.inner)
-        if (picture := self._images.pictures.get(place)) is not None:
-            problem += f", though there is {one_line(picture.name)}"
-        todo = "give --image-size 1920x1080, or --image-size DIR with the images"
-        self._into.defect("T002", f"{problem}; {todo}", where)
 
     def _add_label(self, label: _Label, image: Record, where: Where) -> int:
         record = self._shape_of(label, (image["width"], image["height"]))

@@ -331,7 +331,7 @@ def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
         assert (folder / label).read_text().startswith("0 ")
 
 
-@pytest.mark.parametrize("to", ["dota", "label-studio", "labelme", "voc", "yolo"])
+@pytest.mark.parametrize("to", ["cvat", "dota", "label-studio", "labelme", "voc", "yolo"])
 @pytest.mark.parametrize("attributes", [7, [1], "x", True])
 def test_attributes_that_are_no_object_are_left_out(attributes, to, tmp_path):
     source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": attributes})])
