@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 from bboxqa.cli.console import exit_code_of, robust
+from bboxqa.cli.options import EARLIER
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.machine import keep_freed_memory
 from bboxqa.core.version import __version__
@@ -49,7 +50,11 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "token_normalize_func": lambda typed: EARLIER.get(typed, typed),
+    },
     epilog="bboxqa COMMAND --help shows the options of a command.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bboxqa")

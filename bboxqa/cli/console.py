@@ -149,8 +149,6 @@ _NAME_FIRST = (
 )
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
-# Most characters of a path in a message.
-_LONG = 400
 
 
 def write_output(path: Path, text: str) -> None:
@@ -258,16 +256,11 @@ def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Error: not enough memory for this input"
     if isinstance(error, OSError) and error.strerror:
-        return f"Error: {_short(str(error.filename or 'output'))}: {error.strerror}"
+        return f"Error: {one_line(str(error.filename or 'output'))}: {error.strerror}"
     return (
         f"internal error: {type(error).__name__}: {clean(str(error))} ({_place(error)}); please "
         "report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )
-
-
-def _short(path: str) -> str:
-    shown = one_line(path)
-    return shown if len(shown) <= _LONG else f"{shown[: _LONG // 2]}…{shown[-_LONG // 2 :]}"
 
 
 def _place(error: BaseException) -> str:

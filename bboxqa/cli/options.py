@@ -17,7 +17,7 @@ _MORE = "Further options"
 # The options that decide whether a command exits with 1.
 _GATES = ("--fail-on", "--min-alpha", "--min-f1")
 # Names of earlier versions, which are accepted but not shown.
-_EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
+EARLIER = {"output": "out", "output-format": "format", "filter": "pattern"}
 _FILE_OF_SIZES = "bboxqa.file_of_sizes"
 _SIZE_EXPECTED = (
     "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
@@ -47,13 +47,6 @@ class Option(click.Option):
     def __init__(self, *names: Any, group: str = OUT, rare: bool = False, **more: Any) -> None:
         super().__init__(*names, **more)
         self.group, self.rare = group, rare
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Add the option to a parser, under its former name as well."""
-        shown = self.opts
-        self.opts = [*shown, *(_EARLIER[name] for name in shown if name in _EARLIER)]
-        super().add_to_parser(parser, ctx)
-        self.opts = shown
 
 
 class Command(click.Command):

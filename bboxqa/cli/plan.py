@@ -103,21 +103,15 @@ def _lines(planned: "ImagePlan") -> list[str]:
         f"target: {planned.target_width:g} wide",
     ]
     if planned.n_more:
-        lines.append(
-            f"annotate {count(planned.n_more, 'more image')} {_times(planned.n_annotators)} "
-            f"({planned.n_needed:,} in all), if they are like these"
-        )
-        low, high = planned.needed_range
-        lines.append(
-            f"95 % range: {low:,} to {high:,} in all; {planned.n_needed:,} reach the target in "
-            "half of the cases"
-        )
+        times = "twice" if planned.n_annotators == 2 else f"by {planned.n_annotators}, as now"
+        between = " to ".join(f"{each:,}" for each in planned.needed_range)
+        more, needed = count(planned.n_more, "more image"), f"{planned.n_needed:,}"
+        lines += [
+            f"annotate {more} {times} ({needed} in all), if they are like these",
+            f"95 % range: {between} in all; {needed} reach the target in half of the cases",
+        ]
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
     if planned.n_images < _FEW:
         lines.append(f"Note: with {count(planned.n_images, 'image')} the width itself is uncertain")
     return lines
-
-
-def _times(number: int) -> str:
-    return "twice" if number == 2 else f"by {number} annotators, as now"

@@ -21,7 +21,7 @@ from bboxqa.report.agreement_summary import (
     summary,
 )
 from bboxqa.report.numbers import estimate_text, percent
-from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
+from bboxqa.report.tables import table_excerpt, table_lines
 
 _MOST_LINES, _ANSWER_LINES, _MOST_WORDS, _MOST_OF_MANY = 100, 20, 150, 220
 """The most lines with details and without, and the most words without, of a few or of many."""
@@ -65,8 +65,7 @@ _ORDER = {
 }  # fmt: skip
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
-# Rows of tables, and annotators of the table of a reference.
-_ROWS, _MOST_RIGHT = 5, 10
+_ROWS = 5
 # The options that write all tables.
 _OUT = "--details --out DIR"
 
@@ -251,18 +250,18 @@ def _blocks(part: ThresholdResult, story: Story | None) -> Iterator[tuple[str, l
     order = np.argsort(part.categories["f1"], kind="stable")
     found = _shown(part, part.categories, ("category", "f1", "found", "class_share", "alpha"))
     title = f"Categories, worst first, {at}\n found: share that the other drew, under any name"
-    yield "categories", [*table_excerpt(found, order, Excerpt(title, "categories", 2 * _ROWS))]
+    yield "categories", [*table_excerpt(found, order, title, "categories", 2 * _ROWS)]
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
         order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
         title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
         found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
-        yield "pairs", [*table_excerpt(found, order, Excerpt(title, "pairs", _ROWS))]
+        yield "pairs", [*table_excerpt(found, order, title, "pairs", _ROWS)]
     images, order = _costly_images(part)
     of = "F1" if isnan(part.alpha) else "alpha"
     title = f"Images, by what they cost in {of} {at}\n cost: {of} without it, minus {of} of all"
     found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
-    yield "images", [*table_excerpt(found, order, Excerpt(title, "images", _ROWS))]
+    yield "images", [*table_excerpt(found, order, title, "images", _ROWS)]
     if not isinstance(story, Diagnosis):
         return
     tables = {**story.tables, "review": story.review}
@@ -287,7 +286,7 @@ def _table(name: str, table: Table, threshold: str) -> Iterator[str]:
     columns = [each for each in _COLUMNS[name] if each != "category" or several]
     title = name.replace("_", " ").capitalize()
     title += "" if name in _OF_ALL_THRESHOLDS else f" at {threshold}"
-    yield from table_excerpt(table, rows, Excerpt(title, name, _ROWS, columns))
+    yield from table_excerpt(table, rows, title, name, _ROWS, columns)
 
 
 def _repeats(part: ThresholdResult) -> Iterator[str]:
@@ -296,8 +295,9 @@ def _repeats(part: ThresholdResult) -> Iterator[str]:
         order = np.append(0, 1 + np.argsort(part.repeats["f1"][1:], kind="stable"))
         title = f"Annotators with themselves, in images annotated again, at {part.threshold_label}"
         columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
-        shown = Excerpt(title, "repeats", 1 + _ROWS, columns, out=_OUT)
-        yield from table_excerpt(part.repeats, order, shown)
+        yield from table_excerpt(
+            part.repeats, order, title, "repeats", 1 + _ROWS, columns, out=_OUT
+        )
 
 
 def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator[str]:
@@ -315,14 +315,13 @@ def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator
     if found.n_empty_images:
         title += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
     columns = ("annotator", "f1", "precision", "recall", "class_share", "mean_similarity")
-    shown = Excerpt(title, "reference", columns=columns, out=_OUT)
-    yield from table_excerpt(found.annotators, order, shown)
+    yield from table_excerpt(found.annotators, order, title, "reference", columns=columns, out=_OUT)
     if offsets and len(found.offsets):
         is_rotated = "measure" in found.offsets.columns
         of = ("measure", "unit", "offset") if is_rotated else ("edge", "offset_px")
         title = f"{'Boxes' if is_rotated else 'Edges of boxes'} against those of the reference"
-        shown = Excerpt(title, "reference_offsets", 4 * _MOST_RIGHT, ("annotator", *of))
-        yield from table_excerpt(found.offsets, np.arange(len(found.offsets)), shown)
+        rows, shown = np.arange(len(found.offsets)), ("annotator", *of)
+        yield from table_excerpt(found.offsets, rows, title, "reference_offsets", 40, shown)
 
 
 def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:

@@ -23,7 +23,7 @@ from bboxqa.report.numbers import (
     picked,
 )
 from bboxqa.report.result_files import manifest, write_tables
-from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
+from bboxqa.report.tables import table_excerpt, table_lines
 
 _ROWS, _NAMED = 5, 3
 _PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
@@ -161,7 +161,7 @@ def _tables(result: ComparisonResult) -> Iterator[str]:
         tables.append((title, "alpha_categories", table))
     for title, name, table in tables:
         every = np.arange(len(table))
-        yield from table_excerpt(table, every, Excerpt(title, name, _ROWS))
+        yield from table_excerpt(table, every, title, name, _ROWS)
 
 
 def _most_changed(table: Table) -> IndexArray:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
-import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
@@ -49,28 +48,24 @@ def _width(text: str) -> int:
     )
 
 
-class Excerpt(msgspec.Struct, frozen=True):
-    """Which rows and columns of a table are shown."""
-
-    title: str
-    file: str
-    """The name of the csv file that has all rows."""
-    n_rows: int = 10
-    columns: Collection[str] | None = None
-    """By default the first nine."""
-    out: str = "--out DIR"
-    """The options that write the file."""
-
-
-def table_excerpt(table: Table, order: IndexArray, shown: Excerpt) -> Iterator[str]:
-    """Yield the first rows of a table in a given order.
+def table_excerpt(
+    table: Table,
+    order: IndexArray,
+    title: str,
+    file: str,
+    n_rows: int = 10,
+    columns: Collection[str] | None = None,
+    out: str = "--out DIR",
+) -> Iterator[str]:
+    """Yield the first rows of a table in a given order, with some columns or the first nine.
 
     A figure and its interval are one cell, with two decimals. Below the table follow the reasons
-    for undefined cells, and the number of further rows with the csv file that has them.
+    for undefined cells, and the number of further rows with the csv `file` that has all of them,
+    which the options `out` write.
     """
     if not len(order):
         return
-    rows = table.take(order[: shown.n_rows])
+    rows = table.take(order[:n_rows])
     # Columns that are undefined in all rows are left out.
     bounds = {f"{name}{end}" for name in table.with_interval for end in ("_low", "_high")}
     known = [
@@ -78,15 +73,15 @@ def table_excerpt(table: Table, order: IndexArray, shown: Excerpt) -> Iterator[s
         for name in rows.columns
         if name != "status" and name not in bounds and not _is_undefined(rows.columns[name])
     ]
-    names = [name for name in shown.columns or known[:_MOST_COLUMNS] if name in known]
+    names = [name for name in columns or known[:_MOST_COLUMNS] if name in known]
     lines = [names, *map(list, zip(*(_cells(rows, name) for name in names), strict=True))]
     words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
-    yield from ("", *shown.title.split("\n"))
+    yield from ("", *title.split("\n"))
     yield from (f" {line}" for line in (*table_lines(lines, words), *_why_undefined(rows, lines)))
     left_out = {"row": len(table) - len(rows), "column": len(known) - len(names)}
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
-        yield f" … and {more} (in {shown.file}.csv of {shown.out})"
+        yield f" … and {more} (in {file}.csv of {out})"
 
 
 def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from bboxqa.examples import example_file
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table, text_column
 from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.tables import Excerpt, table_excerpt
+from bboxqa.report.tables import table_excerpt
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         }
     )
     columns, every = ("name", "f1"), np.arange(3)
-    lines = table_excerpt(table, every, Excerpt("Title", "rates", columns=columns))
+    lines = table_excerpt(table, every, "Title", "rates", columns=columns)
     assert [*lines] == [
         "",
         "Title",
@@ -136,7 +136,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         " –: undefined or without meaning",
         " … and 1 more column (in rates.csv of --out DIR)",
     ]
-    (*_, last) = table_excerpt(table, every, Excerpt("Title", "rates", n_rows=1))
+    (*_, last) = table_excerpt(table, every, "Title", "rates", n_rows=1)
     assert last == " … and 2 more rows (in rates.csv of --out DIR)"
 
 
@@ -149,13 +149,13 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
             "status": text_column(["ok", "undefined: no pair", "no meaning: one category"]),
         }
     )
-    found = [*table_excerpt(table, np.arange(3), Excerpt("Title\n cost: without it", "images"))]
+    found = [*table_excerpt(table, np.arange(3), "Title\n cost: without it", "images")]
     assert found[2] == " cost: without it"
     assert [line.strip() for line in found[7:]] == [
         "alpha –: undefined: no pair; no meaning: one category",
         "–: undefined or without meaning",
     ]
-    first = [*table_excerpt(table, np.arange(1), Excerpt("Title", "images"))]
+    first = [*table_excerpt(table, np.arange(1), "Title", "images")]
     assert not any("–" in line for line in first)
 
 
