@@ -32,34 +32,28 @@ def picture(path, size=(100, 80)):
 # What files of tools say.
 
 
-@pytest.mark.parametrize("form", ["cvat", "labelme", "voc", "datumaro"])
-def test_a_size_that_no_image_has_is_found_where_it_stands(tmp_path, form):
-    path = tmp_path / f"a.{SUFFIXES.get(form, 'json')}"
-    path.write_text(text_of(form))
-    assert not found(path, "T001")
-    path.write_text(text_of(form).replace("100", "-100"))
-    ((*_, message),) = found(path, "T001")
-    assert "the width is -100; expected a number of pixels, 1 or more" in message
-    with pytest.raises(DatasetError, match="the width is -100"):
-        alone(path)
-
-
 VIDEO = (
     "<annotations><version>1.1</version><meta><task><size>1</size><mode>interpolation</mode>\n"
-    "<original_size><width>-100</width><height>80</height></original_size></task></meta>"
+    "<original_size><width>100</width><height>80</height></original_size></task></meta>"
     '<track id="0" label="cat"><box frame="0" xtl="1" ytl="1" xbr="9" ybr="9" outside="0"/>'
     "</track></annotations>"
 )
 SIZED = "image,annotator,category,x1,y1,x2,y2,width,height"
+WITH_SIZES = {f"{form}.{SUFFIXES.get(form, 'json')}": text_of(form)
+              for form in ("cvat", "labelme", "voc", "datumaro")}  # fmt: skip
+WITH_SIZES |= {"a.xml": VIDEO, "a.csv": f"{SIZED}\na.jpg,ann,cat,1,1,9,9,100,80\n"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a.xml", VIDEO), ("a.csv", f"{SIZED}\na.jpg,ann,cat,1,1,9,9,-100,80\n")],
-)
-def test_a_size_of_a_video_or_row_that_no_image_has_is_found(tmp_path, name, text):
-    ((*_, message),) = found(write(tmp_path, **{name: text}) / name, "T001")
+@pytest.mark.parametrize("name", WITH_SIZES)
+def test_a_size_that_no_image_has_is_found_where_it_stands(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(WITH_SIZES[name])
+    assert not found(path, "T001")
+    path.write_text(WITH_SIZES[name].replace("100", "-100"))
+    ((*_, message),) = found(path, "T001")
     assert "the width is -100; expected a number of pixels, 1 or more" in message
+    with pytest.raises(DatasetError, match="the width is -100"):
+        alone(path)
 
 
 def test_another_size_of_an_image_is_told_once(tmp_path):

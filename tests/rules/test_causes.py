@@ -161,16 +161,10 @@ def test_one_box_copied_into_all_records_is_one_finding_and_changes_no_area():
 
 @pytest.mark.parametrize(("n_empty", "n_findings"), [(19, 19), (20, 1)])
 def test_records_with_equal_messages_are_one_finding_from_20_on(n_empty, n_findings):
-    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 30, 40], "iscrowd": 0}
-    annotations = [record | {"id": number, "area": 1200} for number in range(1, 201)]
-    annotations[5] = "text"
-    annotations[10 : 10 + n_empty] = [{}] * n_empty
-    content = {
-        "info": {}, "licenses": [], "annotations": annotations,
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
-        "categories": [{"id": 1, "name": "cat"}],
-    }  # fmt: skip
-    found = findings(json.dumps(content), code="S012")
+    content = json.loads(whole_file({"annotations": [{}] * 200}))
+    content["annotations"][5] = "text"
+    content["annotations"][10 : 10 + n_empty] = [{}] * n_empty
+    found = findings(exact(content), code="S012")
     assert len(found) == n_findings
     assert sum(each.count for each in found) == n_empty
     if n_findings == 1:

@@ -163,5 +163,8 @@ def test_draw_finds_pictures_beside_coco_json_of_each_split(tmp_path):
         content = document([annotation(number, number, 1)], images)
         (tmp_path / split / "_annotations.coco.json").write_text(json.dumps(content))
     assert validate(tmp_path, images=tmp_path, select=["M001", "M007"]).findings == ()
+    # Without valid, its image is one that no record names.
+    (found,) = validate(tmp_path / "train", images=tmp_path, select=["M001", "M007"]).findings
+    assert (found.code, found.found) == ("M007", ["valid/2.png"])
     drawn = draw(tmp_path, "2.png", images=tmp_path)
     assert drawn.read[-1] == tmp_path / "valid" / "2.png"
