@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
 from bboxqa.core.text import joined
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
@@ -162,8 +162,8 @@ def judged(table: Table, found: Bounds) -> Bounds:
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
-def share_bounds(share: FloatArray, n: FloatArray) -> Bounds:
-    """Return shares of `n` cases with Wilson's 95 % intervals [1]_.
+def share_bounds(k: FloatArray, n: FloatArray) -> Bounds:
+    """Return shares of k in n cases with Wilson's 95 % intervals [1]_; NaN without cases.
 
     References
     ----------
@@ -171,9 +171,10 @@ def share_bounds(share: FloatArray, n: FloatArray) -> Bounds:
            inference, Journal of the American Statistical Association 22(158),
            doi:10.1080/01621459.1927.10502953.
     """
-    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    z, share = NormalDist().inv_cdf((1 + _LEVEL) / 2), ratio(k, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return Bounds(share, middle - half, middle + half)
 
 
@@ -189,20 +190,19 @@ def confuser(
     """
     is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
     cells = matrix.take(np.flatnonzero(is_of_both))
-    names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
-    if len(names) < 3:
+    who, n_annotators = cells.codes("annotator"), len(annotators)
+    n = sum_by(who, cells[column], n_annotators)
+    if np.count_nonzero(n) < 3:
         return []
-    counts = cells[column], cells[column] * (cells["category"] != cells[other])
-    n, n_confused = (np.bincount(place, each).astype(np.float64) for each in counts)
-    found = above_others(share_bounds(n_confused / n, n), n)
-    in_images = dict(zip(annotators["annotator"], annotators["n_images"], strict=True))
-    has_enough = np.array([in_images[name] >= LEAST_IMAGES for name in names.tolist()])
-    found = found[has_enough[found]]
+    is_confused = cells["category"] != cells[other]
+    n_confused = sum_by(who, cells[column] * is_confused, n_annotators)
+    found = above_others(share_bounds(n_confused, n), n)
+    found = found[annotators["n_images"][found] >= LEAST_IMAGES]
     if int(n_confused.argmax()) not in found:
         return []
     many = found[n_confused[found] >= n_confused.max() / 2]
-    found_names: list[str] = names[many[np.argsort(-n_confused[many], kind="stable")]].tolist()
-    return found_names
+    many = many[np.argsort(-n_confused[many], kind="stable")]
+    return [str(name) for name in annotators["annotator"][many]]
 
 
 def beyond_background(

@@ -359,8 +359,7 @@ def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, 
     """Return the rows of the worst images, and their places in the data."""
     cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
     worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
-    place = {name: index for index, name in enumerate(data.image_names)}
-    images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
+    images = table.codes("image")[worst]
     n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
     kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
     return table.take(worst[kept]).records(), images[kept]

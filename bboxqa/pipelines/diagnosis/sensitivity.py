@@ -15,7 +15,7 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
-from bboxqa.pipelines.counting import ImagePart, count_sequentially
+from bboxqa.pipelines.counting import ImagePart, compared_images, count_sequentially, of_images
 from bboxqa.pipelines.threshold_results import figures_of, measure_name, measured_thresholds
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -155,16 +155,8 @@ def _sampled(images: ImagePart, seed: int) -> ImagePart:
     if n_drawn.sum() <= _MOST:
         return images
     order = np.random.default_rng(seed).permutation(len(n_drawn))
-    taken = np.zeros(len(n_drawn), np.bool_)
-    taken[order[np.cumsum(n_drawn[order]) <= _MOST]] = True
-    kept = np.flatnonzero(taken[data.annotations.image])
-    part = replace(
-        data,
-        annotations=data.annotations.take(kept),
-        # No annotator counts as asked about the images that are left out.
-        assigned=data.assigned & taken[:, None],
-    )
-    return ImagePart(part, images.empty[taken[images.empty]])
+    taken = np.sort(order[np.cumsum(n_drawn[order]) <= _MOST])
+    return compared_images(of_images(data, taken))
 
 
 def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
