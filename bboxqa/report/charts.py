@@ -43,7 +43,6 @@ Record = Mapping[str, Any]
 Rows = Sequence[Record]
 
 _MOST_ROWS, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
-_OTHER = "(other)"
 # Characters of a name beside a row and below a column, and of a reason, and those of its lines.
 _LONGEST_BESIDE, _LONGEST_BELOW, _LONGEST_REASON, _LINE = 36, 20, 80, 29
 # Of a name with a number of annotations.
@@ -336,8 +335,8 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
     """Draw the confusion matrix of annotators with the others, in percent of rows.
 
     `rows` are those of the table "confusion_matrix"; with `annotator`, only those of this one
-    count. With more than 20 categories, the most confused ones are drawn, and the others together
-    as a column; none that is in fewer pairs than `least`.
+    count. With more than 20 categories, the most confused ones are drawn; none that is in fewer
+    pairs than `least`.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -349,18 +348,14 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
     every = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
     names = _most_confused(every, counts, least)
     own = [*names, NO_BOX]
-    others = own if len(names) == len(every) else [*names, _OTHER, NO_BOX]
-    n: Counter[tuple[str, str]] = Counter()
     sums: Counter[str] = Counter()
-    for (name, other), number_of in counts.items():
-        if name in own:
-            n[name, other if other in others else _OTHER] += number_of
-            sums[name] += number_of
-    shares = {place: number_of / sums[place[0]] for place, number_of in n.items() if number_of}
-    cells: _Cells = {
-        place: (share, "<1" if share < 0.01 else f"{100 * share:.0f}")
-        for place, share in shares.items()
-    }
+    for (name, _), n in counts.items():
+        sums[name] += n
+    cells: _Cells = {}
+    for (name, other), n in counts.items():
+        if n and name in own and other in own:
+            share = n / sums[name]
+            cells[name, other] = (share, "<1" if share < 0.01 else f"{100 * share:.0f}")
     who = "one annotator" if annotator is None else set_apart(short_name(annotator))
     shown = part_of(len(names), len(every), "categories")
     legend = (
@@ -369,7 +364,7 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
         "column: category by another, % of the row",
     )
     beside = {name: f"{set_apart(_shown(name, 28))} ({sums[name]:,})" for name in own}
-    below = {name: _shown(name, _LONGEST_BELOW) for name in others}
+    below = {name: _shown(name, _LONGEST_BELOW) for name in own}
     return _matrix(title, legend, beside, below, cells)
 
 
@@ -388,7 +383,7 @@ def _most_confused(
 
 
 def _shown(name: str, longest: int) -> str:
-    return name.strip("()") if name in (NO_BOX, _OTHER) else short_name(name, longest)
+    return name.strip("()") if name == NO_BOX else short_name(name, longest)
 
 
 _Cells = dict[tuple[str, str], tuple[float | None, str]]
