@@ -528,6 +528,7 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
     pair = np.repeat(np.arange(len(left)), blocks[left])
     first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
     total = np.concatenate([[0], np.cumsum(last - first)])
+    of_left, of_right = np.divmod(np.arange(BLOCK**2), BLOCK)
     result = np.zeros(len(left))
     for start, stop in _parts(total, _CHUNK):
         b, offsets = rows(first[start:stop], last[start:stop])
@@ -535,12 +536,16 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
         a = block[row]
         near = np.flatnonzero((block_low[a] < block_high[b]) & (block_low[b] < block_high[a]))
         a, b, row = a[near], b[near], row[near]
-        meets = low[:, a][:, None] < high[:, b][None]
-        meets &= low[:, b][None] < high[:, a][:, None]
+        meets = low.take(a, axis=1)[:, None] < high.take(b, axis=1)[None]
+        meets &= low.take(b, axis=1)[None] < high.take(a, axis=1)[:, None]
         hits = np.flatnonzero(meets)
-        within, which = np.divmod(hits, max(len(near), 1))
-        e, f = a[which] * BLOCK + within // BLOCK, b[which] * BLOCK + within % BLOCK
-        of_pair = pair[row[which]]
+        # Hits at the same two positions within their blocks are together.
+        ends = np.arange(BLOCK**2 + 1) * len(near)
+        counts = np.diff(np.searchsorted(hits, ends))
+        which = hits - np.repeat(ends[:-1], counts)
+        e = (a * BLOCK)[which] + np.repeat(of_left, counts)
+        f = (b * BLOCK)[which] + np.repeat(of_right, counts)
+        of_pair = pair[row][which]
         low_pair, high_pair = int(pair[start]), int(pair[stop - 1]) + 1
         result[low_pair:high_pair] += sum_by(
             of_pair - low_pair, _shared(edges, e, f), high_pair - low_pair
