@@ -14,7 +14,7 @@ import pytest
 from support.cli import run
 from support.converted import document, written
 from support.datasets import two_annotators
-from support.tool_files import SUFFIXES, alone, asked, drawn, text_of, write
+from support.tool_files import SUFFIXES, alone, asked, drawn, text_of, write, zipped
 
 import bboxqa
 from bboxqa import read_coco, validate
@@ -24,14 +24,6 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 
 PEOPLE = ["ada", "bob"]
-
-
-def zipped(path, contents):
-    """Write a zip archive of texts by name, or by what zipfile says of an entry."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            archive.writestr(name, content)
-    return path
 
 
 def tarred(path, contents, mode="w:"):

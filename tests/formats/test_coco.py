@@ -506,6 +506,62 @@ def test_numbers_that_json_does_not_have_are_named_with_their_place(tmp_path, te
     assert (finding.spot.line, finding.spot.column) == (2, place - text.index("\n"))
 
 
+# Ids that are text, such as "im_1": linked by equality, and shown as the file has them.
+PLACES = [[10, 10, 20, 20], [60, 60, 20, 20], [30, 60, 20, 20]]
+PREFIX = {"images": "im_", "categories": "cat_", "annotations": "an_"}
+
+
+def numbered():
+    """Return two annotators, who name one object of the second image differently."""
+    places = [(1, 0, 1, 1), (1, 1, 2, 2), (2, 0, 1, 1), (2, 1, 1, 2), (2, 2, 2, None)]
+    records = []
+    for image_id, box, *named in places:
+        for who, category in zip(("ann", "bob"), named, strict=True):
+            if category is not None:
+                number = len(records) + 1
+                records.append(annotation(number, image_id, category, bbox=PLACES[box], rater=who))
+    names = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    return document(records, [image(1, "a.jpg"), image(2, "b.jpg")], names)
+
+
+def as_text(content):
+    """Return the same with text in place of numbers."""
+    found = json.loads(json.dumps(content))
+    for key, prefix in PREFIX.items():
+        for record in found[key]:
+            record["id"] = f"{prefix}{record['id']}"
+    for record in found["annotations"]:
+        record["image_id"] = f"im_{record['image_id']}"
+        record["category_id"] = f"cat_{record['category_id']}"
+    return found
+
+
+def test_results_of_text_ids_are_those_of_numbers():
+    numbers, text = (bboxqa.agree(e, bootstrap=0) for e in (numbered(), as_text(numbered())))
+    for name in ("images", "categories", "pairs"):
+        assert repr(getattr(text, name).records()) == repr(getattr(numbers, name).records())
+    # Numbers of units follow ids.
+    rows = [[row | {"unit": 0} for row in result.units.records()] for result in (numbers, text)]
+    for row in rows[0]:
+        row["annotation"] = f"an_{row['annotation']}" if row["annotation"] else ""
+    assert sorted(map(repr, rows[0])) == sorted(map(repr, rows[1]))
+    annotations = [result.diagnose().review["annotations"] for result in (numbers, text)]
+    assert [re.sub(r"(ann|bob): (\d+)", r"\1: an_\2", each) for each in annotations[0]] == [
+        *annotations[1]
+    ]
+
+
+def test_versions_are_compared_by_ids_that_are_text():
+    before, after = as_text(numbered()), as_text(numbered())
+    after["annotations"][0]["category_id"] = "cat_2"
+    after["annotations"][1]["bbox"][0] += 4
+    del after["annotations"][8]
+    result = bboxqa.compare(before, after)
+    assert result.by_id
+    rows = {row["id_before"]: row["change"] for row in result.changes.records()}
+    assert rows == {"an_1": "renamed", "an_2": "moved", "an_9": "removed"}
+
+
 # When annotations were made, and in which session of work.
 
 

@@ -13,7 +13,7 @@ from support.cli import run
 from support.cvat_xml import box, document, head, image
 from support.datasets import annotation
 from support.datasets import document as coco
-from support.tool_files import SUFFIXES, text_of, write
+from support.tool_files import SUFFIXES, text_of, write, zipped
 
 import bboxqa
 from bboxqa import read_coco
@@ -25,13 +25,6 @@ WHO = ("ann", "bob", "eve")
 CUT = "line 1: is XML that cannot be read: unclosed token"
 
 
-def zipped(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return path
-
-
 def job(who):
     return document(head(who, kind="job"), image("a.jpg", box()), image("b.jpg", box(label="dog")))
 
@@ -40,7 +33,7 @@ def made(folder, form):
     """Write files of three annotators, and return those of the third."""
     for n, who in enumerate(WHO):
         if form == "zip":
-            zipped(folder / f"{who}.zip", {"annotations.xml": job(who)})
+            zipped(folder / f"{who}.zip", {"annotations.xml": job(who)}, zipfile.ZIP_STORED)
         elif form == "voc":
             texts = {f"{who}/{e}.xml": text_of("voc", f"{e}.jpg", (1 + n, 1, 9, 9)) for e in "ab"}
             write(folder, **texts)
@@ -99,10 +92,8 @@ def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
     tmp_path, compression, place, n
 ):
     path = tmp_path / "all.zip"
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for who in WHO:
-            archive.writestr(f"{who}.json", many(n))
-        info = archive.getinfo("ann.json")
+    zipped(path, {f"{who}.json": many(n) for who in WHO}, compression)
+    info = zipfile.ZipFile(path).getinfo("ann.json")
     # Twenty bytes of it are zero.
     content = bytearray(path.read_bytes())
     at = info.header_offset + 30 + len(info.filename) + int(place * (info.compress_size - 20))

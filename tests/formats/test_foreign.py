@@ -2,12 +2,11 @@
 
 import io
 import json
-import zipfile
 
 import pytest
 from support import studio
 from support.cli import run
-from support.tool_files import found, write
+from support.tool_files import found, write, zipped
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import as_list
@@ -17,9 +16,7 @@ from bboxqa.formats.sources import list_files
 def packed(name, content):
     """Return the bytes of a zip archive with one member."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr(name, content)
-    return stream.getvalue()
+    return zipped(stream, {name: content}).getvalue()
 
 
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'

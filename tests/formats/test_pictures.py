@@ -70,6 +70,20 @@ def test_another_size_of_an_image_is_told_once(tmp_path):
         assert line == 3
 
 
+@pytest.mark.parametrize("form", ["voc", "labelme"])
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("a.jpg", "a.jpg"), ("day/a.jpg", "day/a.jpg"), ("C:\\users\\me\\a.jpg", "a.jpg"),
+        ("/home/me/a.jpg", "a.jpg"), ("../../a.jpg", "a.jpg"), ("..\\in\\a.jpg", "a.jpg"),
+        ("", "x"),
+    ],
+)  # fmt: skip
+def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, form, said, name):
+    write(tmp_path, **{f"x.{SUFFIXES.get(form, 'json')}": text_of(form, said)})
+    assert alone(tmp_path).image_names == (name,)
+
+
 # What the user says: one size for all, or one for each.
 
 

@@ -75,18 +75,6 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
     assert done.notes[0].startswith("corners are those of 1 of 3 files: edges counted from 0, as ")
 
 
-@pytest.mark.parametrize(
-    ("said", "name"),
-    [
-        ("a.jpg", "a.jpg"), ("day/a.jpg", "day/a.jpg"), ("C:\\users\\me\\a.jpg", "a.jpg"),
-        ("/home/me/a.jpg", "a.jpg"), ("../../a.jpg", "a.jpg"), ("", "x"),
-    ],
-)  # fmt: skip
-def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, said, name):
-    done, _ = translated(write(tmp_path, **{"x.xml": xml(name=said)}))
-    assert done.images[0]["file_name"] == name
-
-
 def test_rotated_boxes_have_an_outline(tmp_path):
     rotation = (
         "<attributes><attribute><name>rotation</name><value>90</value></attribute></attributes>"

@@ -1,16 +1,21 @@
-"""Boxes and areas of whole files, and of any values."""
+"""Boxes, areas and layouts of whole files, and of any values."""
+
+import json
 
 import numpy as np
 import pytest
 import shapely
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.validation import codes, document_of, edits_of, findings, mended, only
+from support.layouts import WRITTEN, by_annotators, document
+from support.validation import codes, document_of, edits_of, findings, mended, only, report_of
 
 from bboxqa import reading, validate
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
+from bboxqa.rules.pages import page_lines
+from bboxqa.rules.registry import RULES
 from bboxqa.rules.shapes import clipped_area
 
 PLAIN = [[60, 50, 20, 10], [50, 60, 25, 18], [76, 30, 22, 10], [8, 60, 30, 19], [75, 65, 24, 14]]
@@ -117,3 +122,123 @@ def test_the_decimals_of_yolo_make_no_box_small(tmp_path, width, is_small):
     with reading(image_size=(15, 10)):
         found = {each.code for each in validate(tmp_path).findings}
     assert ("B008" in found) == is_small
+
+
+# B005 to B007: boxes that are proved to be in another layout, and boxes that are not.
+LAYOUT_CODES = {"B005", "B006", "B007"}
+SYMPTOMS = {"B001", "B002", "B003", "B004", "B008", "B009", "B010", "B011", "B012", "P007", "Q002"}
+CORNERS = ["x1, y1, x2, y2", "y1, x1, y2, x2"]
+PARTS = {"a block": slice(20, 32), "scattered": slice(0, 60, 5)}
+
+
+def the_layout(content):
+    """Return the only finding about layouts, and the codes of all others."""
+    report = report_of(content)
+    (found,) = [finding for finding in report.findings if finding.code in LAYOUT_CODES]
+    return found, set(report.counts) - {found.code}
+
+
+def boxes_after(content):
+    return np.array([each["bbox"] for each in mended(content, "B")["annotations"]])
+
+
+# How a layout is proved: by outlines, by areas, and by edges where areas follow the boxes.
+NO_OUTLINES, EDGES = {"outlines": False}, {"outlines": False, "areas": False}
+PROOFS = [
+    *((layout, {}) for layout in WRITTEN),
+    *((layout, {"part": part}) for layout in WRITTEN for part in PARTS.values()),
+    *((layout, {**NO_OUTLINES, "part": part})
+      for layout in (*CORNERS, "percent of the image (0 to 100)")
+      for part in (slice(None), *PARTS.values())),
+    *((layout, EDGES) for layout in
+      (*CORNERS, "centre-x, centre-y, width, height", "parts of the image (0 to 1)")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layout", "options"), PROOFS)
+def test_a_layout_is_proved_for_all_or_part_of_the_images(layout, options):
+    code, write = WRITTEN[layout]
+    content, truth = document(write, **options)
+    found, others = the_layout(content)
+    assert (found.code, found.severity) == (code, "error")
+    is_part = options.get("part", slice(None)) != slice(None)
+    of = " in 12 of 60 images" if is_part else ""
+    assert found.message.startswith(f"boxes{of} look like {layout}: ")
+    assert SYMPTOMS.isdisjoint(others)
+    if found.fix:
+        assert np.allclose(boxes_after(content), truth, atol=0.2)
+    assert found.fix or is_part
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+def test_the_layout_of_one_annotator_is_found_in_shared_images(outlines):
+    layout = "x1, y1, x2, y2"
+    content = json.dumps(by_annotators(WRITTEN[layout][1], outlines=outlines))
+    found, others = the_layout(content)
+    assert found.message.startswith(f'boxes by annotator "bob" look like {layout}: ')
+    assert SYMPTOMS.isdisjoint(others)
+    changed = boxes_after(content)
+    n_boxes = len(changed) // 3
+    assert np.allclose(changed[n_boxes : 2 * n_boxes], changed[:n_boxes], atol=0.2)
+    two = json.dumps(by_annotators(WRITTEN[layout][1], outlines=True, normal=("cid",)))
+    assert f"boxes by 2 of 3 annotators look like {layout}: " in the_layout(two)[0].message
+
+
+def test_swapped_sizes_and_swapped_boxes_look_alike_without_outlines():
+    content, _ = document(WRITTEN["y, x, height, width"][1], outlines=False)
+    (found,) = [each for each in report_of(content).findings if each.code == "B012"]
+    assert "images, or their boxes are y, x, height, width: boxes extend" in found.message
+
+
+def beyond(x, y, w, h, width, height):
+    """Extend boxes beyond the right and the lower edge."""
+    return (x, y, w + 0.3 * width, h + 0.3 * height)
+
+
+def belt(x, y, w, h, width, height):
+    """Objects on a belt below a camera: boxes leave the image at the bottom."""
+    return (x / 2 + width / 4, y / 2 + height / 2, w, h + 0.1 * height)
+
+
+def drawn_past_edges(x, y, w, h, width, height):
+    """Boxes of objects that are cut off at the edges, drawn as if they were whole."""
+    return (x - 0.2 * w, y - 0.2 * h, 1.4 * w, 1.4 * h)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("write", [lambda *box: box[:4], beyond, belt, drawn_past_edges])
+@pytest.mark.parametrize("outlines", [False, True])
+def test_what_is_no_proof_is_not_said(write, outlines, seed):
+    content = json.loads(document(write, outlines=False, areas=False, seed=seed)[0])
+    if outlines:
+        for each in content["annotations"]:
+            x, y, w, h = each["bbox"]
+            each["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1000, 785)])
+def test_areas_of_ellipses_are_not_taken_for_thousandths(monkeypatch, size):
+    """The area of an ellipse is 0.785 of its box, as many pixels as a box of 1024 x 768 has."""
+    monkeypatch.setattr("support.layouts.SIZES", (size,))
+    content = json.loads(document(lambda *box: box[:4], outlines=False)[0])
+    for each in content["annotations"]:
+        each["area"] *= np.pi / 4
+    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
+
+
+def test_boxes_elsewhere_than_their_outlines_have_no_other_layout():
+    """A converter of outlines took the first two points for centre and sides."""
+    content = json.loads(document(lambda *box: box[:4])[0])
+    for each in content["annotations"]:
+        x, y, width, height = each["bbox"]
+        ring = [x + width, y, x + width, y + height, x, y + height, x, y]
+        each["segmentation"] = [ring]
+        each["bbox"] = [ring[0] - ring[2] / 2, ring[1] - ring[3] / 2, *ring[2:4]]
+    report = report_of(json.dumps(content))
+    assert LAYOUT_CODES.isdisjoint(report.counts)
+    (found,) = [finding for finding in report.findings if finding.code == "P007"]
+    assert found.severity == "error"
+    # Nobody knows which of them are wrong, as the page of the rule says.
+    assert found.fix is None
+    assert "Severity  warning or error" in [*page_lines(RULES["P007"])]

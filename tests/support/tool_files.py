@@ -1,6 +1,7 @@
 """Data sets and findings of files of annotation tools, in forms that are easy to compare."""
 
 import json
+import zipfile
 
 import numpy as np
 
@@ -18,6 +19,14 @@ def write(folder, **files):
         text = content if isinstance(content, str | bytes) else json.dumps(content)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder
+
+
+def zipped(path, contents, compression=zipfile.ZIP_DEFLATED):
+    """Write a zip archive of texts by name, or by what zipfile says of an entry."""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return path
 
 
 def drawn(data):

@@ -313,6 +313,8 @@ def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
         found = json.loads(out.read_bytes())
         owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
         assert owns == ["front", "box", "c"]
+        assert [found[key][0]["id"] for key in ("images", "categories")] == [1, 1]
+        assert bboxqa.validate(out, select=["S003", "I"]).findings == ()
 
 
 def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
