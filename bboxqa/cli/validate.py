@@ -338,8 +338,13 @@ def _show_changes(
     changed = False
     for file, fixed, _ in _fixed(paths, settings, given):
         changed = changed or bool(fixed.changes)
-        for line in _change_lines(str(file), fixed):
-            click.echo(line)
+        if fixed.changes:
+            click.echo(f"--- {clean(str(file))}\n+++ {clean(str(file))}, fixed")
+        for change in fixed.changes:
+            click.echo(f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}")
+            for sign, text in (("-", change.before), ("+", change.after)):
+                if text:
+                    click.echo(f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}")
     if changed:
         return True
     report = _report(paths, settings, given)
@@ -347,18 +352,6 @@ def _show_changes(
     listed = f"{some}bboxqa validate {typed_paths(paths)}"
     click.echo(listed if report.findings else "Nothing to fix.", err=True)
     return bool(report.at_least(report.fail_on))
-
-
-def _change_lines(name: str, fixed: "Fixed") -> Iterator[str]:
-    """Yield the changes of a file as a diff of values."""
-    if fixed.changes:
-        yield f"--- {clean(name)}"
-        yield f"+++ {clean(name)}, fixed"
-    for change in fixed.changes:
-        yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
-        for sign, text in (("-", change.before), ("+", change.after)):
-            if text:
-                yield f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}"
 
 
 def _fixed(
@@ -400,11 +393,7 @@ def _write_fixed_files(
 
 
 @click.command(cls=Command)
-@click.argument(
-    "codes",
-    nargs=-1,
-    metavar="[CODE…]",
-)
+@click.argument("codes", nargs=-1, metavar="[CODE…]")
 def explain(codes: tuple[str, ...]) -> int:
     """Explain the rules of validate.
 
@@ -423,9 +412,5 @@ def explain(codes: tuple[str, ...]) -> int:
             )
     chosen = [known_rules()[each] for code in codes for each in selected_codes([code], [])]
     pages = [*map(page_lines, chosen)] or [list_lines()]
-    for number, lines in enumerate(pages):
-        if number:
-            click.echo()
-        for line in lines:
-            click.echo(line)
+    click.echo("\n\n".join("\n".join(lines) for lines in pages))
     return 0
