@@ -247,13 +247,13 @@ class FileImages:
                 self._into.defect("T023", problem, Where("", 1))
         if not places:
             return
-        taken = "asked about, with nothing found" if asked == "asked" else "not asked about"
-        because = "as --missing-txt says"
-        if asked is None:
-            because = "if nothing was found there: --missing-txt asked"
-        separator = ";" if asked is None else ","
+        taken = {
+            "asked": "asked about, with nothing found, as --missing-txt says",
+            "not-asked": "not asked about, as --missing-txt says",
+            None: "not asked about; if nothing was found there: --missing-txt asked",
+        }
         some = f"{count(len(places), 'image')} without a label file"
-        yield f"{some}: taken as {taken}{separator} {because}"
+        yield f"{some}: taken as {taken[asked]}"
 
 
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:

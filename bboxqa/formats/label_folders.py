@@ -90,17 +90,9 @@ class LabelFolders(msgspec.Struct, frozen=True):
         if any(self._holds_labels(folder / each, strict=not is_marked) for each in known):
             return True
         # Several folders may be by a person each, also in other formats.
-        held = [
-            folder / each
-            for each in inside
-            if each not in known
-            and any(
-                is_label_name(name) or name.lower().endswith((".json", ".xml"))
-                for _, names in files_by_folder(folder / each)
-                for name in names
-            )
-        ]
-        return is_marked and len(held) == 1 and self._holds_labels(held[0])
+        others = [folder / each for each in inside if is_marked and each not in known]
+        held = [each for each in others if _may_hold_labels(each)]
+        return len(held) == 1 and self._holds_labels(held[0])
 
     def folders_in_parts(self, folder: Path) -> list[Path]:
         """Return the folders of labels in a data set, each of which may be by one person.
@@ -166,6 +158,11 @@ class LabelFolders(msgspec.Struct, frozen=True):
         if not filled or not (named or n_labels):
             return None
         return 2 * n_labels > len(filled) if strict else n_labels > 0
+
+
+def _may_hold_labels(folder: Path) -> bool:
+    names = (each for _, names in files_by_folder(folder) for each in names)
+    return any(is_label_name(each) or each.lower().endswith((".json", ".xml")) for each in names)
 
 
 def has_empty_labels_only(folder: Path) -> bool:
