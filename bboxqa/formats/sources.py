@@ -38,6 +38,7 @@ from bboxqa.formats.unreadable import (
     foreign_kind,
     refuse_damaged,
     refuse_foreign,
+    refuse_results,
     refuse_unread,
 )
 from bboxqa.model.annotations import NO_CHOICES, Choices
@@ -373,12 +374,7 @@ def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
 def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
     if all((path / name).is_file() for name in RESULT_FILES):
-        what = "compare" if (path / "changes.csv").is_file() else "agree"
-        advice = "Name the files of annotations that were compared."
-        if what == "agree":
-            advice = f"For a page of the result: bboxqa report {typed_paths([path])}"
-        problem = f"{path}: holds a result of `bboxqa {what}`, no annotations"
-        return DatasetError([problem], advice)
+        refuse_results(path / name for name in sorted(RESULT_FILES))
     kind = "folder" if path.is_dir() else "archive"
     if kind == "archive":
         if foreign_kind(path) != "archive":
