@@ -32,8 +32,7 @@ from bboxqa.formats.heads import (
     kind_in,
     plain_head,
 )
-from bboxqa.formats.label_folders import LabelFolders, files_by_folder
-from bboxqa.formats.masks.folders import holds_masks, people_in
+from bboxqa.formats.label_folders import LabelFolders, files_by_folder, holds_masks, people_of_masks
 from bboxqa.formats.member import READABLE, is_picture
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
@@ -197,7 +196,7 @@ _MASKS, _OBJECT_FILES = (
         (),
         lambda _: 0,
         "bboxqa.formats.masks.reader:translate",
-        folders_in_parts=partial(people_in, by_image=by_image),
+        folders_in_parts=partial(people_of_masks, by_image=by_image),
     )
     for by_image in (False, True)
 )

@@ -18,8 +18,7 @@ from bboxqa.core.image_opening import RASTERS, block_problem, opened, opened_ras
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
-from bboxqa.formats.label_folders import OF_PICTURES, known_places
-from bboxqa.formats.masks.folders import CONTENT, is_mask_name
+from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, is_mask_name, known_places
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector
@@ -202,7 +201,7 @@ NAMES = "labelmap.txt"
 """The table of classes, which CVAT writes with colours."""
 _SPECKLE, _SHOWN = 10, 3
 _MOST_FILE = 1 << 29
-_IN_CONTENT = re.compile(rf"(^|/)(?:{CONTENT})(?=/)", re.IGNORECASE)
+_IN_CONTENT = re.compile(rf"(^|/)(?:{OF_MASKS})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
 _OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
 _TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
