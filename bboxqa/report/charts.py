@@ -18,7 +18,6 @@ from bboxqa.report.chart import (
     DIM,
     MOST_SLANTED,
     SERIES,
-    TEXT,
     Chart,
     Dot,
     Key,
@@ -150,7 +149,7 @@ def decomposition(rows: Rows) -> Chart:
     """Draw the share of objects with each kind of disagreement, with its 95 % interval.
 
     `rows` are the rows of the table "decomposition". Objects may have several kinds. Beside each
-    bar are the number of objects, and the rise of alpha (or F1 without alpha) if annotators settled
+    are the number of objects, and the rise of alpha (or F1 without alpha) if annotators settled
     them.
     """
     title = "Objects by kind of disagreement"
@@ -165,7 +164,7 @@ def decomposition(rows: Rows) -> Chart:
         color = 2 if row["kind"] == ALL_AGREE else 0
         found.append(_Row(row["kind"], [figure], _gain_text(row, gain), color))
     return _of_rows(
-        title, found, 25, ["an object may have several kinds"], bars=True, most=1,
+        title, found, 25, ["an object may have several kinds"], most=1,
         x_label="per cent of objects",
     )  # fmt: skip
 
@@ -195,10 +194,10 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
     shown = part_of(len(worst), n_images, "images")
     legend = (
         shown and f"{shown}, costliest first",
-        f"bar: rise of {figure} without the image",
+        f"dot: rise of {figure} without the image",
         f"number: {figure} of the image",
     )
-    return _of_rows(title, rows, 16, legend, bars=True)
+    return _of_rows(title, rows, 16, legend)
 
 
 def _of_rows(
@@ -207,12 +206,11 @@ def _of_rows(
     step: float,
     legend: Sequence[str] = (),
     *,
-    bars: bool = False,
     most: float = 0.0,
     keys: Sequence[Key] = (),
     x_label: str = "",
 ) -> Chart:
-    """Return dots, or bars from 0, with intervals for each row, the first at the top.
+    """Return dots with intervals for each row, the first at the top.
 
     Rows are `step` points high; the axis reaches from 0, or the lowest value, to `most` at least.
     """
@@ -225,17 +223,17 @@ def _of_rows(
     x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
     marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
     for place, row in enumerate(rows):
-        marks += _marks(row, place, x[0], bars=bars)
+        marks += _marks(row, place, x[0])
     names = [
         row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
     ]
     return Chart(
         title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label, keys=keys,
-        beside=[row.text for row in rows], grid="" if bars else "x",
+        beside=[row.text for row in rows], grid="x",
     )  # fmt: skip
 
 
-def _marks(row: _Row, place: int, left: float, *, bars: bool) -> Iterator[Mark]:
+def _marks(row: _Row, place: int, left: float) -> Iterator[Mark]:
     n_figures = len(row.figures)
     if row.lowest is not None:
         ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
@@ -243,15 +241,10 @@ def _marks(row: _Row, place: int, left: float, *, bars: bool) -> Iterator[Mark]:
     for index, figure in enumerate(row.figures):
         value, at = figure["value"], place + _APART * (index - (n_figures - 1) / 2)
         color = SERIES[row.color + index]
-        if bars:
-            yield Path(rectangle((0, at - 0.31), (value, at + 0.31)), fill=color, opacity=0.75)
         if figure["interval"] is not None:
             line = [(end, at) for end in figure["interval"]]
-            yield (
-                Path(line, TEXT, width=1.2) if bars
-                else Path(line, color, width=8 if n_figures == 1 else 3, opacity=0.4)
-            )  # fmt: skip
-        if value is not None and not bars:
+            yield Path(line, color, width=8 if n_figures == 1 else 3, opacity=0.4)
+        if value is not None:
             yield Dot(value, at, color)
     if row.reason and row.figures[0]["value"] is None:
         lines = wrap(short_name(row.reason, _LONGEST_REASON), _LINE)

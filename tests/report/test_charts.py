@@ -93,10 +93,6 @@ def spans(chart):
     return [(left[0], right[0], left[1]) for left, right in lines if left[1] == right[1]]
 
 
-def widths(chart):
-    return [points[1][0] - points[0][0] for points in paths(chart, filled=True)]
-
-
 def cells(chart):
     """Return the row, column and colour of each cell of a matrix."""
     found = [mark for mark in chart.marks if isinstance(mark, Path) and mark.fill != "none"]
@@ -195,21 +191,21 @@ def test_offsets_are_dots_and_intervals_of_each_edge():
     )  # fmt: skip
     assert chart.rows == ["ann"]
     assert chart.beside == ["−3.25 [−4.00, −2.50]"]
-    assert [mark.x for mark in chart.marks if isinstance(mark, Dot)] == [-3.25, 0, 6.5]
+    assert [x for x, _ in dots(chart)] == [-3.25, 0, 6.5]
     assert [key.name for key in chart.keys] == ["left", "top", "right"]
 
 
-def test_kinds_are_bars_of_per_cent_with_intervals():
+def test_kinds_are_dots_of_per_cent_with_intervals():
     found = [kind("all agree", 6, 0.75, 0.5, 0.875), kind("missed", 2, 0.25, gain=0.1)]
     chart = decomposition(found)
-    assert widths(chart) == [75, 25]
+    assert dots(chart) == [(75, 0), (25, 1)]
     assert spans(chart) == [(50, 87.5, 0)]
     assert chart.beside == ["6 objects", "2 objects\nalpha +0.100 if settled"]
 
 
-def test_costs_are_bars_and_those_unknown_are_left_out():
+def test_costs_are_dots_and_those_unknown_are_left_out():
     chart = image_costs([image("a", 0.25), image("b", -0.5, None), image("c", None)], 9)
-    assert widths(chart) == [0.25, -0.5]
+    assert dots(chart) == [(0.25, 0), (-0.5, 1)]
     assert chart.beside == ["0.50", "–"]
     assert "2 of 9 images, costliest first" in chart.legend
     assert image_costs([image("a", 0.25)], 1, "F1").beside == ["0.75"]
