@@ -174,7 +174,15 @@ def joints(matched: MatchedUnits) -> Table:
     length = np.hypot(*found.difference.T)
     share = 100 * length / np.maximum(found.scale, 1e-12)
     equal = found.visibility[:, 0] == found.visibility[:, 1]
-    sums = RatioSums(matched, n_joints)
+    # How often each visibility occurs, where annotations of an object weigh one pair each.
+    weight, sums = found.weight[found.pair], RatioSums(matched, n_joints)
+    counts = np.stack(
+        [
+            sum_by(found.joint, weight * (found.visibility == value).sum(1), n_joints)
+            for value in range(3)
+        ]
+    )
+    agreeing = sum_by(found.joint, 2 * weight * equal, n_joints)
     for name, above, below in (
         ("same_visibility", equal, np.ones(len(equal))),
         ("missing_share", some & ~found.both, some),
@@ -189,25 +197,12 @@ def joints(matched: MatchedUnits) -> Table:
             "n": np.bincount(found.joint[some], minlength=n_joints),
             "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
             **sums.columns(),
-            "visibility_alpha": _alphas(found, equal, n_joints),
+            "visibility_alpha": nominal_alpha(counts.sum(0), agreeing, (counts**2).sum(0))[0],
             # The median distance that a normal scatter implies.
             "sigma": medians(share[found.placed], found.joint[found.placed], n_joints)
             / (100 * sqrt(2 * log(2))),
         }
     )
-
-
-def _alphas(found: JointPairs, equal: BoolArray, n_joints: int) -> FloatArray:
-    """Return the nominal alpha of the visibility of each joint, (J,)."""
-    weight = found.weight[found.pair]
-    counts = np.stack(
-        [
-            sum_by(found.joint, weight * (found.visibility == value).sum(1), n_joints)
-            for value in range(3)
-        ]
-    )
-    agreeing = sum_by(found.joint, 2 * weight * equal, n_joints)
-    return nominal_alpha(counts.sum(0), agreeing, (counts**2).sum(0))[0]
 
 
 _FIGURES = ("offset_x_px", "offset_y_px", "missing_share", "swapped_share")

@@ -266,7 +266,19 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     picture, folded = authors.picture[document.image[rows]], authors.folded
     drawn = distinct_rows(picture, folded[authors.author[rows]])[0].T
     asked = distinct_rows(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0].T
-    yield from _few(document, authors, drawn, asked)
+    # Images with a single annotator are a defect if most images have several.
+    seen, _ = distinct_rows(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[
+        0
+    ]
+    number = np.bincount(seen, minlength=len(authors.picture))
+    several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
+    if len(single) < several:
+        message = (
+            f"only one annotator on {len(single):,} of "
+            f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
+            "others"
+        )
+        yield summary(message, "images", single, document, expected="two annotators or more")
     # Lists that name none of the annotators are reported by A002.
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
     if not is_complete or is_idle.all():
@@ -291,22 +303,6 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
         )
         quiet = _by_nobody(document, asked[is_quiet, 0], names, message)
         yield replace(quiet, found=names[0], severity=Severity.INFO)
-
-
-def _few(document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray) -> Checked:
-    """Yield the images with a single annotator as a defect if most images have several."""
-    seen, _ = distinct_rows(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[
-        0
-    ]
-    number = np.bincount(seen, minlength=len(authors.picture))
-    several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
-    if len(single) < several:
-        message = (
-            f"only one annotator on {len(single):,} of "
-            f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
-            "others"
-        )
-        yield summary(message, "images", single, document, expected="two annotators or more")
 
 
 def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: str) -> Defect:

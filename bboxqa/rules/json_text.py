@@ -28,11 +28,22 @@ _FINITE = "a finite number"
     good=_PLAIN,
 )
 def _broken(document: Document, _settings: ValidateSettings) -> Checked:
-    reading = document.reading
-    last = len(reading.broken) - 1
-    for number, (offset, why) in enumerate(reading.broken):
+    reading, head = document.reading, _head(document.reading)
+    for number, (offset, why) in enumerate(reading.broken, 1):
+        if not reading.size:
+            message = "the file is empty; expected a JSON object"
+        elif (kind := kind_of(head)) is not None:
+            is_other = f"is {WHAT[kind][0]}; expected a JSON object"
+            message = f"the file {absence_of(head) or is_other}"
+        elif offset >= len(reading.text) or why == _ENDS:
+            message = f"the file ends at byte {offset:,}, before the document does"
+        else:
+            is_unread = reading.stopped and number == len(reading.broken)
+            reason = why[:1].lower() + why[1:].rstrip(". ")
+            unread = "; the rest of the file is not read" if is_unread else ""
+            message = f"not JSON at byte {offset:,}: {reason}{unread}"
         yield Defect(
-            _break(reading, offset, why, is_end=reading.stopped and number == last),
+            message,
             offset=offset,
             found=_around(reading, max(offset - _AROUND, 0), offset + _AROUND),
             expected="valid JSON to the end of the document",
@@ -41,20 +52,6 @@ def _broken(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _around(reading: RawDocument, start: int, stop: int) -> str:
     return reading.text[start:stop].decode("utf-8", "replace")
-
-
-def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
-    """Return the message on a position that is not JSON; `is_end` if the rest was not read."""
-    head = _head(reading)
-    if not reading.size:
-        return "the file is empty; expected a JSON object"
-    if (kind := kind_of(head)) is not None:
-        return f"the file {absence_of(head) or f'is {WHAT[kind][0]}; expected a JSON object'}"
-    if offset >= len(reading.text) or why == _ENDS:
-        return f"the file ends at byte {offset:,}, before the document does"
-    reason = why[:1].lower() + why[1:].rstrip(". ")
-    unread = "; the rest of the file is not read" if is_end else ""
-    return f"not JSON at byte {offset:,}: {reason}{unread}"
 
 
 def _head(reading: RawDocument) -> bytes:
