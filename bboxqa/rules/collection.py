@@ -13,7 +13,6 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     deviations,
-    overlapping_boxes,
     run_starts,
 )
 from bboxqa.core.json_values import pointer_to, shortened
@@ -36,6 +35,8 @@ from bboxqa.rules.base import (
 )
 from bboxqa.rules.document import Document
 
+# Most boxes that a box is compared with; only hundreds of boxes in one place need more.
+_MOST_STEPS = 500
 # Rounding must not lose pairs exactly at the bound, nor boxes that are equal but for it.
 _SLACK = 1e-9
 
@@ -47,7 +48,8 @@ def overlapping(
 
     Pairs are the lower and the higher row, in no particular order. Boxes without area or with NaN,
     and those of group -1, are in none. Equal boxes of one kind are paired only with the first of
-    them, so that a thousand equal boxes give 999 pairs rather than half a million.
+    them, so that a thousand equal boxes give 999 pairs rather than half a million. If thousands lie
+    in one place, each is compared with the next 500.
 
     Examples
     --------
@@ -68,11 +70,20 @@ def overlapping(
         centre = bbox[of, :2] + bbox[of, 2:] / 2
         half = ((1 - threshold) / (1 + threshold) + _SLACK) * bbox[of, 2:] / 2
         half += _SLACK * np.abs(centre)
-        middle, box = np.hstack([centre - half, centre + half]), corners(bbox[of])
-        for pairs in overlapping_boxes(group[of], middle, group[of], middle):
-            low, high = np.stack(pairs)[:, pairs[0] < pairs[1]]
-            enough = bbox_iou(box[low], box[high]) >= threshold
-            yield of[np.stack([low[enough], high[enough]])]
+        order = np.lexsort((centre[:, 0] - half[:, 0], group[of]))
+        of, (x, y), (half_x, half_y) = of[order], centre[order].T, half[order].T
+        group, box, here = group[of], corners(bbox[of]), np.arange(len(of))
+        for step in range(1, min(len(of), _MOST_STEPS + 1)):
+            here = here[here + step < len(of)]
+            other = here + step
+            # If a box is out of reach, so are all later boxes.
+            reach = x[other] - half_x[other] <= x[here] + half_x[here]
+            here = here[(group[other] == group[here]) & reach]
+            if not len(here):
+                return
+            near = here[np.abs(y[here + step] - y[here]) <= half_y[here + step] + half_y[here]]
+            found = near[bbox_iou(box[near], box[near + step]) >= threshold]
+            yield np.sort(of[np.stack([found, found + step])], axis=0)
 
 
 # Categories with fewer annotations are rare, with a larger share dominant.
