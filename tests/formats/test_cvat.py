@@ -137,15 +137,6 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):
             use(path)
 
 
-def test_an_attribute_may_name_the_annotator(tmp_path):
-    drawn = [
-        box(x, inside=f'<attribute name="annotator">{who}</attribute>')
-        for x, who in ((10, "ann"), (11, "bob"))
-    ]
-    data = alone(written(tmp_path / "a.xml", head(), image("a.jpg", *drawn)))
-    assert data.annotator_names == ("ann", "bob")
-
-
 # Videos.
 
 

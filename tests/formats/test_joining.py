@@ -276,19 +276,3 @@ def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
     left_out = """category_map={"cells": ""}"""
     assert notes == [f"kept: the root category 'cells'; to leave it out: {left_out}"]
     assert names == {0: "cells", 1: "red cell"}
-
-
-def test_people_named_by_other_keys_in_each_file_are_all_named(tmp_path):
-    ann = coco(tmp_path / "ann.json", {1: "cat"}, ["a.jpg"], "ann")
-    bob = coco(tmp_path / "bob.json", {1: "cat"}, ["a.jpg"], "bob", first=4)
-    bob.write_text(bob.read_text().replace('"annotator"', '"rater_id"'))
-    notes, drawn, _ = merged(tmp_path, ann, bob)
-    assert drawn == [("a.jpg", "cat", "ann"), ("a.jpg", "cat", "bob")]
-    assert not any("nobody" in note for note in notes)
-
-
-def test_a_file_that_names_nobody_is_refused_beside_others_that_name_several(tmp_path):
-    parts = [coco(tmp_path / f"{n}.json", {1: "cat"}, ["a.jpg"], n) for n in "xy"]
-    nobody = coco(tmp_path / "c.json", {1: "cat"}, ["a.jpg"], first=8)
-    with pytest.raises(DatasetError, match=r"c\.json: names nobody, while the key"):
-        merged(tmp_path, *parts, nobody)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from support import cvat_xml
 from support.masks import decode
 from support.tool_files import alone, asked, drawn, found, translation_of, write
 
@@ -313,6 +314,8 @@ NAMED = ("ann", "bob")
         datumaro(item(*(of_datumaro("bbox", attributes={"annotator": who, "occluded": False},
                                     bbox=[10, 20, 30, 40]) for who in NAMED))),
         via(*(VIA_BOX | {"region_attributes": {"label": "cat", "annotator": e}} for e in NAMED)),
+        cvat_xml.document(cvat_xml.head(labels=["cat"]), cvat_xml.image("a.jpg", *(
+            cvat_xml.box(inside=f'<attribute name="annotator">{e}</attribute>') for e in NAMED))),
     ],
 )  # fmt: skip
 def test_annotators_may_be_an_attribute(tmp_path, content):

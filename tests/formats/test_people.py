@@ -333,22 +333,25 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
 
 
 def test_files_of_different_tools_name_people_each_by_its_key(tmp_path):
-    cvat(tmp_path / "eve.xml", FIRST[:2], who="eve")
-    coco(tmp_path / "b.json", FIRST[:2], rater="bob")
-    coco(tmp_path / "c.json", SECOND[:2], annotator="cid")
-    data = read_dataset([tmp_path / name for name in ("eve.xml", "b.json", "c.json")])
-    assert data.annotator_names == ("bob", "cid", "eve")
-    convert([tmp_path / "eve.xml", tmp_path / "b.json"], tmp_path / "all.json", to="coco")
-    written = json.loads((tmp_path / "all.json").read_text())["annotations"]
-    assert {each["annotator"] for each in written} == {"bob", "eve"}
+    paths = [
+        cvat(tmp_path / "eve.xml", FIRST[:2], who="eve"),
+        coco(tmp_path / "b.json", FIRST[:2], rater="bob"),
+        coco(tmp_path / "c.json", SECOND[:2], annotator="cid"),
+    ]
+    assert read_dataset(paths).annotator_names == ("bob", "cid", "eve")
+    for given in (paths, paths[:2], paths[1:]):
+        found = convert(given, tmp_path / "all.json", to="coco", force=True)
+        assert len(found.annotators) == len(given)
+        assert not any("nobody" in note for note in found.notes)
 
 
 def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     coco(tmp_path / "a.json", FIRST[:2], annotator="ann")
     coco(tmp_path / "b.json", FIRST[:2], 1, annotator="bob")
     coco(tmp_path / "c.json", FIRST)
-    with pytest.raises(DatasetError, match=r"c\.json: names nobody, while the key 'annotator'"):
-        read_dataset(tmp_path)
+    for use in (read_dataset, lambda path: convert(path, tmp_path / "out", to="coco")):
+        with pytest.raises(DatasetError, match=r"c\.json: names nobody, while the key 'annotator'"):
+            use(tmp_path)
     assert read_dataset(tmp_path, Reading(attribution="files")).annotator_names == ("a", "b", "c")
 
 

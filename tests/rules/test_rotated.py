@@ -1,20 +1,18 @@
 """Defects of rotated boxes, each put into clean files of every way to write them."""
 
-import json
 import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from support.datasets import annotation, document
-from support.validation import codes, findings
+from support.datasets import annotation, document, image
+from support.validation import codes, exact, findings, loud
 
 from bboxqa.model.findings import Severity
 from bboxqa.model.rotated_boxes import corners
 
 FIRST = 3
 KINDS = ("five", "eight", "corners", "five and corners")
-SIZE = (1000, 800)
 N_IMAGES, N_BOXES = 6, 12
 
 
@@ -44,7 +42,7 @@ def boxes(seed=0):
     """Return sound boxes: long ones that lie in all directions, nearly alike in each image."""
     random = np.random.default_rng(seed)
     found = []
-    for image in range(N_IMAGES):
+    for number in range(N_IMAGES):
         main = random.uniform(0, 180)
         for who in ("ann", "bob"):
             for place in range(N_BOXES):
@@ -52,7 +50,7 @@ def boxes(seed=0):
                 sides = (random.uniform(70, 100), random.uniform(20, 40))
                 degrees = float((main + 180 * (place % 2) + random.uniform(-8, 8)) % 360)
                 jitter = random.uniform(-20, 20, 2)
-                found.append(Box(image, who, (centre[0] + jitter[0], centre[1] + jitter[1]),
+                found.append(Box(number, who, (centre[0] + jitter[0], centre[1] + jitter[1]),
                                  sides, degrees))  # fmt: skip
     return found
 
@@ -80,19 +78,8 @@ def coco(found, kind):
         if kind.endswith("corners"):
             record["segmentation"] = [ring]
         annotations.append(record)
-    images = [
-        {"id": n + 1, "file_name": f"{n}.jpg", "width": SIZE[0], "height": SIZE[1]}
-        for n in range(N_IMAGES)
-    ]
-    info = {"description": "rotated", "year": 2026}
-    return json.dumps({"info": info, "licenses": [], "images": images,
-                       "categories": [{"id": 1, "name": "ship", "supercategory": "vessel"}],
-                       "annotations": annotations})  # fmt: skip
-
-
-def loud(content):
-    """Return the codes of findings but those that any small file has."""
-    return {found.code for found in findings(content) if found.severity is not Severity.INFO}
+    images = [image(n + 1, width=1000, height=800) for n in range(N_IMAGES)]
+    return exact(document(annotations, images, info={"year": 2026}, licenses=[]))
 
 
 def of_rotated(content):

@@ -5,6 +5,15 @@ import json
 import numpy as np
 
 SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
+
+
+def shares(whole):
+    """Return what writes a box as shares of its image, of which the whole is a number."""
+    return lambda x, y, w, h, across, down: (
+        x / across * whole, y / down * whole, w / across * whole, h / down * whole,
+    )  # fmt: skip
+
+
 # Layout in words, code, and how it writes a box of an image.
 WRITTEN = {
     "x1, y1, x2, y2": ("B005", lambda x, y, w, h, *_: (x, y, x + w, y + h)),
@@ -13,22 +22,11 @@ WRITTEN = {
     "centre-x, centre-y, width, height": (
         "B006", lambda x, y, w, h, *_: (x + w / 2, y + h / 2, w, h)
     ),
-    "parts of the image (0 to 1)": (
-        "B007", lambda x, y, w, h, across, down: (x / across, y / down, w / across, h / down)
-    ),
-    "percent of the image (0 to 100)": (
-        "B007", lambda x, y, w, h, across, down: (x / across * 100, y / down * 100,
-            w / across * 100, h / down * 100)
-    ),
-    "thousandths of the image (0 to 1000)": (
-        "B007", lambda x, y, w, h, across, down: (x / across * 1e3, y / down * 1e3,
-            w / across * 1e3, h / down * 1e3)
-    ),
+    "parts of the image (0 to 1)": ("B007", shares(1)),
+    "percent of the image (0 to 100)": ("B007", shares(100)),
+    "thousandths of the image (0 to 1000)": ("B007", shares(1e3)),
     "y1, x1, y2, x2 in thousandths of the image (0 to 1000)": (
-        "B007",
-        lambda x, y, w, h, across, down: (
-            y / down * 1e3, x / across * 1e3, (y + h) / down * 1e3, (x + w) / across * 1e3,
-        ),
+        "B007", lambda x, y, w, h, *size: shares(1e3)(y, x, y + h, x + w, *size[::-1])
     ),
 }  # fmt: skip
 

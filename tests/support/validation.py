@@ -79,6 +79,11 @@ def codes(*contents, **more):
     return set(report_of(*contents, **more).counts)
 
 
+def loud(content):
+    """Return the codes of findings but those that any small file may have."""
+    return {found.code for found in findings(content) if found.severity != "info"}
+
+
 def only(*contents, code, **more):
     """Return the only finding of a rule."""
     found = findings(*contents, code=code, **more)
