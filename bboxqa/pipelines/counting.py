@@ -69,6 +69,8 @@ def compared_images(data: Dataset) -> ImagePart:
 
 def of_images(data: Dataset, images: IndexArray) -> Dataset:
     """Return some images of a data set, in this order, with their annotations."""
+    if np.array_equal(images, np.arange(len(data.image_names))):
+        return replace(data, unlisted=None, repeats=None)
     number = np.full(len(data.image_names), -1, np.int32)
     number[images] = np.arange(len(images))
     kept = np.flatnonzero(number[data.annotations.image] >= 0)

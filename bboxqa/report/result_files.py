@@ -161,9 +161,10 @@ def _csv(path: Path, table: Table, raw: bool) -> None:
         for start in range(0, len(table), _CHUNK):
             part = table.take(np.arange(start, min(start + _CHUNK, len(table))))
             cells = (_values(each, names.get(name, ())) for name, each in part.columns.items())
-            lines = msgspec.json.Encoder().encode_lines([*zip(*cells, strict=True)])
+            rows = msgspec.json.Encoder().encode_lines([*zip(*cells, strict=True)])
             # No cell has a line end.
-            file.write(lines[1:-2].replace(b"]\n[", b"\n") + b"\n")
+            file.write(memoryview(rows.replace(b"]\n[", b"\n"))[1:-2])
+            file.write(b"\n")
 
 
 def _values(column: Column, names: Sequence[msgspec.Raw]) -> list[Any]:
