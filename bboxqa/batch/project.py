@@ -94,7 +94,7 @@ def run_project(
             else:
                 row, keep, log = _run(project, settings, scratch, count_all)
             row = replace(row, message=settings.shown(row.message))
-            if check_key:
+            if check_key and key:
                 refuse_other_key(project, settings, key)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")

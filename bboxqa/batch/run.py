@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -223,11 +222,11 @@ def _steps(
     with ThreadPoolExecutor(run.jobs) as threads:
         results = threads.map(partial(_last_result, settings=settings, out=out), projects)
         for project, (key, last) in zip(projects, results, strict=True):
-            if last is not None and (key is None or not run.fresh):
-                has_failed |= not last.passed
-                yield last, key is not None
-            elif key is not None:
+            if last is None or run.fresh:
                 pending.append((project, key))
+            else:
+                has_failed |= not last.passed
+                yield last, True
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
     started = [] if run.fail_fast and has_failed else pending
@@ -239,18 +238,18 @@ def _steps(
                 break
 
 
-def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:
-    """Return the key of a project, and its row if its result is still valid."""
+def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str, Row | None]:
+    """Return the key of a project, and its row if its result is still valid.
+
+    Where settings are wrong, or files cannot be read, the key is empty, and running it says so.
+    """
+    key = ""
     with suppress(OSError):
         (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
-    try:
+    with suppress(Exception):
         key = result_key(project, settings)
-    except Exception as error:  # noqa: BLE001 - one project never stops the others
-        text = "".join(traceback.format_exception(error))
-        note_failure(out, project.name, settings.shown(text))
-        return None, failed_row(project, error)
     record = recorded(out, project.name, pages=settings.pages)
-    return key, record[1] if record is not None and record[0] == key else None
+    return key, record[1] if record is not None and record[0] == key != "" else None
 
 
 @contextmanager
@@ -310,9 +309,9 @@ def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row
     return [
         Row(
             name, FAILED, 0, passed=False,
-            message=first + (f" (and {len(others):,} more)" if others else ""),
+            message=texts[0] + (f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else ""),
         )
-        for name, (first, *others) in rows.items()
+        for name, texts in rows.items()
     ]  # fmt: skip
 
 
