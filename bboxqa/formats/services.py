@@ -218,19 +218,15 @@ def zooniverse(path: Path, into: Collector) -> None:
     # A cell holds all that a volunteer drew.
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
-        _add_classifications(images, into, table)
+        for at, row in table.records():
+            try:
+                _add_classification(images, into, row, Where("", at))
+            except NOT_JSON:
+                problem = f"line {at}: metadata, annotations or subject_data is not JSON"
+                into.defect("T001", problem, Where("", at))
     finally:
         csv.field_size_limit(before)
     into.count(_NOTES)
-
-
-def _add_classifications(images: _Images, into: Collector, table: Delimited) -> None:
-    for at, row in table.records():
-        try:
-            _add_classification(images, into, row, Where("", at))
-        except NOT_JSON:
-            problem = f"line {at}: metadata, annotations or subject_data is not JSON"
-            into.defect("T001", problem, Where("", at))
 
 
 def _add_classification(

@@ -110,7 +110,7 @@ class _DotaRecords:
         ids = np.array([self._into.category(name, lines.where(row)) for (name, _), row in named])
         difficult = np.array([mark for _, mark in found])[code]
         self._into.tally["difficult"] += int((difficult > 0).sum())
-        low, degrees = corners.min(1), shapes.rotations_of(corners)
+        low = corners.min(1)
         boxes = Boxes(
             np.array(image),
             ids[code],
@@ -118,8 +118,7 @@ class _DotaRecords:
             lines,
             np.full(len(low), -1),
             corners=np.ascontiguousarray(corners) if self._into.outlines else None,
-            n_rotated=int((degrees > 0).sum()),
-            degrees=degrees,
+            degrees=shapes.rotations_of(corners),
             difficult=difficult,
         )
         self._into.boxes(boxes)

@@ -78,7 +78,6 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     """(N,) float64. The attribute `rotation`, NaN where missing; None if no box has it."""
     difficult: IndexArray | None = None
     """(N,) int64. The attribute `difficult`, 0 where missing; None if no box has it."""
-    n_rotated: int = 0
 
     def __len__(self) -> int:
         return len(self.image_id)

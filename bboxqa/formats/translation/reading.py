@@ -135,7 +135,8 @@ class ToolOrigin:
         if not len(boxes):
             return
         ids = (self.n + 1 + np.arange(len(boxes)), boxes.image_id, boxes.category_id)
-        self.n_rotated += boxes.n_rotated
+        if boxes.degrees is not None:
+            self.n_rotated += int((boxes.degrees > 0).sum())
         self._put(len(boxes), boxes.lines, boxes.own_ids)
         if self._settings.whole:
             self._held.append(boxes)
