@@ -63,9 +63,10 @@ def _centroid(dataset: Dataset, options: Options) -> Comparison:
     )
 
 
-BBOX = Similarity(_bbox, needs="boxes", is_iou=True)
-GIOU = Similarity(_giou, needs="boxes", lowest=-1.0)
-CENTROID = Similarity(_centroid, needs="boxes")
+# Comparing upright boxes takes no longer than handing them to threads.
+BBOX = Similarity(_bbox, needs="boxes", threads=False, is_iou=True)
+GIOU = Similarity(_giou, needs="boxes", threads=False, lowest=-1.0)
+CENTROID = Similarity(_centroid, needs="boxes", threads=False)
 
 
 _CORNERS = 4
