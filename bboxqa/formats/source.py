@@ -35,6 +35,7 @@ from bboxqa.formats.member import (
 # Archives of several people are asked about in turn. A list has up to a million files.
 _KEPT, _KEPT_HEADS = 2, 4
 _SHOWN = 3
+_SMALL = 1 << 16
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _Names = tuple[list[str], list[str]]
 
@@ -309,10 +310,11 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
             continue
         # What cannot be opened holds no labels, or reading it was an error.
         with suppress(OSError, DatasetError):
-            if member.is_file and not digest:
-                size += os.stat(member.shown).st_size  # noqa: PTH116 - of many files
-                continue
-            for part in member.chunks():
-                size += len(part)
-                found.update(part)
+            length = os.stat(member.shown).st_size if member.is_file else 0  # noqa: PTH116 - of many
+            size += length
+            if digest or not member.is_file:
+                # Small files are read faster as a whole.
+                for part in [member.read()] if 0 < length < _SMALL else member.chunks():
+                    size += 0 if member.is_file else len(part)
+                    found.update(part)
     return size, found.hexdigest() if digest else None
