@@ -1,6 +1,6 @@
 """Findings about places: who moves, sizes, turns or exchanges boxes, edges and joints."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,18 +51,10 @@ _MOST_JOINTS = 3
 _JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
 
 
-class _Axis(NamedTuple):
-    """The two edges of boxes along one axis, and the words for them."""
-
-    edges: list[int]
-    names: tuple[str, str]
-    directions: tuple[str, str]
-    sizes: tuple[str, str]
-
-
+# By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
 _AXES = (
-    _Axis([0, 2], ("left", "right"), ("left", "right"), ("narrower", "wider")),
-    _Axis([1, 3], ("top", "bottom"), ("up", "down"), ("shorter", "taller")),
+    (("left", "right"), ("left", "right"), ("narrower", "wider")),
+    (("top", "bottom"), ("up", "down"), ("shorter", "taller")),
 )
 
 
@@ -75,58 +67,59 @@ class Displacement(NamedTuple):
     lost: FloatArray
     """(A,). The largest share of the size, and about the share of the overlap that is lost."""
     significant: BoolArray
-    words: Callable[[int], str]
-    """The words for the offset of an annotator."""
+    words: list[str]
+    """The words for the offset of each annotator."""
 
 
 def displacements(table: Table, n_annotators: int) -> list[Displacement]:
     """Return the offsets of edges, by axis, or of rotated boxes, by measure."""
-    significant = holm(table["p_value"]) < ALARM
-    if "measure" in table.columns:
-        return [_of_measure(table, significant, number) for number in range(len(MEASURES))]
-    return [_of_axis(table, significant.reshape(n_annotators, 4), axis) for axis in _AXES]
+    significant = (holm(table["p_value"]) < ALARM).reshape(n_annotators, -1)
+    percent = np.abs(table["offset_percent"]).reshape(n_annotators, -1) / 100
+    is_rotated = "measure" in table.columns
+    offsets = np.stack(bounds(table, "offset" if is_rotated else "offset_px"))
+    offsets = offsets.reshape(3, n_annotators, -1)
+    found = []
+    for number, name in enumerate(MEASURES) if is_rotated else ():
+        figures, lost = Bounds(*offsets[..., number]), percent[:, number]
+        if name == "angle":
+            lost = _LOST * np.abs(np.sin(np.deg2rad(figures.value)))
+        unit, ways = "°" if name == "angle" else " px", _DIRECTIONS[name]
+        words = [
+            f"{format(figures.at(place), unit)} {ways[int(value > 0)]}"
+            for place, value in enumerate(figures.value.tolist())
+        ]
+        found.append(Displacement((figures,), lost, lost, significant[:, number], words))
+    for axis, names in enumerate(() if is_rotated else _AXES):
+        px, of_axis = offsets[:, :, axis::2], slice(axis, None, 2)
+        near, far = px[..., 0], px[..., 1]
+        # Intervals of sums and differences of edges from the edges' bounds are wide enough.
+        shift = Bounds(*(near + far) / 2)
+        size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
+        words = [_edge_words(px[:, place], shift.at(place), size.at(place), *names)
+                 for place in range(n_annotators)]  # fmt: skip
+        share, moved = percent[:, of_axis], np.asarray(significant[:, of_axis].any(1))
+        found.append(Displacement((shift, size), share.max(1), share.sum(1), moved, words))
+    return found
 
 
-def _of_measure(table: Table, significant: BoolArray, number: int) -> Displacement:
-    name = MEASURES[number]
-    rows = np.arange(number, len(table), len(MEASURES))
-    figures = bounds(table, "offset").take(rows)
-    lost: FloatArray = np.abs(table["offset_percent"][rows]) / 100
-    if name == "angle":
-        lost = _LOST * np.abs(np.sin(np.deg2rad(figures.value)))
-    unit = "°" if name == "angle" else " px"
-
-    def words(place: int) -> str:
-        figure = figures.at(place)
-        return f"{format(figure, unit)} {_DIRECTIONS[name][int(figure.value > 0)]}"
-
-    return Displacement((figures,), lost, lost, significant[rows], words)
-
-
-def _of_axis(table: Table, significant: BoolArray, axis: _Axis) -> Displacement:
-    n_annotators = len(significant)
-    px = np.stack(bounds(table, "offset_px")).reshape(3, n_annotators, 4)[:, :, axis.edges]
-    percent = np.abs(table["offset_percent"].reshape(n_annotators, 4)[:, axis.edges])
-    near, far = px[..., 0], px[..., 1]
-    # Intervals of sums and differences of edges from the edges' bounds are wide enough.
-    shift = Bounds(*(near + far) / 2)
-    size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
-
-    def words(place: int) -> str:
-        low, high = px[0, place]
-        sure = (np.sign(px[1, place]) == np.sign(px[2, place])).all()
-        if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
-            return f"{shift.at(place): px} further {axis.directions[int(low > 0)]}"
-        wider = axis.sizes[int(high > low)]
-        if low * high < 0 and sure and min(abs(low), abs(high)) >= _LEAST_OFFSET:
-            return f"{size.at(place): px} {wider}"
-        edge = int(abs(high) > abs(low))
-        moved = Measure(*px[:, place, edge].tolist())
-        return f"{wider} ({axis.names[edge]} edge {moved: px} {axis.directions[moved.value > 0]})"
-
-    largest_share, lost = percent.max(1) / 100, percent.sum(1) / 100
-    moved_any: BoolArray = np.asarray(significant[:, axis.edges].any(1))
-    return Displacement((shift, size), largest_share, lost, moved_any, words)
+def _edge_words(
+    px: FloatArray,
+    shift: Measure,
+    size: Measure,
+    edges: tuple[str, str],
+    directions: tuple[str, str],
+    sizes: tuple[str, str],
+) -> str:
+    """Return how the two edges of an axis, with their bounds (3, 2), are moved."""
+    low, high = px[0]
+    if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
+        return f"{shift: px} further {directions[int(low > 0)]}"
+    wider, is_sure = sizes[int(high > low)], (np.sign(px[1]) == np.sign(px[2])).all()
+    if low * high < 0 and is_sure and min(abs(low), abs(high)) >= _LEAST_OFFSET:
+        return f"{size: px} {wider}"
+    edge = int(abs(high) > abs(low))
+    moved = Measure(*px[:, edge].tolist())
+    return f"{wider} ({edges[edge]} edge {moved: px} {directions[moved.value > 0]})"
 
 
 def displaced(
@@ -202,7 +195,7 @@ def offset_findings(
         is_harmless = n_apart is not None and apart < LEAST_SHARE
         weight = 0 if is_harmless else max(largest_share, apart) * float(share[[*group]].mean())
         values = {
-            "words": joined([each.words(group[0]) for each in own]),
+            "words": joined([each.words[group[0]] for each in own]),
             "other": reference or "the others",
             "cost": _cost(apart, threshold) if n_apart is not None else "",
         }
