@@ -40,6 +40,14 @@ _LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
 LISTS = re.compile(_LIST, re.IGNORECASE)
 """Names of files that list images."""
 _NO_LABEL = re.compile(rf"readme|license|requirements|notes|(?:\A|[-_])logs?\.txt|\A{_LIST}\Z")
+_Found = TypeVar("_Found")
+_PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
+"""Folders whose names do not belong to image names."""
+_FOLDERS = 4
+"""The most folders by which images of one name are told apart."""
+_SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm")
+OF_MASKS = r"masks?|segmentation(?:class|object)(?:png)?"
+"""A pattern of the names of folders that say that masks are inside, in lower case."""
 
 
 def is_label_name(name: str) -> bool:
@@ -195,13 +203,6 @@ def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
 
-_Found = TypeVar("_Found")
-_PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
-"""Folders whose names do not belong to image names."""
-_FOLDERS = 4
-"""The most folders by which images of one name are told apart."""
-
-
 def place_of(name: str) -> str:
     r"""Return the place of an image from the path of its label file, its image file, or a list.
 
@@ -332,11 +333,6 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
     last = {path: PurePosixPath(plain).name or plain for path, plain in known.items()}
     times = Counter(last.values())
     return {path: last[path] if times[last[path]] == 1 else known[path] for path in known}
-
-
-_SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm")
-OF_MASKS = r"masks?|segmentation(?:class|object)(?:png)?"
-"""A pattern of the names of folders that say that masks are inside, in lower case."""
 
 
 def is_mask_name(name: str) -> bool:

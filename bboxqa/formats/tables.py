@@ -31,6 +31,12 @@ QUOTES = "A quote that is not closed is the usual cause; one within a quoted cel
 # Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
 _LINES = "Write one JSON object on each line."
+# The keys of results of COCO, or of a list of its annotations alone, which are no table.
+_OF_RESULTS = {
+    "id", "image_id", "category_id", "bbox", "segmentation", "keypoints", "num_keypoints", "area",
+    "iscrowd", "score",
+}  # fmt: skip
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -279,14 +285,6 @@ def repeated_name(names: Sequence[str], used: Sequence[str]) -> str:
     """
     found = next((name for name in used if [*names].count(name) > 1), "")
     return f"has several columns {one_line(found)!r}; expected one" if found else ""
-
-
-# The keys of results of COCO, or of a list of its annotations alone, which are no table.
-_OF_RESULTS = {
-    "id", "image_id", "category_id", "bbox", "segmentation", "keypoints", "num_keypoints", "area",
-    "iscrowd", "score",
-}  # fmt: skip
-_BETWEEN = re.compile(r"[\s,]*")
 
 
 def table_in(member: Member) -> TableFile:

@@ -79,6 +79,27 @@ FORM_WORDS = {
     "xywh": "left, top, width and height",
 }
 _SIGNS = re.compile(r"[\W_]+")
+Cells = dict[str, Any]
+"""The cells of one box, by the keys of `NAMES`."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# What is read of objects, and its usual names in lower case without punctuation, the best first.
+_OF_OBJECTS = {
+    "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
+    "category": (
+        "category", "categoryname", "label", "labelname", "class", "classname",
+        "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
+        "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+        "rectanglelabels",
+    ),
+    "annotator": (*NAMES["annotator"], "annotators"),
+    "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
+    "iscrowd": NAMES["iscrowd"],
+}  # fmt: skip
+_NAMED = "named"
+"""The key of cells of an object whose numbers have names, which say their layout."""
+_EXPECTED = "expected four numbers of each in 'bbox'"
+_NOTHING = (None, "", "nan", "NaN", "None", "null")
+_SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -163,29 +184,6 @@ def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: 
     elif not form and not kept.keys() & {"bbox", "objects"}:
         problem = "no columns of boxes"
     return Columns(kept, form, problem, is_open_images)
-
-
-Cells = dict[str, Any]
-"""The cells of one box, by the keys of `NAMES`."""
-
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-# What is read of objects, and its usual names in lower case without punctuation, the best first.
-_OF_OBJECTS = {
-    "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
-    "category": (
-        "category", "categoryname", "label", "labelname", "class", "classname",
-        "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
-        "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
-        "rectanglelabels",
-    ),
-    "annotator": (*NAMES["annotator"], "annotators"),
-    "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
-    "iscrowd": NAMES["iscrowd"],
-}  # fmt: skip
-_NAMED = "named"
-"""The key of cells of an object whose numbers have names, which say their layout."""
-_EXPECTED = "expected four numbers of each in 'bbox'"
-_NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 
 class BoxKind(msgspec.Struct, frozen=True):
@@ -461,9 +459,6 @@ def _is_empty(value: object) -> bool:
 
 def _number(value: object, name: str) -> float:
     return number_in(value, name) if isinstance(value, str) else number_of(value, name)
-
-
-_SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
 
 def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:

@@ -25,6 +25,19 @@ from bboxqa.model.masks import spans_of_runs
 
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 1 << 31
+CUBOID = [
+    f"{axis}{corner}{side}"
+    for side in "12"
+    for corner in ("tl", "bl", "tr", "br")
+    for axis in "xy"
+]  # fmt: skip
+"""Attributes of a cuboid, in the order of its points."""
+OF_SHAPES = ("occluded", "group_id", "z_order", "rotation")
+"""Values of a shape, whose names attributes of its label may have as well."""
+OF_LABEL = "label."
+"""What precedes the name of an attribute of a label if a value of the shape has that name."""
+_OF_TRACKS = ("track_id", "keyframe")
+_SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -147,22 +160,6 @@ def _limbs(drawing: str) -> tuple[tuple[str, str], ...]:
     ends = ((each.get("data-node-from"), each.get("data-node-to")) for each in lines)
     limbs = ((names.get(start), names.get(end)) for start, end in ends)
     return tuple((start, end) for start, end in limbs if start and end)
-
-
-CUBOID = [
-    f"{axis}{corner}{side}"
-    for side in "12"
-    for corner in ("tl", "bl", "tr", "br")
-    for axis in "xy"
-]  # fmt: skip
-"""Attributes of a cuboid, in the order of its points."""
-OF_SHAPES = ("occluded", "group_id", "z_order", "rotation")
-"""Values of a shape, whose names attributes of its label may have as well."""
-OF_LABEL = "label."
-"""What precedes the name of an attribute of a label if a value of the shape has that name."""
-
-_OF_TRACKS = ("track_id", "keyframe")
-_SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
 def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:

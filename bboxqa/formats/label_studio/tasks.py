@@ -37,6 +37,12 @@ _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(?=.)", re.
 
 Images = dict[str, list[str]]
 """The addresses of the images of a task by data key; several of a key are pages."""
+Value = dict[str, Any]
+_BOX = ("x", "y", "width", "height")
+_PIXELS = 200
+"""Coordinates above it are pixels, not percentages."""
+_NUMBERS = {int, float}
+_LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
 def images_of(data: dict[str, Any], said: str = "") -> Images:
@@ -148,12 +154,6 @@ def _parts(address: str) -> tuple[str, str]:
     return unquote(parts.path).lstrip("/"), parts.query
 
 
-Value = dict[str, Any]
-_BOX = ("x", "y", "width", "height")
-_PIXELS = 200
-"""Coordinates above it are pixels, not percentages."""
-
-
 class Region(msgspec.Struct):
     """A shape, or another statement of an annotator about an image."""
 
@@ -238,9 +238,6 @@ def joints_of(points: Sequence[Region], size: Size) -> Record:
         "keypoints": [number for triple in triples for number in triple],
         "joints": [each.labels[0] if each.labels else UNLABELLED for each in points],
     }
-
-
-_NUMBERS = {int, float}
 
 
 def plain_boxes_of(
@@ -449,9 +446,6 @@ def _opaque_pixels(literal: Sequence[tuple[int, int, int]], data: bytes) -> Inde
     is_opaque = (held[byte] << 8 | held[byte + 1]) >> (8 - shift).astype(np.uint16) & 255 > 0
     found: IndexArray = (((begin + skipped) // 4)[run] + number)[is_opaque]
     return found
-
-
-_LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
 def brush_numbers(runs: IndexArray) -> list[int]:

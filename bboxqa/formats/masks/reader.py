@@ -33,6 +33,21 @@ _MOST_BYTES, _MOST_ROWS = 1 << 28, 1 << 16
 _MODES = ("1", "L", "P", "I;16", "I;16B", "I", "RGB", "RGBA", "LA")
 # Pillow scales grey values of two and four bits to 255.
 _STEPS = {2: 85, 4: 17}
+CATEGORY = "object"
+"""The category of objects whose masks name no class."""
+NAMES = "labelmap.txt"
+"""The table of classes, which CVAT writes with colours."""
+_SPECKLE, _SHOWN = 10, 3
+_MOST_FILE = 1 << 29
+_IN_CONTENT = re.compile(rf"(^|/)(?:{OF_MASKS})(?=/)", re.IGNORECASE)
+# The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
+_OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
+_TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
+glob; from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
+for f in glob.glob('*.png')]\""""
+_EACH = "If each is an object: --mask instances; if each is a class: --mask classes"
+_ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
+_NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
 
 def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> Values:
@@ -193,23 +208,6 @@ def _pieces(start: IndexArray, stop: IndexArray, value: NDArray[Any], width: int
     _, piece = connected_components(coo_array(pairs, (len(start), len(start))), directed=False)
     found: IndexArray = piece.astype(np.int64)
     return found
-
-
-CATEGORY = "object"
-"""The category of objects whose masks name no class."""
-NAMES = "labelmap.txt"
-"""The table of classes, which CVAT writes with colours."""
-_SPECKLE, _SHOWN = 10, 3
-_MOST_FILE = 1 << 29
-_IN_CONTENT = re.compile(rf"(^|/)(?:{OF_MASKS})(?=/)", re.IGNORECASE)
-# The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
-_OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
-_TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
-glob; from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
-for f in glob.glob('*.png')]\""""
-_EACH = "If each is an object: --mask instances; if each is a class: --mask classes"
-_ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
-_NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
 
 def translate(path: Path, into: Collector) -> None:

@@ -26,6 +26,11 @@ NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Part = TypeVar("Part")
 NoObject = list[Any] | str | float | int | bool | None
 """What a list may have in place of an object."""
+_TOGETHER = 1 << 18
+"""Number of bytes per batch: few enough that its arrays stay in the processor's cache."""
+NO_LABELS = "; if the file holds no labels, move it elsewhere"
+"""The end of the first problem with a file that does not begin with a label."""
+_NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 def _json_damage(text: bytes, error: Exception, title: str = "") -> str:
@@ -121,10 +126,6 @@ def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
             yield decoder.decode(file.text())
 
 
-_TOGETHER = 1 << 18
-"""Number of bytes per batch: few enough that its arrays stay in the processor's cache."""
-
-
 def label_batches(
     labels: Mapping[str, Member], progress: Steps | None
 ) -> Iterator[list[tuple[str, Member, bytes]]]:
@@ -144,11 +145,6 @@ def label_batches(
             if progress is not None:
                 progress(n_read, len(labels))
             batch, n_bytes = [], 0
-
-
-NO_LABELS = "; if the file holds no labels, move it elsewhere"
-"""The end of the first problem with a file that does not begin with a label."""
-_NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:

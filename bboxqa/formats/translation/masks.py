@@ -34,6 +34,15 @@ MOST_RUNS = 1 << 21
 """Runs of pixels that a mask may have column by column, as COCO holds masks."""
 
 _FIRST = 1_000_000
+MOST_PIXELS = 1 << 27
+"""Pixels that a picture of a mask may have."""
+_MOST_UNPACKED = 1 << 26
+_NO_PICTURE = "is not a PNG in base64"
+_VALUES_BY_COLOUR = {0: 1, 2: 3, 4: 2, 6: 4}
+"""The number of values of a pixel, by the colour type of a PNG; 4 of a palette."""
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_LONGEST = 1 << 14
+"""Pixels in one run of the longest that Label Studio writes."""
 
 
 class RowMask(msgspec.Struct, frozen=True, eq=False):
@@ -164,16 +173,6 @@ def checked_size(size: Size) -> Size:
     return size
 
 
-MOST_PIXELS = 1 << 27
-"""Pixels that a picture of a mask may have."""
-
-_MOST_UNPACKED = 1 << 26
-_NO_PICTURE = "is not a PNG in base64"
-_VALUES_BY_COLOUR = {0: 1, 2: 3, 4: 2, 6: 4}
-"""The number of values of a pixel, by the colour type of a PNG; 4 of a palette."""
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-
-
 def picture_mask(
     text: object, masks: Masks, *, within: Size | None = None, packed: bool = False
 ) -> RowMask:
@@ -228,10 +227,6 @@ def _pixels(data: bytes, size: Size) -> BoolArray:
         if picture.has_transparency_data:
             picture = picture.convert("RGBA").getchannel("A")
         return np.asarray(picture.convert("L")) > 0
-
-
-_LONGEST = 1 << 14
-"""Pixels in one run of the longest that Label Studio writes."""
 
 
 def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:

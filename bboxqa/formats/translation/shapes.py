@@ -18,6 +18,15 @@ LEAST_PIXELS = 2
 """Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40
 _NO_SIDE = "expected a number of pixels, 1 or more"
+SIDES = 72
+"""The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
+_SAME_ANGLE = 1e-9
+"""Points of an outline that differ by less, in radians, are one."""
+_SQUARE = 0.02
+"""The largest absolute cosine of a corner that counts as a right angle."""
+_HALF = 1e-6
+_MOST_PAIRS = 1 << 24
+"""Pairs of an edge and a ring that are compared."""
 
 
 class ValueProblemError(ValueError):
@@ -199,17 +208,6 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
         if isinstance(side, bool) or not isinstance(side, int | float) or not 1 <= side < 1 << 31:
             return None
     return int(width), int(height)  # type: ignore[call-overload]
-
-
-SIDES = 72
-"""The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
-_SAME_ANGLE = 1e-9
-"""Points of an outline that differ by less, in radians, are one."""
-_SQUARE = 0.02
-"""The largest absolute cosine of a corner that counts as a right angle."""
-_HALF = 1e-6
-_MOST_PAIRS = 1 << 24
-"""Pairs of an edge and a ring that are compared."""
 
 
 def bounds(points: FloatArray) -> list[float]:

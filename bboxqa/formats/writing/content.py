@@ -17,6 +17,10 @@ from bboxqa.formats.writing.names import from_place, without_ending
 from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, said_angle
 
 _MOST_BYTES = 1_000_000_000
+KEY_POINT = "key point"
+"""The shape of an annotation that is a single point."""
+NameKind = Literal["category", "image", "annotator"]
+"""What a name is of."""
 
 
 def joints_named(category: Record) -> list[str]:
@@ -217,10 +221,6 @@ def shown_id(annotation: Record) -> str:
     return str(annotation.get("own_id") or annotation["id"])
 
 
-KEY_POINT = "key point"
-"""The shape of an annotation that is a single point."""
-
-
 class Joint(NamedTuple):
     """A key point."""
 
@@ -261,10 +261,6 @@ def joints_of(content: Content, annotation: Record) -> list[Joint]:
 def has_joints(annotation: Record) -> bool:
     """Return whether an annotation has a labelled key point."""
     return any(seen > 0 for seen in (annotation.get("keypoints") or ())[2::3])
-
-
-NameKind = Literal["category", "image", "annotator"]
-"""What a name is of."""
 
 
 class Noun(NamedTuple):

@@ -18,6 +18,9 @@ from bboxqa.model.masks import MAX_MASK_PIXELS
 
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.
 _MOST_RINGS, _MOST_POINTS = 200, 1000
+_NEAR, _SHOWN = 1e-6, 5
+FOLDER = "folder"
+"""The group of images in one folder, by their names."""
 
 
 def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]]:
@@ -102,11 +105,6 @@ def _polygons(content: Content, annotation: Record) -> list[Any]:
         whole = shapely.union_all(shapely.make_valid(parts))
     found = shapely.get_parts(shapely.get_parts(whole)).tolist()
     return [each for each in found if each.geom_type == "Polygon"]
-
-
-_NEAR, _SHOWN = 1e-6, 5
-FOLDER = "folder"
-"""The group of images in one folder, by their names."""
 
 
 class Parts(msgspec.Struct, frozen=True):
