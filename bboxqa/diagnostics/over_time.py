@@ -189,11 +189,14 @@ _AT_ONCE = 0.2
 _HOUR = 3600
 
 
-def _times(matched: MatchedUnits) -> Times:
-    """Return when annotations were made; `registry.names` leaves the tables out without times."""
-    if matched.data.annotations.times is None:
+@remembered
+def _worked(matched: MatchedUnits) -> tuple[Times, WorkSessions, ImageWork]:
+    """Return when annotations were made, in which sessions, and the work on images."""
+    times = matched.data.annotations.times
+    if times is None:
         raise ValueError("the times were not read")
-    return matched.data.annotations.times
+    sessions = sessions_of(times, matched.data.annotations.annotator)
+    return times, sessions, image_work(matched, times, sessions)
 
 
 def work(matched: MatchedUnits) -> Table:
@@ -213,10 +216,9 @@ def work(matched: MatchedUnits) -> Table:
     with themselves. An annotator whose annotations were mostly made at once, as by an import, has
     no speed and no change.
     """
-    times = _times(matched)
+    times, sessions, worked = _worked(matched)
     names, author = matched.data.annotator_names, matched.data.annotations.annotator
     n_annotators = len(names)
-    sessions = sessions_of(times, author)
     n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
     hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
     n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
@@ -224,7 +226,6 @@ def work(matched: MatchedUnits) -> Table:
     timed, fast = ~np.isnan(times.step), times.step < _AT_ONCE
     n_timed, n_fast = (np.bincount(author[each], minlength=n_annotators) for each in (timed, fast))
     at_once = 2 * n_fast > n_timed
-    worked = image_work(matched, times, sessions)
     place, whose = _with_all(author, n_annotators)
     drawn = np.flatnonzero(~at_once[author[place]])
     everyone = np.arange(n_annotators + 1, dtype=np.int32)
@@ -249,9 +250,7 @@ def work_sessions(matched: MatchedUnits) -> Table:
     annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
     median_seconds between two annotations. An image counts in the session of its median annotation.
     """
-    times = _times(matched)
-    sessions = sessions_of(times, matched.data.annotations.annotator)
-    worked = image_work(matched, times, sessions)
+    _, sessions, worked = _worked(matched)
     known = np.flatnonzero(sessions.place >= 0)
     n, whose = len(sessions.annotator), sessions.annotator.astype(np.int32)
     starts = tuple(
@@ -280,9 +279,8 @@ def work_hours(matched: MatchedUnits) -> Table:
     and per_minute, with their 95 % intervals over images; and median_seconds between two
     annotations.
     """
-    times = _times(matched)
+    times, _, worked = _worked(matched)
     names, author = matched.data.annotator_names, matched.data.annotations.annotator
-    worked = image_work(matched, times, sessions_of(times, author))
     most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
     place, whose = _with_all(worked.annotator, len(names))
     hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
@@ -323,7 +321,7 @@ def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
-    step = _times(matched).step[of]
+    step = _worked(matched)[0].step[of]
     rows = np.flatnonzero(~np.isnan(step))
     step, row = step[rows], row[rows]
     sums = RatioSums(matched, n)
