@@ -19,9 +19,8 @@ from bboxqa.pipelines.joint_sigmas import with_sigmas
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bboxqa.pipelines.simulation.scene import Boxes, Scene
-
     from bboxqa.core.arrays import FloatArray
+    from bboxqa.pipelines.simulated_boxes import Boxes, Scene
 
 Figures = dict[str, tuple[float, float, float]]
 """The value and the 95 % interval of each figure by name."""
@@ -161,17 +160,17 @@ def merged_share(options: Mapping[str, Any]) -> float:
 
 
 def _merged_share(scene: Scene, boxes: Boxes) -> float:
-    by_p04 = boxes.annotator == 3
-    is_expected = np.bincount(boxes.truth[~by_p04], minlength=len(scene)) >= 2
-    around = np.flatnonzero(by_p04 & (boxes.merged >= 0))
+    by_p04 = boxes["annotator"] == 3
+    is_expected = np.bincount(boxes["truth"][~by_p04], minlength=len(scene)) >= 2
+    around = np.flatnonzero(by_p04 & (boxes["merged"] >= 0))
     unseen = is_expected.copy()
-    unseen[boxes.truth[by_p04 & (boxes.merged < 0)]] = False
+    unseen[boxes["truth"][by_p04 & (boxes["merged"] < 0)]] = False
     start, stop = (
-        np.searchsorted(scene.image, boxes.image[around], side) for side in ("left", "right")
+        np.searchsorted(scene.image, boxes["image"][around], side) for side in ("left", "right")
     )
     inside, offsets = rows(start, stop)
     box = np.repeat(np.arange(len(around)), np.diff(offsets))
-    shared = _areas(_common(scene.edges[inside], boxes.edges[around[box]]))
+    shared = _areas(_common(scene.edges[inside], boxes["edges"][around[box]]))
     kept = unseen[inside] & (2 * shared >= _areas(scene.edges[inside]))
     several = np.bincount(box[kept], minlength=len(around)) > 1
     merged = np.unique(inside[kept & several[box]])
