@@ -28,8 +28,6 @@ from bboxqa.report.numbers import (
     measure_of,
     number,
     percent,
-    set_apart,
-    short_name,
 )
 from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
 from bboxqa.report.pictures import (
@@ -340,17 +338,11 @@ def model_section(of: Documents) -> Section | None:
         return None
     name, lowest = given[0]["annotator"], given[0]["score"]
     pairs = [row for row in of.part["pairs"] if name in (row[side] for side in _SIDES)]
-    title = f"F1 of {set_apart(short_name(name))} with each annotator"
-    figures = [
-        {"name": row[_SIDES[row[_SIDES[0]] == name]], "f1": json_figure(row, "f1")} for row in pairs
-    ]
-    chart = charts.named_intervals(title, figures, {"f1": title})
-    caption = "How far the model and each annotator drew the same objects, with the 95 % interval"
     said = (
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
         "of one more annotator."
     )
-    evidence = [Evidence([data_of("Pairs with the model", pairs)], chart, caption)]
+    evidence = [Evidence([data_of("Pairs with the model", pairs)])]
     return Section("model", "Results of a model", [said], evidence)
 
 

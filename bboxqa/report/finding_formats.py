@@ -327,8 +327,8 @@ def findings_page(
         n_rules=len(report.rules),
         manifest=manifest,
         command=command,
-        settings=None if manifest is None else settings_table(manifest),
-        inputs=None if manifest is None else inputs_table(manifest["inputs"]),
+        settings=manifest and settings_table(manifest),
+        inputs=manifest and inputs_table(manifest["inputs"]),
         n_pictured=len(number),
         n_with_boxes=len(names),
     )

@@ -5,7 +5,7 @@ from math import isnan
 from textwrap import wrap
 from typing import Any
 
-from bboxqa.core.text import clean, count
+from bboxqa.core.text import clean, count, first_few
 from bboxqa.model.ratings import (
     ColumnAssociation,
     Estimate,
@@ -173,18 +173,12 @@ def _remarks(
     if statuses or notes:
         yield ""
     for (status, advice), names in statuses.items():
-        yield f" {_first(names)}: {clean(status)}"
+        yield f" {first_few(names, _SHOWN)}: {clean(status)}"
         if advice:
             yield f"   {advice}"
     for note, places in notes.items():
-        place = _first([*filter(None, places)]) if len(places) < len(tasks) else ""
+        place = first_few([*filter(None, places)], _SHOWN) if len(places) < len(tasks) else ""
         yield f" Note{f' ({place})' if place else ''}: {clean(note)}"
-
-
-def _first(names: Sequence[str]) -> str:
-    """Return the first names, and the number of others."""
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown
 
 
 def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[str, Any]]:

@@ -342,7 +342,7 @@ def test_a_file_that_is_no_page_stays(tmp_path):
     ("name", "text", "message"),
     [
         (None, None, "no such folder"),
-        ("other.txt", "", "has no summary.json, so it is not a result of `bboxqa agree --out`"),
+        ("other.txt", "", "has no summary.json: it is not a result of `bboxqa agree --out`"),
         ("summary.json", "", "is not JSON"),
         ("summary.json", "[]", "has no key 'thresholds'"),
         ("summary.json", '{"thresholds": []}', "has no manifest.json"),
