@@ -1,7 +1,7 @@
 """The elements of CVAT XML: jobs and labels in the header, and shapes as COCO records."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 
@@ -175,12 +175,33 @@ def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float]
     return x, y, round(right - x, 6), round(bottom - y, 6)
 
 
-def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
+def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the geometry keys of an annotation, or its `shape` if it has no box."""
-    if element.name == "mask":
-        return _mask(element.values, size, masks)
-    read = _SHAPES.get(element.name)
-    return {"shape": element.name} if read is None else read(element)
+    kind, values = element.name, element.values
+    if kind == "box":
+        return _box(values)
+    if kind == "polygon":
+        return _outlined(_points(element))
+    if kind == "ellipse":
+        x, y, *radii = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
+        degrees = _degrees(values)
+        points = shapes.ellipse((x, y), (radii[0], radii[1]), degrees).round(6)
+        record = _outlined(shapes.ring(points))
+        return {**record, "attributes": {"rotation": degrees}} if degrees else record
+    if kind == "mask":
+        return _mask(values, size, masks)
+    if kind == "skeleton":
+        return _skeleton(element.all("points"))
+    if kind == "points":
+        flat = _points(element)
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        keypoints = [value for pair in pairs for value in (*pair, 2)]
+        return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(flat) // 2}
+    if kind == "polyline":
+        return {"shape": kind, "points": _points(element)}
+    if kind == "cuboid":
+        return {"shape": kind, "points": [_number(values, name) for name in CUBOID]}
+    return {"shape": "image label" if kind == "tag" else kind}
 
 
 def attributes_of(
@@ -229,8 +250,7 @@ def _degrees(values: Mapping[str, str]) -> float:
     return _number(values, "rotation") % 360 if "rotation" in values else 0.0
 
 
-def _box(element: Element) -> Record:
-    values = element.values
+def _box(values: Mapping[str, str]) -> Record:
     box = plain_box_of(values)
     if box is None:
         x, y, right, bottom = (_number(values, side) for side in _SIDES)
@@ -250,23 +270,8 @@ def _outlined(ring: list[float]) -> Record:
     return {"bbox": bbox, "segmentation": [ring]}
 
 
-def _ellipse(element: Element) -> Record:
-    x, y, *radii = (_number(element.values, name) for name in ("cx", "cy", "rx", "ry"))
-    degrees = _degrees(element.values)
-    points = shapes.ellipse((x, y), (radii[0], radii[1]), degrees).round(6)
-    record = _outlined(shapes.ring(points))
-    return {**record, "attributes": {"rotation": degrees}} if degrees else record
-
-
-def _point_set(element: Element) -> Record:
-    points = _points(element)
-    keypoints = [value for pair in zip(points[::2], points[1::2]) for value in (*pair, 2)]  # noqa: B905
-    return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(points) // 2}
-
-
-def _skeleton(element: Element) -> Record:
+def _skeleton(parts: Sequence[Element]) -> Record:
     """Return key points with a visibility of 0 for outside, 1 for occluded, else 2."""
-    parts = element.all("points")
     if not parts:
         return {"shape": "skeleton"}
     keypoints: list[float] = []
@@ -297,17 +302,3 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
     if masks.outlines and size is None and len(mask.spans):
         raise UnknownSizeError("the size of its image is not known")
     return masks.record(mask, size)
-
-
-_SHAPES: dict[str, Callable[[Element], Record]] = {
-    "box": _box,
-    "polygon": lambda element: _outlined(_points(element)),
-    "ellipse": _ellipse,
-    "points": _point_set,
-    "polyline": lambda element: {"shape": "polyline", "points": _points(element)},
-    "cuboid": lambda element: {
-        "shape": "cuboid", "points": [_number(element.values, name) for name in CUBOID]
-    },
-    "skeleton": _skeleton,
-    "tag": lambda _: {"shape": "image label"},
-}  # fmt: skip

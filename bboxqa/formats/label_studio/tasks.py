@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -39,6 +39,7 @@ Images = dict[str, list[str]]
 """The addresses of the images of a task by data key; several of a key are pages."""
 Value = dict[str, Any]
 _BOX = ("x", "y", "width", "height")
+_SHAPES = ("rectangle", "ellipse", "polygon", "keypoint", "vector", "brush", "bitmask")
 _PIXELS = 200
 """Coordinates above it are pixels, not percentages."""
 _NUMBERS = {int, float}
@@ -171,7 +172,7 @@ class Region(msgspec.Struct):
     @property
     def is_shape(self) -> bool:
         """Whether the region is a shape that can be read."""
-        return self.kind in _READ
+        return self.kind in _SHAPES
 
 
 def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
@@ -273,14 +274,33 @@ def is_outside(box: Sequence[float], size: Size) -> bool:
     return not (x < size[0] and y < size[1] and x + width > 0 and y + height > 0)
 
 
-def shape_of(region: Region, size: Size, masks: Masks) -> Record:
+def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the COCO geometry keys of a region.
 
     Raises ValueProblemError if the values are not as Label Studio writes them.
     """
-    if region.kind in ("brush", "bitmask"):
-        return (_brush if region.kind == "brush" else _bitmask)(region.value, size, masks)
-    return _READ[region.kind](region.value, size)
+    kind, value = region.kind, region.value
+    degrees = shapes.degrees_of(value.get("rotation"), "rotation")
+    if kind == "rectangle":
+        box = _pixels(value, _BOX, size)
+        if not degrees:
+            return {"bbox": box}
+        corners = shapes.rotated(shapes.corners(*box), (box[0], box[1]), degrees)
+        return {**_outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
+    if kind == "ellipse":
+        x, y, *radii = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
+        return _outlined(shapes.ellipse((x, y), (radii[0], radii[1]), degrees), degrees)
+    if kind == "polygon":
+        return _outlined(_points(value.get("points"), size))
+    if kind == "vector":
+        vertices = map(mapping, items(value.get("vertices")))
+        points = _points([[each.get("x"), each.get("y")] for each in vertices], size)
+        if value.get("closed") is True and len(points) >= 3:
+            return _outlined(points)
+        return {"shape": "polyline", "points": points.ravel().tolist()}
+    if kind == "keypoint":
+        return _key_point(value, size)
+    return masks.record((_brush if kind == "brush" else _bitmask)(value, size, masks), size)
 
 
 def _percent(given: object, name: str) -> float:
@@ -300,40 +320,9 @@ def _in_pixels(numbers: Sequence[float], size: Size) -> list[float]:
     return [each * size[place % 2] / 100 for place, each in enumerate(numbers)]
 
 
-def _degrees(value: Value) -> float:
-    given = value.get("rotation")
-    return 0.0 if given is None else number_of(given, "rotation") % 360
-
-
-def _rectangle(value: Value, size: Size) -> Record:
-    box, degrees = _pixels(value, _BOX, size), _degrees(value)
-    if not degrees:
-        return {"bbox": box}
-    corners = shapes.rotated(shapes.corners(*box), (box[0], box[1]), degrees)
-    return {**_outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
-
-
-def _ellipse(value: Value, size: Size) -> Record:
-    x, y, rx, ry = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
-    degrees = _degrees(value)
-    return _outlined(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
-
-
-def _polygon(value: Value, size: Size) -> Record:
-    return _outlined(_points(value.get("points"), size))
-
-
 def _key_point(value: Value, size: Size) -> Record:
     x, y = _pixels(value, ("x", "y"), size)
     return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
-
-
-def _vector(value: Value, size: Size) -> Record:
-    vertices = map(mapping, items(value.get("vertices")))
-    points = _points([[each.get("x"), each.get("y")] for each in vertices], size)
-    if value.get("closed") is True and len(points) >= 3:
-        return _outlined(points)
-    return {"shape": "polyline", "points": points.ravel().tolist()}
 
 
 def _points(given: object, size: Size) -> FloatArray:
@@ -348,33 +337,22 @@ def _outlined(points: FloatArray, degrees: float = 0) -> Record:
     return {**record, "attributes": {"rotation": degrees}} if degrees else record
 
 
-def _brush(value: Value, size: Size, masks: Masks) -> Record:
+def _brush(value: Value, size: Size, _masks: Masks) -> RowMask:
     if "rle" not in value:
         raise MaskProblemError("has no rle")
     if value["rle"] == []:
         raise EmptyMaskProblemError("has no pixels")
-    return masks.record(brush_mask(value["rle"], *checked_size(size)), size)
+    return brush_mask(value["rle"], *checked_size(size))
 
 
-def _bitmask(value: Value, size: Size, masks: Masks) -> Record:
+def _bitmask(value: Value, size: Size, masks: Masks) -> RowMask:
     """Return a mask of single pixels, which is a picture that is transparent elsewhere."""
     _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
     mask = picture_mask(picture, masks, within=size)
     if (mask.width, mask.height) != size:
         found = f"{mask.width} × {mask.height} pixels"
         raise MaskProblemError(f"has {found}; its image has {size[0]} × {size[1]}")
-    return masks.record(mask, size)
-
-
-_READ: dict[str, Callable[..., Record]] = {
-    "rectangle": _rectangle,
-    "ellipse": _ellipse,
-    "polygon": _polygon,
-    "keypoint": _key_point,
-    "vector": _vector,
-    "brush": _brush,
-    "bitmask": _bitmask,
-}
+    return mask
 
 
 def brush_mask(numbers: object, width: int, height: int) -> RowMask:

@@ -130,7 +130,7 @@ def degrees_of(value: object, name: str, *, in_radians: bool = False) -> float:
     >>> degrees_of(-90, "angle"), degrees_of(None, "angle")
     (270, 0.0)
     """
-    if not value:
+    if value in (None, ""):
         return 0.0
     number = number_of(value, name)
     return (float(np.rad2deg(number)) if in_radians else number) % 360
