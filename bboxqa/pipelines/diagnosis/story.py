@@ -1,7 +1,6 @@
 """The story and the diagnosis of a result: a few sentences, what concerns most objects first."""
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -244,41 +243,39 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
 def _in_words(of: Diagnosed) -> Diagnosed:
     """Return what a story is about with long and blank names shortened and quoted."""
     data, reference = of.matched.data, of.part.reference
-    names = (data.annotator_names, data.category_names, tuple(sorted({*data.supercategories})))
-    shown = [*map(names_in_words, names)]
-    if tuple(shown) == names:
-        return of
     words = {
-        name: other
-        for before, after in zip(names, shown, strict=True)
-        for name, other in zip(before, after, strict=True)
-        if name != other
+        name: word
+        for names in (data.annotator_names, data.category_names, sorted({*data.supercategories}))
+        for name, word in zip(names, names_in_words(names), strict=True)
+        if name != word
     }
-    renamed = partial(_renamed, words=words)
-    if reference is not None:
-        reference = replace(
-            reference,
-            name=names_in_words([reference.name])[0],
-            annotators=renamed(reference.annotators),
-            offsets=renamed(reference.offsets),
-            confusions=renamed(reference.confusions),
-            confusion_matrix=renamed(reference.confusion_matrix),
+    if not words and (reference is None or names_in_words([reference.name]) == (reference.name,)):
+        return of
+
+    def shown(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(words.get(name, name) for name in names)
+
+    def renamed(table: Table) -> Table:
+        return Table(
+            {
+                name: Categorical(each.code, shown(each.names))
+                if isinstance(each, Categorical)
+                else each
+                for name, each in table.columns.items()
+            }
         )
-    part = replace(of.part, pairs=renamed(of.part.pairs), reference=reference)
-    data = replace(data, annotator_names=shown[0], category_names=shown[1])
-    tables = {name: renamed(table) for name, table in of.tables.items()}
-    return Diagnosed(part, replace(of.matched, data=data), tables)
 
-
-def _renamed(table: Table, words: Mapping[str, str]) -> Table:
-    """Return a table with other names of annotators and categories."""
-    return Table(
-        {
-            name: Categorical(column.code, tuple(words.get(each, each) for each in column.names))
-            if isinstance(column, Categorical)
-            else column
-            for name, column in table.columns.items()
-        }
+    if reference is not None:
+        tables = ("annotators", "offsets", "confusions", "confusion_matrix")
+        own = {name: renamed(getattr(reference, name)) for name in tables}
+        reference = replace(reference, name=names_in_words([reference.name])[0], **own)
+    data = replace(
+        data, annotator_names=shown(data.annotator_names), category_names=shown(data.category_names)
+    )
+    return Diagnosed(
+        replace(of.part, pairs=renamed(of.part.pairs), reference=reference),
+        replace(of.matched, data=data),
+        {name: renamed(table) for name, table in of.tables.items()},
     )
 
 
