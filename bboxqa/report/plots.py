@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
-from unicodedata import east_asian_width
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import count, joined, unknown_name
+from bboxqa.core.text import first_few, unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report import charts
 from bboxqa.report.agreement_summary import shown_figures, summary
@@ -227,13 +226,11 @@ def missing_note(signs: str) -> str:
     Examples
     --------
     >>> missing_note("日")
-    'no font has 日, which is a box in PNG and PDF: install fonts-noto-cjk, or another font'
+    'no font has 日, a box in PNG and PDF: install fonts-noto-cjk, fonts-noto, or another font'
     """
-    more = [count(len(signs) - 3, "more sign")] if len(signs) > 3 else []
-    is_wide = any(east_asian_width(sign) in "WF" for sign in signs)
-    package = "fonts-noto-cjk" if is_wide else "fonts-noto"
-    which = "which PNG and PDF show as boxes" if len(signs) > 1 else "which is a box in PNG and PDF"
-    return f"no font has {joined([*signs[:3], *more])}, {which}: install {package}, or another font"
+    boxes = "a box" if len(signs) == 1 else "boxes"
+    packages = "fonts-noto-cjk, fonts-noto, or another font"
+    return f"no font has {first_few(signs, 3)}, {boxes} in PNG and PDF: install {packages}"
 
 
 class Plots:
