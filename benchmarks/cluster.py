@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.batch import cluster
+from bboxqa.batch import workers
 from bboxqa.geometry.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.agree import agree_with
@@ -62,13 +62,13 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
     """Return the cost of each stage, in this process and one thread."""
     settings = agree_settings_from({"similarity": similarity, "bootstrap": 1000})
     outlines = needs_outlines(similarity)
-    size = cluster._OUTLINES if outlines else cluster._BOXES  # noqa: SLF001
+    size = workers._OUTLINES if outlines else workers._BOXES  # noqa: SLF001
     begun = time.process_time()
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
     result: dict[str, Any] = {"read_s": time.process_time() - begun, "read_peak_mb": peak()}
     n = len(data.annotations)
     begun = time.process_time()
-    cut = [cluster._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
+    cut = [workers._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
     result |= {"annotations": n, "parts": len(cut), "split_s": time.process_time() - begun}
     sent = [len(pickle.dumps(part, 5)) for part in cut]
     counted, times = [], []
@@ -111,7 +111,7 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
     """Return what one part takes of a process that has nothing else."""
     settings = agree_settings_from({"similarity": similarity})
     outlines = needs_outlines(similarity)
-    size = cluster._OUTLINES if outlines else cluster._BOXES  # noqa: SLF001
+    size = workers._OUTLINES if outlines else workers._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
     part = next(split_images(whole_of(data), -(-len(data.annotations) // size)))
     text = pickle.dumps(part, 5)

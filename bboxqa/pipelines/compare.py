@@ -448,10 +448,10 @@ def _change(
         ends[:, 6] = 0
         if replicates:
             first, last = (np.atleast_2d(each[threshold, kind]) for each in replicates)
-            fewest = n_old, n_new, np.minimum(n_old, n_new)
+            fewest, highest = (n_old, n_new, np.minimum(n_old, n_new)), (1.0, 1.0, 2.0)
             for place, each in enumerate((first, last, last - first)):
                 bounds, shift = covering_intervals(
-                    figures[place], each, expanded_interval(each, fewest[place]), 1.0 + (place == 2)
+                    figures[place], each, expanded_interval(each, fewest[place]), highest[place]
                 )
                 bounds[np.isnan(figures[place])] = nan
                 ends[:, 2 * place : 2 * place + 2] = bounds
