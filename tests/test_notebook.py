@@ -54,9 +54,9 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     assert "p03 calls cow sheep" in story
     assert review.count("<tr>") == 6
     assert titles == [
-        "Objects by kind of disagreement", "F1 of pairs of annotators", "p03",
-        "Confusion of categories", "Alpha of categories", "Agreement by threshold",
-        "What images cost in alpha", "p01", "p03",
+        "Objects by kind of disagreement", "F1 of pairs of annotators",
+        "Offsets of edges in pixels", "Confusion of categories", "Alpha of categories",
+        "Agreement by threshold", "What images cost in alpha", *["Offsets of edges in pixels"] * 2,
     ]  # fmt: skip
     assert names["result"].n_annotators == 3
     assert (tmp_path / "offsets.pdf").stat().st_size > 5000

@@ -428,11 +428,16 @@ def _color(value: float) -> str:
 def offsets(rows: Rows) -> Chart:
     """Draw how far from those of the others the edges of boxes are, with their 95 % intervals.
 
-    `rows` are those of some annotators in the table "offsets".
+    `rows` are those of some annotators in the table "offsets"; at most 30 edges are drawn.
     """
-    named: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        own = named.setdefault(row["annotator"], {"name": row["annotator"]})
-        own[row["edge"]] = json_figure(row, "offset_px")
     title = "Offsets of edges in pixels"
-    return named_intervals(title, [*named.values()], {each: each for each in EDGES}, most=0)
+    known = [row for row in rows if row["offset_px"] is not None]
+    if not known:
+        return nothing(title, "no object to compare with others")
+    found = []
+    for row in known[:_MOST_ROWS]:
+        figure = json_figure(row, "offset_px")
+        name = f"{set_apart(short_name(row['annotator']))}: {row['edge']}"
+        found.append(_Row(name, [figure], figure_text(figure), EDGES.index(row["edge"])))
+    part = part_of(len(found), len(known), "edges")
+    return _of_rows(title, found, 17.3, [part])

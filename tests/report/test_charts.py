@@ -189,10 +189,10 @@ def test_offsets_are_dots_and_intervals_of_each_edge():
         [edge("left", -2.0, -3.25, -4.0, -2.5, systematic=True), edge("top", 0.0, 0.0),
          edge("right", 4.0, 6.5), edge("bottom", None)]
     )  # fmt: skip
-    assert chart.rows == ["ann"]
-    assert chart.beside == ["−3.25 [−4.00, −2.50]"]
-    assert [x for x, _ in dots(chart)] == [-3.25, 0, 6.5]
-    assert [key.name for key in chart.keys] == ["left", "top", "right"]
+    assert chart.rows == ["ann: left", "ann: top", "ann: right"]
+    assert chart.beside == ["−3.25 [−4.00, −2.50]", "0.00", "6.50"]
+    assert dots(chart) == [(-3.25, 0), (0, 1), (6.5, 2)]
+    assert spans(chart) == [(-4, -2.5, 0)]
 
 
 def test_kinds_are_dots_of_per_cent_with_intervals():
