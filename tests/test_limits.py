@@ -180,17 +180,24 @@ def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2), name="a.j
     return done
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_small_hostile_files_are_validated(name, tmp_path):
-    check(tmp_path, HOSTILE[name](), "validate")
+def check_all(folder, content, *similarities):
+    """Check a file of any kind: in which boxes, and perhaps outlines, are compared."""
+    check(folder, content, "validate")
+    check(folder, content, "agree")
+    for similarity in similarities:
+        check(folder, content, "agree", "--similarity", similarity)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_small_hostile_files_are_measured(name, tmp_path):
+def test_small_hostile_files_are_read(name, tmp_path):
     content = HOSTILE[name]()
-    check(tmp_path, content, "agree")
-    if "segmentation" in json.dumps(content):
-        check(tmp_path, content, "agree", "--similarity", "polygon")
+    check_all(tmp_path, content, *["polygon"] * ("segmentation" in json.dumps(content)))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_files_are_read(seed, tmp_path):
+    check_all(tmp_path, random_document(seed), "polygon")
+    check_all(tmp_path, random_text(seed))
 
 
 @pytest.mark.parametrize(
@@ -209,11 +216,6 @@ def test_one_crowded_image_is_measured(matcher, annotators, n, n_heights, tmp_pa
     done = alone("agree", path, "--no-checks", "--matcher", matcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.memory < BYTES
-
-
-def test_eight_thousand_equal_boxes_are_measured(tmp_path):
-    content = drawn("ab", [[10, 10, 50, 50]] * 8000)
-    check(tmp_path, content, "agree", "--no-checks", most=1e9, expected=(0,))
 
 
 def scattered(width, height, n, size, name):
@@ -235,26 +237,6 @@ def people(n):
     return content
 
 
-@pytest.mark.parametrize(
-    ("content", "options"),
-    [
-        (lambda: scattered(2000, 2000, 6000, (12, 9), lambda i: "abc"[i % 3]), ()),
-        (lambda: people(4000), ("--similarity", "keypoints", "--sigmas", "0.05")),
-    ],
-    ids=["boxes", "people"],
-)
-def test_an_image_of_many_objects_is_diagnosed(content, options, tmp_path):
-    check(tmp_path, content(), "agree", "--no-checks", "--diagnose", *options, expected=(0,))
-
-
-def test_an_image_of_many_annotators_is_written_within_its_memory(tmp_path):
-    # A row for each two of 1,200 annotators took 2.4 GB, and most of the time finding groups.
-    boxes = [(f"p{i}", [50 * (i % 40), 50 * (i // 40), 40, 40]) for i in range(of_size(1200))]
-    out = ("--out", tmp_path / "made")
-    content = document([annotation(*each) for each in boxes])
-    check(tmp_path, content, "agree", "--diagnose", "--no-checks", *out, expected=(0,))
-
-
 def in_chains(n):
     """Return a box of each annotator, in places so near that many boxes match in chains."""
     return scattered(600, 440, n, (30, 30), lambda i: f"p{i}")
@@ -272,29 +254,34 @@ def in_many_images(n=9000, n_images=100):
     return content
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [(lambda: in_chains(2500), 0), (lambda: in_chains(9000), 2), (in_many_images, 0)],
-    ids=["2,500 annotators", "9,000 annotators", "annotators of many images"],
-)
-def test_pairs_of_very_many_annotators_are_bounded(content, expected, tmp_path):
+def beside_each_other(n):
+    """Return a box of each annotator, in places of its own."""
+    places = [(f"p{i}", [50 * (i % 40), 50 * (i // 40), 40, 40]) for i in range(n)]
+    return document([annotation(*each) for each in places])
+
+
+KEY_POINTS = ("--similarity", "keypoints", "--sigmas", "0.05")
+MANY = {
+    "8,000 equal boxes": (lambda: drawn("ab", [[10, 10, 50, 50]] * 8000), (), 0),
+    "6,000 boxes": (
+        lambda: scattered(2000, 2000, 6000, (12, 9), lambda i: "abc"[i % 3]), ("--diagnose",), 0
+    ),
+    "4,000 people": (lambda: people(4000), ("--diagnose", *KEY_POINTS), 0),
+    # A row for each two of 1,200 annotators took 2.4 GB, and most of the time finding groups.
+    "1,200 annotators": (lambda: beside_each_other(of_size(1200)), ("--diagnose",), 0),
     # Tables of all pairs, and of all objects and annotators, took 6.8 GB.
-    check(tmp_path, content(), "agree", "--no-checks", expected=(expected,))
+    "2,500 annotators": (lambda: in_chains(2500), (), 0),
+    "9,000 annotators": (lambda: in_chains(9000), (), 2),
+    "annotators of many images": (in_many_images, (), 0),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_random_files_are_read(seed, tmp_path):
-    content = random_document(seed)
-    check(tmp_path, content, "validate")
-    check(tmp_path, content, "agree")
-    check(tmp_path, content, "agree", "--similarity", "polygon")
-
-
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_repeated_pieces_of_json_are_read(seed, tmp_path):
-    content = random_text(seed)
-    check(tmp_path, content, "validate")
-    check(tmp_path, content, "agree")
+@pytest.mark.parametrize("name", MANY)
+def test_many_objects_or_annotators_are_measured(name, tmp_path):
+    content, options, expected = MANY[name]
+    out = ("--out", tmp_path / "made") if "--diagnose" in options else ()
+    given = ("agree", "--no-checks", *options, *out)
+    check(tmp_path, content(), *given, most=1e9, expected=(expected,))
 
 
 # Masks of annotation tools.
