@@ -13,6 +13,7 @@ from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import (
     CHANCE,
+    Values,
     facts,
     figures_at,
     headline,
@@ -95,17 +96,19 @@ def text_lines(
     ]
     _, *verdict = headline(records, msgspec.to_builtins(result.settings))
     above = [] if quiet else [_compared(result)]
-    above += [f"Warning: {line}" for line in _warnings(result, None if quiet else story)]
+    is_chance = is_by_chance(records[0])
+    warnings = _warnings(result, None if quiet else story, is_chance=is_chance)
+    above += [f"Warning: {line}" for line in warnings]
     if verdict[_MOST_GATES:]:
         verdict[_MOST_GATES:] = [f"and {count(len(verdict) - _MOST_GATES, 'more threshold')}"]
     above += [*[""] * bool(above), *verdict, ""]
-    figures = [*_figures(result)] if result.n_images else []
+    figures = [*_figures(result, records)] if result.n_images else []
     tables = [] if quiet else [*_repeats(first)]
     tables += reference_lines(first, offsets=details)
     if quiet:
         yield from (*above, *figures, *tables)
         return
-    last = [*_next_steps(result, story, add, details=details)]
+    last = [*_next_steps(result, story, add, details=details, is_chance=is_chance)]
     told = []
     if story is not None:
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
@@ -136,7 +139,7 @@ def people(n: int, names: Sequence[str], attribution: str) -> str:
     return f"{count(n, 'annotator')} {by}: {first_few(names, _NAMES, one_line)}"
 
 
-def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
+def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool) -> Iterator[str]:
     """Yield facts that may make the figures misleading."""
     part = result.thresholds[0]
     yield from result.headlines
@@ -147,7 +150,7 @@ def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
             "them"
         )
     above = part.existence.alpha
-    if above < _LITTLE and part.existence.chance > CHANCE and not is_by_chance(figures_at(part)):
+    if above < _LITTLE and part.existence.chance > CHANCE and not is_chance:
         yield (
             "most of existence is chance: annotations of other images match nearly as often, as "
             "objects lie in similar places"
@@ -166,11 +169,11 @@ def _sentences(story: Story, n_words: int, n_lines: int, *, details: bool) -> It
         yield f" - {one_line(line)}"
 
 
-def _figures(result: MeasuredAgreement) -> Iterator[str]:
+def _figures(result: MeasuredAgreement, records: Sequence[Values]) -> Iterator[str]:
     """Yield existence, class, place and alpha: of one threshold in lines, of several as a table."""
     parts = [
-        (part, [*shown_figures(figures_at(part), part.measure, result.n_annotators)])
-        for part in result.thresholds
+        (part, [*shown_figures(record, part.measure, result.n_annotators)])
+        for part, record in zip(result.thresholds, records, strict=True)
     ]
     has_intervals = not all(isnan(part.existence.interval[0]) for part in result.thresholds)
     in_brackets = ", 95 % intervals" if has_intervals else ""
@@ -194,7 +197,12 @@ def _figures(result: MeasuredAgreement) -> Iterator[str]:
 
 
 def _next_steps(
-    result: MeasuredAgreement, story: Story | None, add: Sequence[str], *, details: bool
+    result: MeasuredAgreement,
+    story: Story | None,
+    add: Sequence[str],
+    *,
+    details: bool,
+    is_chance: bool,
 ) -> Iterator[str]:
     """Yield the images to look at, the first note, and what to do and to type next."""
     images, order = _costly_images(result.thresholds[0])
@@ -208,7 +216,6 @@ def _next_steps(
         yield f"Note: {notes[0]}{more}"
     if story is None and (why := result.why_slow) and result.n_images:
         yield f"Who and what lowers agreement: --details ({one_line(why)})"
-    is_chance = is_by_chance(figures_at(result.thresholds[0]))
     advice = "" if story is None or is_chance else story.advice
     steps = [*[advice] * bool(advice), *[f"add {', '.join(add)}"] * bool(add)]
     if steps:
