@@ -10,7 +10,6 @@ import click
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import show, show_notes, tracking
-from bboxqa.cli.options import A_PATH, OUT, Command, option, options
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
@@ -174,6 +173,7 @@ def consensus(
 
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.consensus import (
+        DROPPED,
         check_output_of,
         consensus_of_files,
         send_objects,
@@ -199,7 +199,7 @@ def consensus(
     with tracking() as progress:
         reading = replace(AS_COMPARED, pseudonyms=targets.key, choices=choices, progress=progress)
         result, known = consensus_of_files(source, settings, reading, quorum, iou)
-        written, notes = write_consensus(result, known, target)
+        written, notes = [out, out.with_name(DROPPED)], write_consensus(result, known, target)
         if send_back is not None:
             notes += send_objects(result, known, send_back, targets.to)
             written.append(send_back)
@@ -231,19 +231,20 @@ def _next(result: "ConsensusResult", files: str, target: "Target", sent: Path | 
 _MOST_SHOWN = 5
 
 
-@click.command(cls=Command)
-@click.argument("original", metavar="ORIGINAL", type=A_PATH)
-@click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
-@options(
-    option("-o --out FILE", OUT, "The file to write.", type=A_PATH, required=True),
-    option("--sent DIR", OUT,
-        "The folder that was sent; by default sent.json is beside REVIEWED.", type=A_PATH),
-    option("--add-proposed", OUT,
+@click.command(cls=shared.Command)
+@click.argument("original", metavar="ORIGINAL", type=shared.A_PATH)
+@click.argument("reviewed", metavar="REVIEWED", type=shared.A_PATH)
+@shared.options(
+    shared.option("-o --out FILE", shared.OUT, "The file to write.",
+        type=shared.A_PATH, required=True),
+    shared.option("--sent DIR", shared.OUT,
+        "The folder that was sent; by default sent.json is beside REVIEWED.", type=shared.A_PATH),
+    shared.option("--add-proposed", shared.OUT,
         "Add also the boxes that audit and consensus propose and that are as they were sent; "
         "otherwise they are not decided.", is_flag=True),
-    option("--force", OUT, "Replace FILE.", is_flag=True),
-    option("--pseudonyms FILE", OUT,
-        "The key, if annotators had pseudonyms when objects were sent.", type=A_PATH),
+    shared.option("--force", shared.OUT, "Replace FILE.", is_flag=True),
+    shared.option("--pseudonyms FILE", shared.OUT,
+        "The key, if annotators had pseudonyms when objects were sent.", type=shared.A_PATH),
 )  # fmt: skip
 def accept(**given: Any) -> int:
     """Take over what annotators changed in a review.

@@ -43,7 +43,6 @@ from bboxqa.report.pictures import Pixels
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
            "iscrowd", "keypoints", "num_keypoints", "shape")  # fmt: skip
-_LISTED = 5
 
 
 def consensus(
@@ -108,7 +107,7 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
     if not 0 < link <= 1:
         raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
     votes = votes_of(data, similarity)
-    objects, of_vote = consensus_of(votes.data, link, quorum, similarity)
+    objects, of_vote = consensus_of(votes.data, link, quorum, similarity, votes.also)
     of = np.append(of_vote, -1)[votes.of]
     shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
     # Boxes and shapes that are exactly equal to those of another annotator.
@@ -175,7 +174,7 @@ def consensus_of_files(
         raise
     if lost := sorted(n_with.keys() - merged):
         named = [f"{count(n_with[key], 'annotation')} with {one_line(key)!r}" for key in lost]
-        note = f"left out, as shapes and categories alone are merged: {first_few(named, _LISTED)}"
+        note = f"left out, as shapes and categories alone are merged: {first_few(named, 5)}"
         data = replace(data, notes=(*data.notes, note))
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 
@@ -241,13 +240,8 @@ def check_output_of(target: Target, source: Files) -> None:
         raise OutputError(f"{table}: already exists; name another folder, or add --force")
 
 
-def write_consensus(
-    result: ConsensusResult, known: Known, target: Target
-) -> tuple[list[Path], list[str]]:
-    """Write the kept objects, and the table of dropped annotations beside them.
-
-    Return the paths, and notes on what the format could not hold.
-    """
+def write_consensus(result: ConsensusResult, known: Known, target: Target) -> list[str]:
+    """Write the kept objects and dropped.csv; return notes on what the format could not hold."""
     notes, table, is_coco = list[str](), result.dropped, target.to == "coco"
     document = coco_document(result, known, plain=not is_coco)
     target.path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +259,7 @@ def write_consensus(
         )
     text = "".join(map(csv_line, ([*table.columns], *table.rows())))
     write_atomically(target.path.with_name(DROPPED), text.encode("utf-8", "replace"))
-    return [target.path, target.path.with_name(DROPPED)], notes
+    return notes
 
 
 def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -> list[str]:
@@ -325,16 +319,15 @@ def write_consensus_page(
 
     found, order = result.found, result.found.review_order
     shown = order[np.isin(order, found.to_review) | ~found.is_kept[order]]
-    images = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
-    pictures = [_picture(result, image) for image in images]
-    images_of_page = PageImages(
-        sizes_of(pictures), [source.name for source in result.data.sources], "latter"
-    )
+    worst = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
+    pictures = [_picture(result, image) for image in worst]
+    names = [source.name for source in result.data.sources]
+    images = PageImages(sizes_of(pictures), names, "latter")
 
     def page(pixels: Mapping[str, Pixels]) -> str:
         return consensus_page(result, pictures, pixels, target, next_step)
 
-    return write_with_pixels(target, images_of_page, page, progress)
+    return write_with_pixels(target, images, page, progress)
 
 
 def _picture(result: ConsensusResult, image: int) -> Record:

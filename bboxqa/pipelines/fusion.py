@@ -46,6 +46,8 @@ class Votes(NamedTuple):
     """(N,) int64 and uint8. The vote of each annotation; -1 where it has none, and why not, a place
     in `REASONS`, 0 where it has."""
     n_clipped: int
+    also: tuple[IndexArray, IntArray]
+    """Votes with another category as well, and that one, where repeated boxes are a tie."""
 
 
 def clipped_edges(data: Dataset) -> tuple[FloatArray, BoolArray]:
@@ -82,17 +84,19 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     chosen = order[run_starts(vote[order])]
     places = vote[chosen]
     firsts[places] = chosen
-    votes = drawn.take(firsts)
+    votes, also = drawn.take(firsts), (firsts[:0], drawn.category[:0])
     if len(several):
         group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
         sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
         fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
-        category[places], _ = _labels(group, drawn.take(several), _frequency(data))
+        category[places], _, also = _labels(
+            group, drawn.annotator[several], drawn.category[several], _frequency(data)
+        )
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
     return Votes(replace(data, annotations=votes, repeats=None), whole, left_out,
-                 int(is_cut[rows].sum()))  # fmt: skip
+                 int(is_cut[rows].sum()), also)  # fmt: skip
 
 
 def _same_objects(data: Dataset, similarity: str) -> IndexArray:
@@ -134,7 +138,11 @@ def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
 
 
 def consensus_of(
-    votes: Dataset, link: float, quorum: float | None, similarity: str = "bbox"
+    votes: Dataset,
+    link: float,
+    quorum: float | None,
+    similarity: str = "bbox",
+    also: tuple[IndexArray, IntArray] | None = None,
 ) -> tuple[ConsensusObjects, IndexArray]:
     """Return the objects of votes, by their boxes and medians, and the object of each vote, (V,).
 
@@ -154,7 +162,11 @@ def consensus_of(
         medians[:, side] = middle / 2
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
-    category, is_tie = _labels(group, of, _frequency(votes))
+    more, names = (group[:0], of.category[:0]) if also is None else also
+    row = np.append(np.arange(len(of)), more)
+    category, is_tie, _ = _labels(
+        group[row], of.annotator[row], np.append(of.category, names), _frequency(votes)
+    )
     overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
         image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,
@@ -179,29 +191,29 @@ def _frequency(data: Dataset) -> IndexArray:
 
 
 def _labels(
-    group: IndexArray, of: Annotations, frequency: IndexArray
-) -> tuple[IntArray, BoolArray]:
-    """Return the category of each group, and whether another one has as many votes.
+    group: IndexArray, annotator: IntArray, category: IntArray, frequency: IndexArray
+) -> tuple[IntArray, BoolArray, tuple[IndexArray, IntArray]]:
+    """Return the category of each group, whether it is a tie, and the others of ties by group.
 
     A tie is for the category of the annotators who name most alike with the others, then for the
     most frequent one of the file, then for the first by name.
     """
     n_names = len(frequency)
     keys, of_vote, n = np.unique(
-        group * n_names + of.category, return_inverse=True, return_counts=True
+        group * n_names + category, return_inverse=True, return_counts=True
     )
     home, label = np.divmod(keys, n_names)
-    n_people = int(of.annotator.max(initial=-1)) + 1
-    alike = sum_by(of.annotator, n[of_vote] - 1, n_people)
-    others = sum_by(of.annotator, np.bincount(group)[group] - 1, n_people)
+    n_people = int(annotator.max(initial=-1)) + 1
+    alike = sum_by(annotator, n[of_vote] - 1, n_people)
+    others = sum_by(annotator, np.bincount(group)[group] - 1, n_people)
     share = np.divide(alike, others, out=np.zeros(n_people), where=others > 0)
-    trust = (_sorted_sums(of_vote, share[of.annotator]) / n).round(12)
+    trust = (_sorted_sums(of_vote, share[annotator]) / n).round(12)
     order = np.lexsort((label, -frequency[label], -trust, -n, home))
-    home, label, n = home[order], label[order], n[order]
+    home, label, n = home[order], label[order].astype(np.int32), n[order]
     first = run_starts(home)
-    second = np.minimum(first + 1, len(home) - 1)
-    is_tie = (second != first) & (home[second] == home[first]) & (n[second] == n[first])
-    return label[first].astype(np.int32), is_tie
+    is_equal = n == np.repeat(n[first], np.diff(np.append(first, len(home))))
+    is_equal[first] = False
+    return label[first], np.isin(home[first], home[is_equal]), (home[is_equal], label[is_equal])
 
 
 # Digits after the point that are no noise, and crossings that are repaired in milliseconds.
