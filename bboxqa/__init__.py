@@ -84,7 +84,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
     from inspect import isfunction
 
-    from bboxqa.core.python_words import in_python_words
+    from bboxqa.core.errors import in_python_words
 
     if name in _MODULES:
         return import_module(f"bboxqa.{name}")

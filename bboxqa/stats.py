@@ -22,8 +22,7 @@ from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
 from bboxqa.agreement.resampling import Difference
-from bboxqa.core.errors import ConfigError
-from bboxqa.core.python_words import in_python_words
+from bboxqa.core.errors import ConfigError, in_python_words
 from bboxqa.diagnostics.answers import (
     annotator_similarity,
     cluster_annotators,

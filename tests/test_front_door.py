@@ -14,8 +14,7 @@ from support.datasets import two_annotators, write
 
 import bboxqa
 from bboxqa import stats
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
-from bboxqa.core.python_words import in_python
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError, in_python
 
 SIMULATED = Path(__file__).parent / "data/simulated.json"
 

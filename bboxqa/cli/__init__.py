@@ -21,7 +21,8 @@ _ALSO = (
 # The modules of commands that share one.
 _HOME = {
     "audit": "review", "consensus": "review", "accept": "review", "cite": "report",
-    "segments": "stats", "example": "simulate", "explain": "validate",
+    "draw": "report", "plan": "simulate", "segments": "stats", "example": "simulate",
+    "explain": "validate",
 }  # fmt: skip
 
 

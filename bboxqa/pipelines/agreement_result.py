@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import AnyPath, Progress, overlapping_boxes, remembered
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.python_words import in_python, in_python_words
+from bboxqa.core.errors import DatasetError, in_python, in_python_words
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement

@@ -49,9 +49,8 @@ from bboxqa.report.drawing import (
     scene_figure,
 )
 from bboxqa.report.plots import fonts_for, missing_note, page_style
-from bboxqa.rules.authorship import authorship
 from bboxqa.rules.document import Document
-from bboxqa.rules.people import names_hidden, people_of
+from bboxqa.rules.people import authorship, names_hidden, people_of
 from bboxqa.rules.runner import annotation_row, validate_documents, written_rings
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.authorship import (
+from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
+from bboxqa.rules.document import Document
+from bboxqa.rules.people import (
     Authorship,
     authorship,
     image_list,
     names_in,
     quoted,
 )
-from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
-from bboxqa.rules.document import Document
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"

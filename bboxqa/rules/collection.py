@@ -21,7 +21,6 @@ from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.authorship import authorship
 from bboxqa.rules.base import (
     Checked,
     Defect,
@@ -34,6 +33,7 @@ from bboxqa.rules.base import (
     summary,
 )
 from bboxqa.rules.document import Document
+from bboxqa.rules.people import authorship
 
 # Most boxes that a box is compared with; only hundreds of boxes in one place need more.
 _MOST_STEPS = 500

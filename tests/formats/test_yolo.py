@@ -10,8 +10,7 @@ from support.tool_files import alone, drawn, exact_rows, translation_of
 
 import bboxqa
 from bboxqa import read_coco, reading, validate
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.python_words import in_python
+from bboxqa.core.errors import DatasetError, in_python
 from bboxqa.formats.yolo.reader import translate
 
 BOX = "0 0.5 0.5 0.2 0.25\n"

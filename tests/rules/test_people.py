@@ -7,8 +7,7 @@ from support.validation import codes, document_of, findings, report_of
 
 from bboxqa import validate
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
-from bboxqa.rules.authorship import authorship
-from bboxqa.rules.people import People
+from bboxqa.rules.people import People, authorship
 
 
 def test_truncated_files_are_not_said_to_miss_annotators():
