@@ -341,51 +341,6 @@ def test_an_image_of_labelme_without_a_name_and_height(tmp_path):
     assert sized.images[0]["width"] == 9
 
 
-# Points of LabelMe with the group of a box are its key points.
-CAT = ("cat", "rectangle", [[10, 20], [50, 60]])
-DOG = ("dog", "polygon", [[60, 20], [90, 20], [90, 60]])
-EYES = [("left_eye", "point", [[20, 30]]), ("right_eye", "point", [[40, 30]])]
-SEEN = {"left_eye": [20, 30], "right_eye": [40, 30]}
-
-
-def joints_of(tmp_path, *shapes):
-    """Return the labelled points of shapes (label, type, points) with groups, and the notes."""
-    listed = [of_labelme(points, kind, label, group_id=group)
-              for (label, kind, points), group in shapes]  # fmt: skip
-    data = read_coco(one(tmp_path, labelme(*listed)), keypoints=True, min_annotators=1)
-    points, result = data.annotations.keypoints, {}
-    for row, category in enumerate(data.annotations.category.tolist()):
-        part = slice(int(points.start[row]), int(points.stop[row]))
-        names = data.joint_names[category] or ["1"]
-        rows = zip(names, points.xy[part].tolist(), points.visibility[part], strict=False)
-        result[data.category_names[category]] = {name: xy for name, xy, mark in rows if mark}
-    return result, data.notes
-
-
-@pytest.mark.parametrize(
-    "shapes",
-    [
-        [(EYES[0], 7), (CAT, 7), (DOG, None), (EYES[1], 7)],
-        # Of several shapes, the only rectangle has the points.
-        [(DOG, "a"), (CAT, "a"), (EYES[0], "a"), (EYES[1], "a")],
-    ],
-)
-def test_points_before_and_after_a_box_are_its_joints(tmp_path, shapes):
-    joints, notes = joints_of(tmp_path, *shapes)
-    assert joints == {"cat": SEEN, "dog": {}}
-    assert not [note for note in notes if "without one box" in note]
-
-
-@pytest.mark.parametrize("others", [[], [(CAT, 1), (CAT, 1)], [(CAT, 2)], [(CAT, None)]])
-def test_points_without_one_box_are_objects(tmp_path, others):
-    joints, notes = joints_of(tmp_path, (EYES[0], 1), (EYES[1], 1), *others)
-    assert {name: points for name, points in joints.items() if points} == {
-        name: {"1": xy} for name, xy in SEEN.items()
-    }
-    expected = "2 points in groups without one box: each is an object of its own"
-    assert [note for note in notes if note.endswith(expected)]
-
-
 def test_objects_of_supervisely_are_by_those_who_drew_them(tmp_path):
     files = {"meta.json": META, "ds0/ann/a.png.json": supervisely(ANN, BOB)}
     data = read_coco(write(tmp_path, **files), time_key="created_at")

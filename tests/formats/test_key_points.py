@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import cvat_xml, studio
 from support.converted import ENDINGS, by_folders, document, there_and_back, written
-from support.tool_files import write
+from support.tool_files import text_of, write
 
 import bboxqa
 from bboxqa import DatasetError, read_coco
@@ -67,6 +67,44 @@ def test_key_points_of_label_studio_belong_to_their_parent_or_stand_alone(tmp_pa
     ball, dog = joints_of(path)
     assert ball == ({"1": [10, 5, 2]}, [10, 5, 0, 0])
     assert dog == ({"tail": [100, 50, 2], "head": [40, 20, 2]}, [20, 10, 100, 50])
+
+
+# Points of LabelMe with the group of a box are its key points.
+CAT = ("cat", "rectangle", [[10, 20], [50, 60]])
+DOG = ("dog", "polygon", [[60, 20], [90, 20], [90, 60]])
+EYES = [("left_eye", "point", [[20, 30]]), ("right_eye", "point", [[40, 30]])]
+SEEN = {"left_eye": [20, 30, 2], "right_eye": [40, 30, 2]}
+
+
+def of_labelme(tmp_path, *shapes):
+    """Write shapes (label, type, points) with groups; return the path."""
+    keys = ("label", "shape_type", "points", "group_id")
+    listed = [dict(zip(keys, (*shape, group), strict=True)) for shape, group in shapes]
+    return written(tmp_path / "a.json", json.loads(text_of("labelme")) | {"shapes": listed})
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(EYES[0], 7), (CAT, 7), (DOG, None), (EYES[1], 7)],
+        # Of several shapes, the only rectangle has the points.
+        [(DOG, "a"), (CAT, "a"), (EYES[0], "a"), (EYES[1], "a")],
+    ],
+)
+def test_points_before_and_after_a_box_of_labelme_are_its_joints(tmp_path, shapes):
+    path = of_labelme(tmp_path, *shapes)
+    assert joints_of(path) == [(SEEN, [10, 20, 40, 40]), ({}, [60, 20, 30, 40])]
+    assert not any("without one box" in note for note in read_coco(path, min_annotators=1).notes)
+
+
+@pytest.mark.parametrize("others", [[], [(CAT, 1), (CAT, 1)], [(CAT, 2)], [(CAT, None)]])
+def test_points_of_labelme_without_one_box_are_objects(tmp_path, others):
+    path = of_labelme(tmp_path, (EYES[0], 1), (EYES[1], 1), *others)
+    objects = [points for points, _ in joints_of(path) if points]
+    assert objects == [{"1": point} for point in SEEN.values()]
+    expected = "2 points in groups without one box: each is an object of its own"
+    notes = read_coco(path, keypoints=True, min_annotators=1).notes
+    assert any(note.endswith(expected) for note in notes)
 
 
 def test_poses_of_yolo(tmp_path):

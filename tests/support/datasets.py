@@ -15,13 +15,8 @@ def segmentations(outlines):
     kind, rings, parts, texts, size = [], [], [0], [], []
     for outline in outlines:
         is_mask = isinstance(outline, dict)
-        kind.append(
-            SegmentationKind.RLE
-            if is_mask
-            else SegmentationKind.POLYGON
-            if outline
-            else SegmentationKind.NONE
-        )
+        of_rings = SegmentationKind.POLYGON if outline else SegmentationKind.NONE
+        kind.append(SegmentationKind.RLE if is_mask else of_rings)
         own = [] if is_mask or not outline else outline
         rings += [np.array(ring, float).reshape(-1, 2) for ring in own]
         parts.append(len(rings))
@@ -81,16 +76,9 @@ def random_rows(rng, *, n_images=4, n_annotators=3, n_boxes=5, n_categories=3, s
     for image in range(n_images):
         for annotator in range(n_annotators):
             for _ in range(rng.integers(0, n_boxes + 1)):
-                x, y = rng.integers(0, int(side), 2)
-                width, height = rng.integers(2, int(side) // 2, 2)
-                rows.append(
-                    (
-                        image,
-                        annotator,
-                        int(rng.integers(n_categories)),
-                        (float(x), float(y), float(width), float(height)),
-                    )
-                )
+                corner, size = rng.integers(0, int(side), 2), rng.integers(2, int(side) // 2, 2)
+                box = (*map(float, corner), *map(float, size))
+                rows.append((image, annotator, int(rng.integers(n_categories)), box))
     return rows
 
 
