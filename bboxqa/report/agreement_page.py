@@ -8,7 +8,7 @@ import msgspec
 
 from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import CHANGE_UNITS, MOST_REVIEWED, Line
+from bboxqa.model.diagnosis import MOST_REVIEWED, Line
 from bboxqa.report import charts
 from bboxqa.report.agreement_summary import (
     facts,
@@ -376,35 +376,15 @@ def time_section(of: Documents) -> Section | None:
     """Return speed, drift and fatigue of each annotator."""
     if of.diagnosis is None or "work" not in of.diagnosis:
         return None
-    everyone, *people = of.diagnosis["work"]
-    title = "Annotations a minute"
-    speed = _chart_of_work(title, people, {"per_minute": title}, highest_first=True)
-    figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
-    changes = _chart_of_work("Change of F1 with the others", people, figures)
-    titles = {"work_sessions": "Sessions", "work_hours": "Hours of sessions"}
-    sessions = [of.data(name, title) for name, title in titles.items()]
+    everyone = of.diagnosis["work"][0]
     worked = (
         f"Annotators worked {number(everyone['hours'], 1)} hours in "
-        f"{count(everyone['n_sessions'], 'session')}."
+        f"{count(everyone['n_sessions'], 'session')}. A change of F1 does not say why: images may "
+        "differ, too."
     )
-    caption = (
-        "Left of 0, agreement falls. A change does not say why: images may differ, too. "
-        "Annotators with too little work to tell are in the table only"
-    )
-    evidence = [
-        Evidence([of.data("work", "Time")], speed, "Within sessions, with the 95 % interval"),
-        Evidence(sessions, changes, caption),
-    ]
-    return Section("time", "Time", [worked], evidence)
-
-
-def _chart_of_work(
-    title: str, people: Sequence[Record], figures: Mapping[str, str], *, highest_first: bool = False
-) -> Chart | None:
-    """Return figures of the work of annotators, if any has one."""
-    if all(row[name]["value"] is None for row in people for name in figures):
-        return None
-    return charts.named_intervals(title, people, figures, highest_first=highest_first, most=0)
+    titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
+    tables = [of.data(name, title) for name, title in titles.items()]
+    return Section("time", "Time", [worked], [Evidence(tables)])
 
 
 def tracks_section(of: Documents) -> Section | None:

@@ -110,15 +110,12 @@ def named_intervals(
     figures: Mapping[str, str],
     noun: str = "annotators",
     legend: Sequence[str] = (),
-    *,
-    highest_first: bool = False,
-    most: float = 1.0,
 ) -> Chart:
     """Draw figures of annotators, or what `noun` says, with their 95 % intervals, at most 30 rows.
 
     Of `named`, each has a "name", and for each figure its "value" and "interval". `figures` are
-    keys and labels of figures; the first decides the order, the lowest value at the top unless
-    `highest_first`, and is written at the right. The axis reaches `most` at least.
+    keys and labels of figures; the first decides the order, the lowest value at the top, and is
+    written at the right.
     """
     labels = {
         key: label for key, label in figures.items()
@@ -127,12 +124,12 @@ def named_intervals(
     known = [row for row in named if any(row[key]["value"] is not None for key in labels)]
     if not known:
         return nothing(title, f"no {noun} have such a figure")
-    first, sign = next(iter(labels)), -1 if highest_first else 1
-    known.sort(key=lambda row: (row[first]["value"] is None, sign * (row[first]["value"] or 0)))
+    first = next(iter(labels))
+    known.sort(key=lambda row: (row[first]["value"] is None, row[first]["value"] or 0))
     part = part_of(min(len(known), _MOST_ROWS), len(known), noun)
     legend = (
         *legend,
-        part and f"{part}, {'highest' if highest_first else 'lowest'} first",
+        part and f"{part}, lowest first",
         "" if labels[first].lower() == title.lower() else f"numbers: {labels[first]}",
     )
     rows = [
@@ -142,7 +139,7 @@ def named_intervals(
     ]  # fmt: skip
     keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(labels.values())]
     keys = keys if len(keys) > 1 else []
-    return _of_rows(title, rows, 10.1 + 7.2 * len(labels), legend, most=most, keys=keys)
+    return _of_rows(title, rows, 10.1 + 7.2 * len(labels), legend, most=1, keys=keys)
 
 
 def decomposition(rows: Rows) -> Chart:
