@@ -474,7 +474,7 @@ def facts(summary: Values) -> Iterator[str]:
     matching = _AUTO if matcher == "auto" else f"{matcher} matching"
     threshold = f"{measure_of(summary['similarity'])} {part['iou_threshold']:g}"
     yield (
-        f"Similarity {summary['similarity']}, objects by {matching} from {threshold} on; a missing "
+        f"Similarity {summary['similarity']} from {threshold} on, objects by {matching}; a missing "
         f"annotation {MISSING[summary['missing']]}"
     )
     share = f" ({percent(part['n_complete_units'] / n_units, 0)})" if n_units else ""

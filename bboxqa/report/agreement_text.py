@@ -335,5 +335,8 @@ def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
     """Return a table with some columns first; columns of other similarities are not called IoU."""
     order = [*dict.fromkeys((*names, *_LAST, *table.columns))]
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
-    found = {name: table.columns[name] for name in order if name in table.columns}
-    return Table({name.replace("mean_iou", own): column for name, column in found.items()})
+    # The interval of alpha of categories.
+    new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
+    return Table(
+        {new.get(each, each): table.columns[each] for each in order if each in table.columns}
+    )

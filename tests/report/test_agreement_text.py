@@ -75,7 +75,10 @@ def test_the_answer_is_short_and_in_the_order_of_questions(told):
 def test_details_have_at_most_100_lines_and_name_what_is_left_out(told):
     lines = [*text_lines(told, story=told.diagnose(), details=True)]
     assert len(lines) <= 100
-    assert any(line.startswith("Categories, worst first") for line in lines)
+    start = next(n for n, line in enumerate(lines) if line.startswith("Categories, worst first"))
+    # The interval of alpha stands in its cell.
+    assert not {"low", "high"} & {*lines[start + 2].split()}
+    assert lines[start + 3].count("[") == 2
     assert any(line.startswith("Mean of the alphas of images") for line in lines)
     assert lines[-1].startswith("More tables, csv files of --details --out DIR: ")
 

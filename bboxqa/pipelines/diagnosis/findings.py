@@ -339,7 +339,7 @@ TEMPLATES = {
         "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
     ),
     "moved joint": "{who} places {joint} {words} than the others",
-    "tracks": "tracks: IDF1 of {pair}, the lowest, is {size:2}; {switches}{example}",
+    "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}{example}",
     # Objects and categories
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
