@@ -59,14 +59,16 @@ def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     """Return the size that the user supplied for an image; None if there is none.
 
     With sizes by name, that of the image with the same path is returned, or else of an image for
-    which one path is the end of the other, with or without suffix. None if such images differ.
+    which one path is the end of the other, then so without suffix. None if such images differ.
     """
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
-    path = _plain(name)
-    ends = (*(f"/{end}" for end in ends_of(path)), path)
-    return next((given[end] for end in ends if end in given), None)
+    for path in _forms(name):
+        for end in (f"/{path}", path, *(f"/{end}" for end in ends_of(path))):
+            if end in given:
+                return given[end]
+    return None
 
 
 def given_words(choices: Choices) -> str:
@@ -83,20 +85,21 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
     Examples
     --------
     >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24)})
-    >>> sizes["day/a"], sizes["a"]
+    >>> sizes["day/a"], sizes["a.jpg"]
     ((64, 48), None)
     """
     found: dict[str, GivenSize] = {}
     for name, size in sizes.items():
-        path = _plain(name)
-        for end in (f"/{path}", *ends_of(path)):
-            found[end] = size if found.get(end, size) == size else None
+        for path in _forms(name):
+            for end in (f"/{path}", *ends_of(path)):
+                found[end] = size if found.get(end, size) == size else None
     return found
 
 
-def _plain(name: str) -> str:
+def _forms(name: str) -> list[str]:
+    """Return the path of an image, and the path without its suffix."""
     path = name.replace("\\", "/").removeprefix("./").strip("/")
-    return path.rpartition(".")[0] if is_picture(path) else path
+    return [path, path.rpartition(".")[0]] if is_picture(path) else [path]
 
 
 _OF_LABELS = re.compile(
