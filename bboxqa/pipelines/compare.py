@@ -1,6 +1,6 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -44,7 +44,7 @@ from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, FilePlaces, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.agree import agree_with, checked_data, of_groups
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
@@ -158,6 +158,9 @@ def compare_files(
     second = read_for(after, settings, reading)
     if saved is None:
         first = read_for(before, settings, reading)
+        if pseudonyms is not None:
+            # A file may be named after a person of the other version, who was not known then.
+            second = _with_texts(second, hider(pseudonyms_of(pseudonyms, ())))
     else:
         key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
         former, reason = _former(inputs, settings, reading, key)
@@ -168,6 +171,21 @@ def compare_files(
     if not result.thresholds:
         _check_common_image(first, second, result.images)
     return result
+
+
+def _with_texts(data: Dataset, hide: Callable[[Any], Any]) -> Dataset:
+    """Return a data set with pseudonyms in its notes, the names of its files and its places."""
+    own = data.annotations.own_id
+    if isinstance(own, FilePlaces):
+        own = replace(own, files=hide(own.files))
+    return replace(
+        data,
+        annotations=replace(data.annotations, own_id=own),
+        sources=tuple(replace(each, name=hide(each.name)) for each in data.sources),
+        notes=hide(data.notes),
+        left_out=hide(data.left_out),
+        headlines=hide(data.headlines),
+    )
 
 
 def compare_with(

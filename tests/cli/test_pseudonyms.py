@@ -136,3 +136,13 @@ def test_files_named_after_somebody_in_the_key_have_the_pseudonym(tmp_path):
     assert "person-07" not in data.annotator_names
     with pytest.raises(bboxqa.ConfigError, match="is not a key of pseudonyms; expected an object"):
         bboxqa.read_coco(source, pseudonyms=source)
+
+
+def test_files_named_after_somebody_of_the_other_version_have_the_pseudonym(tmp_path):
+    before = key_on_annotations(tmp_path).rename(tmp_path / "of_zoe.json")
+    after = tmp_path / f"of_{PEOPLE[0]}.json"
+    after.write_text(before.read_text().replace(PEOPLE[0], "zoe"))
+    found = run("compare", before, after, "--pseudonyms", tmp_path / "key.json", "--bootstrap", "0")
+    assert found.returncode == 0, found.stderr
+    shown = found.stdout + found.stderr
+    assert [name for name in (*PEOPLE, "zoe") if name in shown] == []
