@@ -80,6 +80,7 @@ class _Joined:
         self._data, self._is_named, self._is_joint = data, is_named, is_joint
         self._images: dict[str, Record] = {}
         self._categories: dict[str, Record] = {}
+        self._own_names: dict[str, str] = {}
         # Annotations with the names of their image and category, and the id of COCO, or -1.
         self._annotations: list[tuple[Record, str, str, int]] = []
         self._apart: list[tuple[Record, str]] = []
@@ -152,6 +153,10 @@ class _Joined:
         reordered: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
             name, given = clean(category.name), category.keypoints
+            if name != category.name:
+                # Half of a pair of surrogates stays escaped, as no file can hold it.
+                own = category.name.encode("utf-8", "backslashreplace").decode()
+                self._own_names.setdefault(name, own)
             number = id_number(category.id)
             names[number] = name
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
@@ -220,7 +225,10 @@ class _Joined:
         # One file may lack a key of the others.
         differing = [k for k in top if any(each.get(k, top[k]) != top[k] for each in self._tops)]
         top = {key: each for key, each in top.items() if key not in differing}
-        return Content(images, categories, annotations, apart, self._repeats, asked, top, differing)
+        own_names = {category_ids[name]: own for name, own in self._own_names.items()}
+        return Content(
+            images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
+        )
 
     def id_notes(self) -> Iterator[str]:
         """Yield notes on ids of COCO files that other records have in the joint content."""

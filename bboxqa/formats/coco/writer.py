@@ -13,7 +13,10 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     document = {
         **content.top,
         "images": content.images,
-        "categories": content.categories,
+        "categories": [
+            {**each, "name": content.own_names.get(each["id"], each["name"])}
+            for each in content.categories
+        ],
         "annotations": annotations,
     }
     yield Written((), msgspec.json.encode(document))

@@ -63,6 +63,8 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Top-level keys of COCO files, such as `info`, in which they do not differ."""
     differing: Sequence[str] = ()
     """Top-level keys of COCO files that differ."""
+    own_names: Mapping[int, str] = msgspec.field(default_factory=dict)
+    """By id, the names of categories with control characters, which are escaped in `name`."""
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
     pictures: dict[tuple[int, str], bytes] = msgspec.field(default_factory=dict)

@@ -43,6 +43,15 @@ def test_label_studio_is_as_its_manual_says(tmp_path):
     assert second["annotations"] == []
 
 
+def test_names_of_categories_stay_as_in_their_file(tmp_path):
+    content = document(IMAGES, ((0, "ann", 0, BOX),))
+    content["categories"][0]["name"] = "two\nlines"
+    source = written(tmp_path / "a.json", content)
+    bboxqa.convert(source, tmp_path / "b.json", to="coco")
+    back = json.loads((tmp_path / "b.json").read_bytes())
+    assert back["categories"][0]["name"] == "two\nlines"
+
+
 def test_boxes_of_a_table_that_may_be_shares_are_refused_with_their_number(tmp_path):
     boxes = [(0, "ann", 0, [0.5, 0, 1, 2]), (0, "ann", 0, [5, 5, 9, 9])]
     source = written(tmp_path / "a.json", document([("a.jpg", 20, 20, ["ann"])], boxes))
