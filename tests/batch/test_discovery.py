@@ -4,13 +4,11 @@ import os
 from pathlib import Path
 from zipfile import ZipFile
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
 from bboxqa.batch.discovery import discover
-from bboxqa.core.errors import DatasetError
 
 OTHER = {"version": 1, "forms": [], "label": "images and annotations"}
 
@@ -187,15 +185,6 @@ def test_a_folder_that_is_one_source_is_a_project_and_deeper_ones_are_its_annota
         "many": ["ann", "bob", "old/x.json"],
         "a/b/c": ["ann"],
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "told"), [("gone", "no such folder"), ("file.json", "is a file; expected a folder")]
-)
-def test_wrong_root(tmp_path, name, told):
-    made(tmp_path, "file.json")
-    with pytest.raises(DatasetError, match=told):
-        discover(tmp_path / name)
 
 
 def packed(path):

@@ -189,40 +189,6 @@ def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(ex
     assert "--details" not in run("agree", export, "--details").stdout.split("More tables")[0]
 
 
-def test_min_alpha_marks_images_and_sets_the_exit_code(export, tmp_path):
-    below = run("agree", export, "--min-alpha", "0.9", "--out", tmp_path / "out")
-    assert below.returncode == 1
-    assert "Not accepted: alpha is " in below.stdout
-    assert "malicious" not in below.stdout
-    with (tmp_path / "out" / "images.csv").open() as file:
-        marks = {row["image"]: row["below_threshold"] for row in csv.DictReader(file)}
-    assert marks == {"1.jpg": "False", "2.jpg": "True", "3.jpg": "True"}
-    reached = run("agree", export, "--min-alpha", "0.1")
-    assert reached.returncode == 0
-    assert "Accepted: alpha is at least 0.1" in reached.stdout
-
-
-def test_files_of_annotators_folders_and_names(tmp_path):
-    folder = tmp_path / "mit Leerzeichen"
-    folder.mkdir()
-    for name, x in (("ann", 0), ("bob", 1)):
-        record = box(1, None, x)
-        del record["annotator"]
-        (folder / f"{name}.json").write_text(json.dumps(document([record])))
-    both = [folder / "ann.json", folder / "bob.json"]
-    for arguments in (
-        both,
-        [folder],
-        ["--annotator", f"x={both[0]}", "--annotator", f"y={both[1]}"],
-    ):
-        done = run("agree", *arguments)
-        assert done.returncode == 0, done.stderr
-        assert "1 image, 2 annotations, 2 annotators named by one file per" in done.stdout
-    done = run("agree", folder, "--filter", "ann*")
-    assert done.returncode == 2
-    assert "ann.json: no annotator is named in the files" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -162,14 +162,6 @@ def test_other_formats_hold_the_same_objects(tmp_path, to, out):
         assert own[1:] == pytest.approx(back[1:], abs=0.11)
 
 
-def test_agree_scores_each_annotator_against_the_merged_file(tmp_path):
-    written(tmp_path, json.loads(SIMULATED.read_text()))
-    found = run("agree", "export.json", "--reference", "merged.json", cwd=tmp_path)
-    assert found.returncode == 0
-    assert "merged.json" in found.stdout
-    assert run("validate", "merged.json", cwd=tmp_path).returncode == 0
-
-
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -225,14 +217,6 @@ def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):
     assert (again.returncode, "page.html: is no page of bboxqa" in again.stderr) == (2, True)
     top = written(tmp_path, content, "--top", "3", out="other.json")
     assert "--top is for --report FILE" in top.stderr
-
-
-def test_pseudonyms_replace_names(tmp_path):
-    content = document({who: [(10, 10, 20, 20)] for who in PEOPLE})
-    found = written(tmp_path, content, "--pseudonyms", "key.json")
-    assert found.returncode == 0
-    text = (tmp_path / "merged.json").read_text()
-    assert "ann" not in json.loads(text)["annotations"][0]["drawn_by"]
 
 
 def crossing(n, seed):

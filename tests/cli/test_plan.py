@@ -1,6 +1,5 @@
 """`bboxqa plan` as a user meets it."""
 
-import json
 import re
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
 
-import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.plan import plan_images
@@ -53,31 +51,6 @@ def test_says_how_many_more(file):
     assert as_number(low) < as_number(needed) < as_number(high)
     assert fourth.endswith(f"; {needed} reach the target in half of the cases")
     assert fifth == "Note: with 40 images the width itself is uncertain"
-
-
-def test_with_one_category_the_interval_of_f1_is_planned(tmp_path):
-    rng = np.random.default_rng(3)
-    images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, 31)]
-    drawn = [
-        (number, who, 30 * place)
-        for number in range(1, 31)
-        for place in range(3)
-        for who in "abc"
-        if rng.random() < 0.8
-    ]
-    annotations = [
-        annotation(n, number, rater_id=who, bbox=[left, 9, 20, 20])
-        for n, (number, who, left) in enumerate(drawn, 1)
-    ]
-    path = write(tmp_path / "one.json", document(annotations, images))
-    found = json.loads(run("plan", path, "--target-width", 0.05, "--format", "json").output)
-    existence = bboxqa.agree(read_coco(path)).thresholds[0].existence
-    assert found["alpha"] is None
-    assert found["f1"] == pytest.approx(existence.f1, abs=1e-12)
-    assert found["width"] == pytest.approx(np.ptp(existence.interval), abs=1e-12)
-    assert found["n_more"] == found["n_needed"] - 30 > 0
-    lines = run("plan", path, "--target-width", 0.05).output.splitlines()
-    assert f"F1 {existence.f1:.4f} (alpha has no meaning here), 95 % interval" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ COMMANDS = {
         f"convert to {to}": ("convert", "IN", f"OUT/{out}", "--to", to, "--lossy")
         for to, out in (("coco", "all.json"), ("cvat", "cvat"), ("csv", "all.csv"))
     },
+    "consensus": ("consensus", "IN", "-o", "OUT/m.json", "--report", "OUT/m.html"),
     "plan": ("plan", "IN", "--target-width", "0.1"),
     "plan as json": ("plan", "IN", "--target-width", "0.1", "--format", "json"),
     "draw": ("draw", "IN", "--image", "0.jpg", "--out", "OUT/drawn.svg"),

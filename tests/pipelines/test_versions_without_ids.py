@@ -100,19 +100,6 @@ def test_one_box_removed_is_one_removed(tmp_path):
         assert counts(result) == {"unchanged": n_boxes - 1, "removed": 1}
 
 
-def test_a_box_that_moved_beyond_itself_is_known_by_its_id(tmp_path):
-    images, _ = scene(np.random.default_rng(3))
-    before = read(tmp_path / "old", images)
-    name = next(iter(images))
-    boxes = [*images[name]]
-    category, _, _, width, height = boxes[0]
-    # Too far to overlap, and near enough for a box of the same id.
-    boxes[0] = (category, boxes[0][1] + 80, boxes[0][2], width, height)
-    n_boxes = sum(map(len, images.values()))
-    moved = read(tmp_path / "moved", {**images, name: boxes})
-    assert counts(compare(before, moved, **PLAIN)) == {"unchanged": n_boxes - 1, "moved": 1}
-
-
 def with_ids(data, ids):
     return replace(data, annotations=replace(data.annotations, id=np.asarray(ids, np.int64)))
 

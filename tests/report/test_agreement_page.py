@@ -326,18 +326,6 @@ def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
     assert b"data:image/webp" in (folder / "report.html").read_bytes()
 
 
-def test_a_file_that_is_no_page_stays(tmp_path):
-    run("example", "fruits", "--out", tmp_path)
-    data, target = tmp_path / "fruits.json", tmp_path / "notes.html"
-    target.write_text("my notes")
-    done = run("agree", data, "--report", target)
-    assert done.returncode == 2
-    assert f"{target}: is no page of bboxqa; name another file, or give --force" in done.stderr
-    assert target.read_text() == "my notes"
-    assert run("agree", data, "--report", target, "--force").returncode == 0
-    assert "my notes" not in target.read_text()
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
