@@ -1,10 +1,12 @@
-"""Simulated annotators err as often as they are told to, and in no other way."""
+"""Simulated annotators err as often as they are told to, and diagnostics find no other errors."""
 
 import json
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
+from support.cli import run
 from support.reference import data_file
 
 import bboxqa
@@ -305,3 +307,113 @@ def test_wrong_errors_are_answered_with_what_is_allowed(errors, message):
 def test_wrong_numbers(given, message):
     with pytest.raises(ConfigError, match=message):
         bboxqa.simulate(**given)
+
+
+def test_writes_what_the_function_returns(tmp_path):
+    options = ["--images", 20, "--objects", 3, "--categories", "cow,sheep", "--seed", 2]
+    options += ["--annotators", "ann,bob", "--annotator", "bob: miss=0.2"]
+    found = run("simulate", "--out", "trial.json", *options, cwd=tmp_path)
+    assert found.returncode == 0
+    expected = bboxqa.simulate(
+        images=20, objects=3, categories=["cow", "sheep"], seed=2, annotators=["ann", "bob"],
+        errors={"bob": "miss=0.2"},
+    )  # fmt: skip
+    assert json.loads((tmp_path / "trial.json").read_text("utf-8")) == expected.document()
+    truth = json.loads((tmp_path / "trial_truth.json").read_text("utf-8"))
+    assert truth["annotations"] == expected.truth()["annotations"]
+    assert found.output == (
+        f"Written: trial.json: {len(expected)} annotations by 2 annotators\n"
+        f"Written: trial_truth.json: {len(expected.scene)} objects\n"
+    )
+
+
+def test_a_truth_of_its_own(tmp_path):
+    run("simulate", "--images", 4, cwd=tmp_path)
+    found = run("simulate", "--truth", "simulated_truth.json", "--out", "again.json", cwd=tmp_path)
+    assert found.returncode == 0
+    again, truth = (
+        json.loads((tmp_path / name).read_text("utf-8"))
+        for name in ("again_truth.json", "simulated_truth.json")
+    )
+    for document in (again, truth):
+        names = {each["id"]: each["name"] for each in document["categories"]}
+        for each in document["annotations"]:
+            each["category"] = names[each.pop("category_id")]
+    assert again["annotations"] == truth["annotations"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--truth", "a.json", "--images", 3], "--images is for scenes that are drawn; leave"),
+        (["--annotator", "p03: mis=1"], "p03: no error is called 'mis'; did you mean 'miss'?"),
+        (["--profiles", "none.toml"], "none.toml: cannot be read"),
+        (["--out", "."], ".: is a folder; name a file"),
+    ],
+)
+def test_what_is_wrong_is_said(options, message, tmp_path):
+    found = run("simulate", *options, cwd=tmp_path)
+    assert found.returncode == 2
+    assert message in found.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@cache
+def figures(setting):
+    """Return F1, share of equal categories and mean IoU of three annotators with these errors."""
+    found = bboxqa.simulate(images=60, errors=["p*: jitter=2%", setting])
+    (measured,) = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=0).thresholds
+    return {
+        "existence": measured.existence.f1,
+        "class": measured.class_agreement.share,
+        "place": measured.place.mean_iou,
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "levels", "falling", "moved"),
+    [
+        ("p*: miss", ("0.1", "0.3"), {"existence"}, {"place": 0.005}),
+        # Two invented boxes may happen to lie in one place.
+        ("p*: extra", ("0.1", "0.3"), {"existence"}, {"place": 0.005, "class": 0.005}),
+        ("p*: confuse", ("0.1", "0.3"), {"class"}, {}),
+        ("p*: jitter", ("4%", "8%"), {"place"}, {"existence": 0.03}),
+        ("p03: offset", ("5%,0%", "15%,0%"), {"place"}, {}),
+        ("p03: scale", ("1.1", "1.2"), {"place"}, {}),
+        # Half a box is also badly placed.
+        ("p*: split", ("0.1", "0.3"), {"existence", "place"}, {}),
+        # A box that shows two objects has the category of one.
+        ("p*: merge", ("0.1", "0.3"), {"existence", "class"}, {"place": 0.02}),
+        # The better of two boxes is matched.
+        ("p*: duplicate", ("0.1", "0.3"), {"existence"}, {"place": 0.01}),
+    ],
+)
+def test_each_error_lowers_its_own_figures(error, levels, falling, moved):
+    none = figures("p*:")
+    assert (none["existence"], none["class"]) == (1, 1)
+    steps = [none, *(figures(f"{error}={level}") for level in levels)]
+    for name in none:
+        few, some, many = (step[name] for step in steps)
+        if name in falling:
+            assert few > some > many
+        else:
+            assert some == pytest.approx(few, abs=moved.get(name, 0))
+            assert many == pytest.approx(few, abs=moved.get(name, 0))
+
+
+@pytest.mark.parametrize(
+    ("errors", "existence", "classes"),
+    [
+        # Both find 0.9 · 0.9 of the objects, and each draws 0.9: F1 = 0.81 / 0.9.
+        ("miss=0.1", 0.9, 1),
+        # Each draws 0.9 + 0.2 boxes for each object: F1 = 0.81 / 1.1.
+        ("miss=0.1 extra=0.2", 0.81 / 1.1, 1),
+        # Both are right in 0.8 · 0.8, and have the same wrong one of 4 in 0.2 · 0.2 / 4.
+        ("confuse=0.2", 1, 0.65),
+    ],
+)
+def test_figures_are_those_that_the_errors_imply(errors, existence, classes):
+    found = bboxqa.simulate(images=400, errors=[f"p*: jitter=2% {errors}"])
+    (measured,) = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=0).thresholds
+    assert measured.existence.f1 == pytest.approx(existence, abs=0.015)
+    assert measured.class_agreement.share == pytest.approx(classes, abs=0.02)

@@ -1,13 +1,20 @@
-"""Scenes as drawings: looks, outlines, labels, figures and files."""
+"""Scenes as drawings: looks, outlines, labels and their fonts, figures and files."""
 
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import font_manager
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from support.rectangles import inside, overlap
 
+import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.chart import DASHES, N_TOLD_APART, SERIES, series_style
@@ -17,6 +24,7 @@ from bboxqa.report.drawing import (
     Scene,
     Shape,
     draw_shapes,
+    place_labels,
     scene_figure,
     shapes_by,
 )
@@ -179,3 +187,103 @@ def test_other_files_and_existing_ones_are_refused(tmp_path):
 )
 def test_the_default_name_is_safe_in_every_folder(name, expected):
     assert str(drawing(name).default_path()) == f"{expected}_annotator.png"
+
+
+BOUNDS = (0, 0, 400, 300)
+
+rectangles = st.tuples(
+    st.integers(-20, 400), st.integers(-20, 300), st.integers(0, 300), st.integers(0, 300)
+).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
+sizes = st.tuples(st.integers(1, 30), st.integers(1, 16))
+
+
+class TestPlaceLabels:
+    @given(st.lists(st.tuples(rectangles, sizes), max_size=25))
+    def test_no_label_covers_another_in_a_crowded_panel(self, labelled):
+        bounds = (0, 0, 60, 40)
+        places = place_labels([box for box, _ in labelled], [size for _, size in labelled], bounds)
+        shown = [place for place in places if place is not None]
+        assert all(inside(place, bounds) for place in shown)
+        for place, (_, (width, height)) in zip(places, labelled, strict=True):
+            assert place is None or (place[2] - place[0], place[3] - place[1]) == (width, height)
+        assert not any(overlap(*pair) for pair in combinations(shown, 2))
+
+    def test_a_panel_is_filled_to_the_last_free_place(self):
+        places = place_labels([(0, 0, 20, 20)] * 5, [(10, 10)] * 5, (0, 0, 20, 20), gap=0)
+        assert [place is None for place in places] == [False] * 4 + [True]
+
+    def test_a_lone_label_stands_on_its_box(self):
+        assert place_labels([(20, 20, 60, 60)], [(10, 8)], BOUNDS) == [(20, 12, 30, 20)]
+
+    def test_no_label_hides_a_small_box_while_there_is_room_elsewhere(self):
+        """Above the box is another one, which a label would hide, and outlines cross elsewhere."""
+        boxes = [(50, 50, 54, 54), (50, 44, 53, 47), (56, 30, 300, 90), (0, 57, 300, 99)]
+        sizes = [(20, 10), (1, 1), (1, 1), (1, 1)]
+        place, *_ = place_labels(boxes, sizes, BOUNDS)
+        assert not any(overlap(place, box) for box in boxes[:2])
+
+
+# Of a script of the Bronze Age, which hardly any font has.
+RARE = "\U00012f90"
+
+
+def font(path, family, signs):
+    """Write a font in which every sign is a square."""
+    names = [".notdef", *(f"s{number}" for number in range(len(signs)))]
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    for point in ((0, 700), (700, 700), (700, 0)):
+        pen.lineTo(point)
+    pen.closePath()
+    square = pen.glyph()
+    made = FontBuilder(1000, isTTF=True)
+    made.setupGlyphOrder(names)
+    made.setupCharacterMap({ord(sign): name for name, sign in zip(names[1:], signs, strict=True)})
+    made.setupGlyf(dict.fromkeys(names, square))
+    made.setupHorizontalMetrics(dict.fromkeys(names, (800, 0)))
+    made.setupHorizontalHeader(ascent=800, descent=-200)
+    made.setupNameTable({"familyName": family, "styleName": "Regular", "psName": family})
+    made.setupOS2(sTypoAscender=800, usWinAscent=800, usWinDescent=200)
+    made.setupPost()
+    made.save(path)
+    return str(path)
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """Install a font with the rare sign while a test runs."""
+    path = font(tmp_path / "rare.ttf", "Bronze", RARE)
+    font_manager.fontManager.addfont(path)
+    yield
+    entries = font_manager.fontManager.ttflist
+    entries[:] = [entry for entry in entries if entry.fname != path]
+
+
+def named(category):
+    box = {"image_id": 1, "category_id": 1, "bbox": [5, 5, 30, 30]}
+    records = [box | {"id": n, "annotator": name} for n, name in enumerate(("ann", "日本"))]
+    return {
+        "images": [{"id": 1, "file_name": "1.png", "width": 60, "height": 50}],
+        "categories": [{"id": 1, "name": category}, {"id": 2, "name": "cow"}],
+        "annotations": records,
+    }
+
+
+def test_a_sign_that_no_font_has_is_said_once(tmp_path):
+    drawing = bboxqa.draw(named(RARE * 3), 1)
+    (note,) = [each for each in drawing.notes if "no font" in each]
+    assert RARE in note
+    assert note.count(RARE) == 1
+    assert note.endswith(", or another font")
+    for suffix in ("png", "pdf", "svg"):
+        drawing.save(tmp_path / f"1.{suffix}")
+    # Texts of SVG are texts, which the fonts of the reader show.
+    assert RARE * 3 in (tmp_path / "1.svg").read_text("utf-8")
+    assert "日本" in (tmp_path / "1.svg").read_text("utf-8")
+
+
+def test_a_font_that_has_the_sign_is_used(installed, tmp_path):
+    drawing = bboxqa.draw(named(RARE), 1)
+    assert not [each for each in drawing.notes if RARE in each]
+    assert "Bronze" in drawing.axes[0].texts[0].get_fontfamily()
+    assert b"+Bronze" in drawing.save(tmp_path / "1.pdf").read_bytes()

@@ -1,0 +1,237 @@
+"""Counts of parts are those of the whole, and what is too much is refused before it is counted."""
+
+import json
+import re
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import fields
+from support.datasets import annotation, dataset, document, image
+
+import bboxqa
+from bboxqa.agreement import object_counts as paired
+from bboxqa.core.errors import DatasetError
+from bboxqa.diagnostics import offsets, rates
+from bboxqa.matching.matchers import MATCHERS
+from bboxqa.model.settings import AgreeSettings, settings_from
+from bboxqa.pipelines import agreement_result, counting
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import (
+    ImagePart,
+    count_part,
+    count_sequentially,
+    join_counted,
+    split_images,
+)
+
+PLACES = st.integers(0, 12)
+
+
+@st.composite
+def cases(draw):
+    """Yield a data set with empty images, a matcher, and how it is cut and joined."""
+    matcher = draw(st.sampled_from(sorted(MATCHERS)))
+    n_annotators = 2 if matcher == "hungarian" else draw(st.integers(2, 4))
+    n_images = draw(st.integers(1, 9))
+    row = st.tuples(
+        st.integers(0, n_images - 1),
+        st.integers(0, n_annotators - 1),
+        st.integers(0, 1),
+        st.tuples(PLACES, PLACES, st.sampled_from([0, 4, 6]), st.sampled_from([4, 6])),
+    )
+    rows = draw(st.lists(row, max_size=40))
+    data = dataset(rows, n_images=n_images, n_annotators=n_annotators)
+    missing = draw(st.sampled_from(["category", "ignore"]))
+    ways = ["agree", "skip", "unit"] if missing == "category" else ["agree", "skip"]
+    settings = settings_from(
+        {
+            "matcher": matcher,
+            "iou_threshold": draw(st.sampled_from([[0.5], [0.3, 0.6], [0.9, 0.1, 0.5]])),
+            "category_lenient": draw(st.booleans()),
+            "missing": missing,
+            "empty_images": draw(st.sampled_from(ways)),
+        }
+    )
+    drawn = np.bincount(data.annotations.image, minlength=n_images)
+    empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
+    return (
+        ImagePart(data, empty),
+        settings,
+        draw(st.integers(1, 12)),
+        draw(st.integers(2, 5)),
+        draw(st.booleans()),
+    )
+
+
+@given(cases())
+def test_parts_joined_in_any_tree_are_the_whole(case):
+    images, settings, n_parts, fan_in, greedy = case
+    count = partial(count_part, settings=settings, greedy=greedy)
+    whole = count(images)
+    assert len(whole.objects) == len(settings.iou_threshold)
+    level = [count(part) for part in split_images(images, n_parts)]
+    while len(level) > 1:
+        level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
+    (joined,) = level
+    same(joined, whole)
+
+
+@given(cases(), st.sampled_from([1, 2, 10**9]), st.sampled_from([2, 1 << 20]))
+def test_parts_in_turn_are_the_whole(case, size, crowded):
+    images, settings, _, _, greedy = case
+    said = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_PART", size)
+        patch.setattr(counting, "_CROWDED", crowded)
+        found = count_sequentially(
+            images, settings, greedy=greedy, progress=lambda *each: said.append(each)
+        )
+    whole = count_part(images, settings, greedy=greedy)
+    assert len(whole.greedy) == greedy * len(settings.iou_threshold)
+    same(found, whole)
+    comparing = [each for each in said if each[0] == "comparing"]
+    n = len(images.data.annotations)
+    assert all(done <= total == n for _, done, total in comparing)
+    assert not n or comparing[-1][1] == n
+
+
+def same(joined, whole):
+    assert joined.n_images == whole.n_images
+    assert joined.counts == whole.counts
+    for name in ("units", "coincidences", "greedy", "pairs", "classes"):
+        for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
+            for field in fields(theirs):
+                one, other = getattr(ours, field.name), getattr(theirs, field.name)
+                np.testing.assert_array_equal(one, other)
+                assert type(one) is type(other)
+                assert np.asarray(one).dtype == np.asarray(other).dtype
+    for ours, theirs in zip(joined.objects, whole.objects, strict=True):
+        np.testing.assert_array_equal(ours.pair, theirs.pair)
+        np.testing.assert_array_equal(ours.similarities, theirs.similarities)
+        for name in ("images", "categories", "pairs"):
+            one, other = getattr(ours, name).stacked(), getattr(theirs, name).stacked()
+            np.testing.assert_array_equal(one, other)
+
+
+NAMES = [f"p{number}" for number in range(6)]
+
+
+@pytest.fixture
+def few_pairs(monkeypatch):
+    monkeypatch.setattr(paired, "MOST_PAIRED", 3)
+
+
+def read(path, boxes, n_images=1):
+    images = [image(place + 1, width=640, height=480) for place in range(n_images)]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    path.write_text(json.dumps(document(boxes, images, categories)))
+    return bboxqa.read_coco(path)
+
+
+def drawn(n_annotators=6):
+    """Return a box of each annotator, of which the last three agree, and two more of the last."""
+    names = NAMES[-n_annotators:]
+    left = [90 * place if place < n_annotators - 3 else 600 for place in range(n_annotators)]
+    places = [*zip(left, names, strict=True), (0, NAMES[5]), (300, NAMES[4])]
+    return [
+        annotation(place + 1, bbox=(x, 10, 20, 20), annotator=name)
+        for place, (x, name) in enumerate(places)
+    ]
+
+
+def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
+    found = bboxqa.agree(read(tmp_path / "x.json", drawn()), bootstrap=0)
+    listed = [(row["annotator_1"], row["annotator_2"]) for row in found.pairs.records()]
+    # The first of those who drew one box each comes with the two who drew two.
+    assert listed == list(combinations(("p0", "p4", "p5"), 2))
+    note = "pairs of annotators are counted among the 3 of 6 who drew the most annotations"
+    assert note in found.notes
+
+
+def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeypatch):
+    # Tables of all annotators took 3.4 GB before an image was refused.
+    boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=NAMES[k]) for k in range(3)]
+    data = read(tmp_path / "x.json", boxes, n_images=3)
+    monkeypatch.setattr(counting, "_MEMORY", 17 * counting._BYTES_OF_TABLES)
+    bboxqa.agree(data, bootstrap=0)
+    monkeypatch.setattr(counting, "_CELLS_OF_ANNOTATION", 5)
+    with pytest.raises(DatasetError) as refused:
+        bboxqa.agree(data, bootstrap=0)
+    [problem] = refused.value.problems
+    assert problem == (
+        "3 annotators of 3 annotations in 3 images give 18 pairs of two annotators, or of one and "
+        "an image; expected 17 at most"
+    )
+
+
+def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
+    data = read(tmp_path / "x.json", drawn())
+    monkeypatch.setattr(counting, "_MEMORY", 30 * counting._BYTES)
+    bboxqa.agree(data, bootstrap=0)
+    monkeypatch.setattr(counting, "_MEMORY", 29 * counting._BYTES)
+    with pytest.raises(DatasetError) as refused:
+        bboxqa.agree(data, bootstrap=0)
+    assert refused.value.problems == (
+        "image '1.jpg': 6 annotators give 30 answers on 5 objects; expected 29 at most",
+    )
+
+
+def chain(n_images, n_annotators=4):
+    """Return boxes of which each matches those beside it only, so that units are not clear."""
+    return [
+        annotation(1 + k, image_id=k // n_annotators + 1, bbox=(x, 10, 90, 90), annotator=f"p{who}")
+        for k in range(n_images * n_annotators)
+        for who, x in [(k % n_annotators, 25 * (k % n_annotators))]
+    ]
+
+
+def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypatch):
+    data = read(tmp_path / "x.json", chain(2), n_images=2)
+    bboxqa.agree(data, bootstrap=0).diagnose()
+    monkeypatch.setattr(rates, "_ROWS", 1)
+    monkeypatch.setattr(rates, "_ROWS_OF_ANNOTATION", 0)
+    with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches images without each"):
+        bboxqa.agree(data, bootstrap=0).diagnose()
+
+
+def test_offsets_of_many_pairs_have_no_intervals(tmp_path, monkeypatch):
+    boxes = [each for each in chain(12) if each["annotator"] != "p3"]
+    data = read(tmp_path / "x.json", boxes, n_images=12)
+    before = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]
+    monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
+    after = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]
+    assert after["offset_px"].tolist() == before["offset_px"].tolist()
+    assert np.isnan(after["offset_px_low"]).all()
+
+
+def boxes(image, n, step):
+    """Return boxes of two annotators, each moved by a step, which overlap if it is below 9."""
+    return [(image, i % 2, 0, (step * i, 0, 9, 9)) for i in range(n)]
+
+
+@pytest.fixture
+def data():
+    """Return 60 boxes in one place, 80 side by side, and 40 in one place."""
+    return dataset([*boxes(0, 60, 0), *boxes(1, 80, 9), *boxes(2, 40, 0)])
+
+
+def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
+    assert not agree_with(data, AgreeSettings(bootstrap=0)).why_slow
+    monkeypatch.setattr(agreement_result, "_PAIRS", -180 * agreement_result._OF_ANNOTATION)
+    result = agree_with(data, AgreeSettings(bootstrap=0))
+    assert re.match("image 'image 0000': too many of its 60 annotations", result.why_slow)
+    with pytest.raises(DatasetError, match="image 'image 0000'"):
+        result.diagnose()
+
+
+def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
+    monkeypatch.setattr(agreement_result, "_QUICK_OUTLINES", 1)
+    rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]
+    ring = [np.array([[10.0, 10.0], [30, 10], [30, 30], [10, 30]])]
+    drawn = bboxqa.agree(dataset(rows, [ring] * 2), similarity="polygon", bootstrap=0)
+    assert drawn.why_slow == "with 2 outlines it takes longer than the figures"
+    assert not bboxqa.agree(dataset(rows), bootstrap=0).why_slow
