@@ -16,8 +16,6 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import AgreeKeywords, ValidateKeywords
 from bboxqa.model.table import Table
-from bboxqa.pipelines import counting
-from bboxqa.report.agreement_summary import summary
 
 SIMULATED = Path(__file__).parent / "data/simulated.json"
 OF_READING = {
@@ -91,18 +89,6 @@ def test_what_cannot_be_planned_says_why(call, error, message):
         call()
 
 
-def test_a_document_is_read_like_its_file(tmp_path):
-    document = two_annotators()
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(document))
-    of_file, of_document = bboxqa.read_coco(path), bboxqa.read_coco(document)
-    assert [source.name for source in of_document.sources] == ["document"]
-    assert of_document.annotator_names == of_file.annotator_names
-    assert np.array_equal(of_document.annotations.bbox, of_file.annotations.bbox)
-    results = [bboxqa.agree(data, bootstrap=0) for data in (of_document, of_file)]
-    assert results[0].existence.f1 == results[1].existence.f1 == 1
-
-
 def test_arrays_in_a_document_are_numbers():
     document = two_annotators()
     for each in document["annotations"]:
@@ -155,15 +141,6 @@ def test_the_head_of_a_table(n, length):
     table = Table({"alpha": np.array([0.5, 0.25])})
     assert list(table.head(n)["alpha"]) == [0.5, 0.25][:length]
     assert len(table.head()) == 2
-
-
-def test_comparing_block_by_block_does_not_change_the_result(monkeypatch):
-    whole = summary(bboxqa.agree(DATA, bootstrap=0))
-    monkeypatch.setattr(counting, "_PART", 1)
-    stages = []
-    blocks = bboxqa.agree(DATA, bootstrap=0, progress=lambda *each: stages.append(each))
-    assert ("comparing", 2, 8) in stages
-    assert summary(blocks) == whole
 
 
 BOXES = (1, 1, 4, 4), (1, 1, 4, 5)

@@ -39,16 +39,6 @@ def hooked(monkeypatch, place, act):
     monkeypatch.setattr(os, "scandir", scandir)
 
 
-def test_nested_folders(tmp_path):
-    made(tmp_path, "b/x.json", "b/a.json", "a/deep/er/y.json", "a/z.json", "top.json")
-    assert shown(discover(tmp_path)) == {
-        ".": ["top.json"],
-        "a": ["z.json"],
-        "a/deep/er": ["y.json"],
-        "b": ["a.json", "x.json"],
-    }
-
-
 def test_parts_belong_to_the_folder_above(tmp_path):
     made(tmp_path, "cvat/annotations/instances_default.json", "cvat/annotations/two/Train/x.json")
     for split in ("train", "valid", "test"):
@@ -99,13 +89,6 @@ def test_other_json_is_left_alone(tmp_path):
         "a/other.json", "a/x.fixed.json", "a/x.jsonl", "b/deep/other.json",
     )  # fmt: skip
     assert found.unreadable == (("c/empty.json", "is empty"),)
-
-
-def test_pattern(tmp_path):
-    made(tmp_path, "a/instances_1.json", "a/captions_1.json", "b/captions_2.json")
-    found = discover(tmp_path, "instances_*.json")
-    assert shown(found) == {"a": ["instances_1.json"]}
-    assert found.left_alone == ()
 
 
 def test_hidden_files_and_the_folder_of_the_results_are_left_out(tmp_path):

@@ -30,26 +30,11 @@ SETTINGS = Settings({"min_alpha": 0.6}, {})
 NOTHING = Discovered((), (), ())
 NASTY = "<script>alert('x')</script> & \"?#%2e\n日本"
 ROWS = [
-    Row(
-        "a/b",
-        MEASURED,
-        2,
-        1200,
-        alpha=0.5,
-        low=0.25,
-        high=0.75,
-        n_errors=0,
-        n_warnings=3,
-        f1=0.875,
-        f1_low=0.75,
-        f1_high=1.0,
-        class_alpha=0.625,
-        class_share=0.8,
-        mean_iou=0.7,
-    ),
+    Row("a/b", MEASURED, 2, 1200, alpha=0.5, low=0.25, high=0.75, n_errors=0, n_warnings=3,
+        f1=0.875, f1_low=0.75, f1_high=1.0, class_alpha=0.625, class_share=0.8, mean_iou=0.7),
     Row("alone", NOT_MEASURED, 1, n_errors=0, n_warnings=0, message='nothing, "said"'),
     Row(NASTY, FAILED, 1, passed=False, message="<b>bad</b>\x1b[31m"),
-]
+]  # fmt: skip
 
 
 class Page(HTMLParser):

@@ -278,14 +278,6 @@ class TestStatus:
         assert row.passed is False
         assert row.message.startswith("alpha has no meaning, expected at least -1: give --min-f1; ")
 
-    def test_min_alpha(self, tmp_path):
-        alpha = done(tmp_path, differing()).alpha
-        row = done(tmp_path, differing(), Settings({"min_alpha": alpha}, {}))
-        assert (row.passed, row.message) == (True, "")
-        row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {}))
-        assert (row.status, row.passed) == ("measured", False)
-        assert row.message == f"alpha {alpha:.4f} is below 0.95"
-
     def test_fail_on(self, tmp_path):
         assert done(tmp_path, differing()).passed
         row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {"fail_on": "info"}))

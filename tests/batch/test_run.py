@@ -260,18 +260,5 @@ def test_what_killed_runs_left_is_removed(ran):
     assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
 
 
-def test_nobody_else_is_let_in(root):
-    refused = []
-
-    def try_it(step):
-        with pytest.raises(OutputError, match="another run is at work here") as error:
-            run(root)
-        refused.append(str(error.value))
-
-    assert len(run(root, on_project=try_it).rows) == len(refused) == 3
-    assert refused[0].startswith(f"{root.parent / 'out'}: ")
-    assert run(root).n_reused == 3
-
-
 def _summary(root):
     return json.loads((root.parent / "out/summary.json").read_text())

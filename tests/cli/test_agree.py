@@ -7,40 +7,24 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.cli import python, run, shell
-from support.datasets import two_annotators, write
+from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa import diagnostics
 from bboxqa.cli.agree import TOOLS
 from bboxqa.formats.registry import writer_names
 from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+
 
 def box(number, annotator, x, category=1, **more):
-    return {
-        "id": number,
-        "image_id": 1,
-        "category_id": category,
-        "bbox": [x, 0, 10, 10],
-        "annotator": annotator,
-        **more,
-    }
-
-
-def document(annotations, images=None, categories=None):
-    return {
-        "images": images or [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
-        "categories": categories or [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
-        "annotations": annotations,
-    }
+    return annotation(number, 1, category, (x, 0, 10, 10), annotator=annotator, **more)
 
 
 @pytest.fixture
 def export(tmp_path: Path) -> Path:
     """Three images by two annotators: agreement, a missed object, a wrong category."""
-    images = [
-        {"id": i, "file_name": f"{i}.jpg", "width": 100, "height": 100, "annotators": ["a", "b"]}
-        for i in (1, 2, 3)
-    ]
+    images = [image(number, annotators=["a", "b"]) for number in (1, 2, 3)]
     annotations = [
         box(1, "a", 0),
         box(2, "b", 0),
@@ -50,18 +34,14 @@ def export(tmp_path: Path) -> Path:
         {**box(6, "a", 0, 1), "image_id": 3},
         {**box(7, "b", 0, 2), "image_id": 3},
     ]
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps(document(annotations, images)))
-    return path
+    return write(tmp_path / "export.json", document(annotations, images, CATEGORIES))
 
 
 def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
-    path = tmp_path / "same.json"
-    images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
     annotations = [
         {**box(10 * i + k, who, 0), "image_id": i} for i in (1, 2) for k, who in enumerate("ab")
     ]
-    path.write_text(json.dumps(document(annotations, images)))
+    path = write(tmp_path / "same.json", document(annotations, [image(1), image(2)]))
     done = run("agree", path, "--format", "json", "--iou", "0.5", "--iou", "0.9")
     found = json.loads(done.stdout, parse_constant=pytest.fail)
     jsonschema.validate(found, summary_schema())
@@ -217,10 +197,9 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
 
 
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
-    path = tmp_path / "markup.json"
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
     categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]
-    path.write_text(json.dumps(document(annotations, categories=categories)))
+    path = write(tmp_path / "markup.json", document(annotations, categories=categories))
     done = run("agree", path, "--details")
     assert done.returncode == 0
     assert "[red]cat" in done.stdout

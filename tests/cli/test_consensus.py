@@ -408,19 +408,6 @@ def test_decisions_come_back_from_each_tool(tmp_path, to):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "new.json").read_bytes()
 
 
-@pytest.mark.parametrize("to", ["cvat", "label-studio"])
-def test_dropped_objects_that_are_deleted_stay_dropped(tmp_path, to):
-    sent(tmp_path, to)
-    file, edit = TOOLS[to]
-    edit(
-        tmp_path / "review" / file,
-        lambda image, box, label: None if image == "c.jpg" else (box, label),
-    )
-    found = run("accept", "merged.json", "review", "-o", "new.json", cwd=tmp_path)
-    assert "2 kept, 0 moved, 0 renamed, 0 deleted, 0 added" in found.stdout
-    assert (tmp_path / "new.json").read_bytes() == (tmp_path / "merged.json").read_bytes()
-
-
 def test_options_that_do_not_fit_are_refused(tmp_path):
     export(tmp_path)
     found = run("consensus", "export.json", cwd=tmp_path)

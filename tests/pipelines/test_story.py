@@ -534,10 +534,6 @@ def tables_of(data):
     return agree_with(data, SETTINGS).diagnose().tables
 
 
-def rows(table):
-    return {(first, second): numbers for first, second, *numbers in table.rows()}
-
-
 def test_every_diagnostic_has_its_table(data):
     tables = tables_of(data)
     assert [*tables] == [

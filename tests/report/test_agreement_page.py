@@ -6,12 +6,12 @@ import shutil
 from base64 import b64encode
 from hashlib import blake2b, sha256
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cli import run
+from support.pages import Page
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -64,18 +64,6 @@ def hostile():
     ]  # fmt: skip
     data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
     return next(agreement_pages(documents(data)))[1]
-
-
-class _Elements(HTMLParser):
-    """Collects the names and attributes of elements."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
 
 
 def texts(page):
@@ -169,7 +157,7 @@ def test_the_policy_allows_the_style_and_script_of_the_page_only(page):
 
 @pytest.mark.parametrize("name", ["page", "hostile"])
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere(name, request):
-    for tag, attributes in _Elements(request.getfixturevalue(name)).found:
+    for tag, attributes in Page(request.getfixturevalue(name)).elements:
         assert "style" not in attributes, tag
         assert not [key for key in attributes if key.startswith("on")], tag
         for key in ("href", "src", "xlink:href"):
@@ -177,7 +165,7 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(name, request):
 
 
 def test_hostile_names_are_text(hostile):
-    tags = [tag for tag, _ in _Elements(hostile).found]
+    tags = Page(hostile).tags
     assert tags.count("script") == tags.count("style") == tags.count("title") - 45 == 1
     assert not {"b", "img"} & {*tags}
     shown = texts(hostile)
@@ -216,89 +204,41 @@ WEAK = [
 GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
 
 
+CHANCE = EXISTENCE | {"chance": 0.89, "alpha": 0.1, "alpha_interval": [-0.1, 0.2]}
+MISNAMED = {"class": {"share": 0.6, "alpha": 0.6669}, "place": {"mean_iou": 0.7}}
+MISPLACED = {"class": {"share": 1.0, "alpha": None}, "place": {"mean_iou": 0.7}}
+ALL_AGREE = {"alpha": None, "n_complete_units": 9, "observed_disagreement": 0.0}
+
+
 @pytest.mark.parametrize(
     ("changes", "gates", "status", "title"),
     [
-        (
-            {},
-            {},
-            "open",
-            (
-                "Agreement is good, because annotators draw the same objects, name them alike and "
-                "place them alike (existence from 0.90, class from 0.80 and place from 0.80)"
-            ),
-        ),
-        (
-            {"categories": WEAK},
-            {},
-            "open",
-            (
-                "Agreement is good, but not of dog (existence 0.00, good from 0.90), cat (named "
-                "alike 0.60, good from 0.80) and 1 more"
-            ),
-        ),
+        ({}, {}, "open",
+         ("Agreement is good, because annotators draw the same objects, name them alike and place "
+          "them alike (existence from 0.90, class from 0.80 and place from 0.80)")),
+        ({"categories": WEAK}, {}, "open",
+         ("Agreement is good, but not of dog (existence 0.00, good from 0.90), cat (named alike "
+          "0.60, good from 0.80) and 1 more")),
+        ({"categories": WEAK} | MISNAMED, {}, "open",
+         ("Agreement is poor, because annotators often name an object differently (class 0.6669, "
+          "moderate from 0.67)")),
+        (MISPLACED, {}, "open",
+         ("Agreement is moderate, because annotators place an object a little differently (place "
+          "0.70, good from 0.80)")),
+        ({"existence": CHANCE}, {}, "open",
+         ("Agreement cannot be told from chance: existence (F1) is 0.90, and 0.89 with the "
+          "annotations of other images")),
         ({"categories": WEAK}, {"min_f1": 0.8}, "passed", "Accepted: F1 is at least 0.8"),
-        (
-            {
-                "categories": WEAK,
-                "class": {"share": 0.6, "alpha": 0.6669},
-                "place": {"mean_iou": 0.7},
-            },
-            {},
-            "open",
-            (
-                "Agreement is poor, because annotators often name an object differently "
-                "(class 0.6669, moderate from 0.67)"
-            ),
-        ),
-        (
-            {"class": {"share": 1.0, "alpha": None}, "place": {"mean_iou": 0.7}},
-            {},
-            "open",
-            (
-                "Agreement is moderate, because annotators place an object a little differently "
-                "(place 0.70, good from 0.80)"
-            ),
-        ),
-        (
-            {
-                "existence": EXISTENCE
-                | {"chance": 0.89, "alpha": 0.1, "alpha_interval": [-0.1, 0.2]}
-            },
-            {},
-            "open",
-            (
-                "Agreement cannot be told from chance: existence (F1) is 0.90, and 0.89 with the "
-                "annotations of other images"
-            ),
-        ),
         ({}, {"min_alpha": 0.8}, "passed", "Accepted: alpha is at least 0.8"),
-        (
-            {},
-            {"min_alpha": 0.8, "min_f1": 0.5},
-            "passed",
-            "Accepted: alpha is at least 0.8 and F1 is at least 0.5",
-        ),
-        (
-            {"alpha": 0.7},
-            {"min_alpha": 0.8},
-            "failed",
-            "Not accepted: alpha is 0.70, and 0.8 was asked for",
-        ),
-        (
-            {"alpha": None, "alpha_reason": "one category"},
-            {"min_alpha": 0.8},
-            "failed",
-            "Not accepted: there is no alpha to compare with 0.8: one category",
-        ),
-        (
-            {"alpha": None, "n_complete_units": 9, "observed_disagreement": 0.0},
-            {"min_alpha": 0.8},
-            "passed",
-            "Accepted: alpha is at least 0.8",
-        ),
+        ({}, {"min_alpha": 0.8, "min_f1": 0.5}, "passed",
+         "Accepted: alpha is at least 0.8 and F1 is at least 0.5"),
+        ({"alpha": 0.7}, {"min_alpha": 0.8}, "failed",
+         "Not accepted: alpha is 0.70, and 0.8 was asked for"),
+        ({"alpha": None, "alpha_reason": "one category"}, {"min_alpha": 0.8}, "failed",
+         "Not accepted: there is no alpha to compare with 0.8: one category"),
+        (ALL_AGREE, {"min_alpha": 0.8}, "passed", "Accepted: alpha is at least 0.8"),
     ],
-)
+)  # fmt: skip
 def test_verdicts(changes, gates, status, title):
     assert headline([part(**changes)], GATES | gates)[:2] == (status, title)
 

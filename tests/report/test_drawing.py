@@ -15,7 +15,6 @@ from matplotlib.patches import FancyBboxPatch
 from support.rectangles import inside, overlap
 
 import bboxqa
-from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing import (
@@ -167,18 +166,6 @@ def test_files_are_of_the_format_of_their_name_and_the_same_each_time(tmp_path, 
     first = drawing().save(tmp_path / f"first{suffix}").read_bytes()
     assert first.startswith(FORMATS[suffix])
     assert first == drawing().save(tmp_path / f"second{suffix}").read_bytes()
-
-
-def test_other_files_and_existing_ones_are_refused(tmp_path):
-    for name in ("a.jpg", "a"):
-        with pytest.raises(OutputError, match=r"expected \.png, \.svg, \.pdf"):
-            drawing().save(tmp_path / name)
-    path = tmp_path / "a.png"
-    path.write_bytes(b"kept")
-    with pytest.raises(OutputError, match="already exists"):
-        drawing().save(path)
-    assert path.read_bytes() == b"kept"
-    assert drawing().save(path, force=True).read_bytes() != b"kept"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import json
 import pickle
 import re
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from support.cli import python
 from support.datasets import annotation, document
+from support.pages import Page
 from support.reports import HOSTILE, RULES, finding, report
 
 import bboxqa
@@ -205,9 +205,6 @@ def test_statistics_are_a_table():
     ]
 
 
-VOID = {"meta", "br", "wbr"}
-
-
 def test_a_workflow_command():
     (line,) = view(FINDING_VIEWS, "github")(report(finding(row=19)))
     assert line == (
@@ -247,34 +244,12 @@ def test_junit_holds_what_xml_cannot():
     assert "\ufffe" not in suite.attrib["name"]
 
 
-class Page(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.text, self.links = [], [], "", []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.links += [value for key, value in attrs if key in ("src", "href")]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-
-
-def page_of(found):
-    return Page("\n".join(view(FINDING_VIEWS, "html")(found)))
-
-
 def test_values_are_no_markup():
     hostile = "<script>alert(1)</script>"
     odd = finding(file=hostile, message=hostile, ids={"image": hostile}, examples=(hostile,))
-    page = page_of(report(odd, files=(hostile,), exporter=hostile))
+    page = Page(
+        "\n".join(view(FINDING_VIEWS, "html")(report(odd, files=(hostile,), exporter=hostile)))
+    )
     assert page.tags.count("script") == 1
     assert page.text.count(hostile) >= 4
 

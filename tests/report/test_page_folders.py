@@ -2,12 +2,12 @@
 
 import re
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
+from support.pages import Page
 
 import bboxqa
 from bboxqa.core.errors import OutputError
@@ -54,21 +54,10 @@ def folder(found, tmp_path_factory):
     return path
 
 
-class _Elements(HTMLParser):
-    """Collects elements, what they lead to, and ids."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.tags, self.addresses, self.ids, self.policy = [], [], set(), ""
-        self.feed(path.read_text("utf-8"))
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        self.tags.append(tag)
-        self.addresses += [values[key] for key in ("href", "src", "xlink:href") if key in values]
-        self.ids.add(values.get("id"))
-        if values.get("http-equiv") == "Content-Security-Policy":
-            self.policy = values["content"]
+def addresses(page):
+    """Return what a page leads to."""
+    keys = ("href", "src", "xlink:href")
+    return [own[key] for _, own in page.elements for key in keys if key in own]
 
 
 def names(folder):
@@ -89,9 +78,9 @@ def test_a_folder_holds_pages_style_script_and_pixels(folder):
 
 
 def test_all_that_pages_lead_to_is_in_the_folder(folder):
-    pages = {path.name: _Elements(path) for path in folder.glob("*.html")}
+    pages = {path.name: Page(path.read_text("utf-8")) for path in folder.glob("*.html")}
     for page in pages.values():
-        for address in page.addresses:
+        for address in addresses(page):
             parts = urlsplit(address)
             assert (parts.scheme, parts.netloc) == ("", "")
             assert not parts.path.startswith("/")
@@ -99,8 +88,9 @@ def test_all_that_pages_lead_to_is_in_the_folder(folder):
             if parts.path:
                 assert (folder / parts.path).is_file()
             target = pages[parts.path] if parts.path.endswith(".html") else page
-            assert not parts.fragment or parts.fragment in target.ids
-    leading = [each for each in pages["index.html"].addresses if each.startswith("images-")]
+            ids = {own.get("id") for _, own in target.elements}
+            assert not parts.fragment or parts.fragment in ids
+    leading = [each for each in addresses(pages["index.html"]) if each.startswith("images-")]
     assert leading == [
         f"images-{1 if n <= 50 else 2}.html#image-{n}" for n in range(1, N_IMAGES + 1)
     ]

@@ -146,41 +146,17 @@ def task(name=None, value=0.5, shared=10, notes=()):
 
 def test_json_has_no_nan_and_exactly_these_keys():
     found = json.loads(json.dumps(as_json([task("on")]), allow_nan=False))
-    assert found == [
-        {
-            "task": "on",
-            "n_units": 1200,
-            "n_annotators": 3,
-            "n_ratings": 3600,
-            "coefficients": {
-                "krippendorff_alpha": {
-                    "value": 0.5,
-                    "interval": [0.25, 0.75],
-                    "standard_error": 0.125,
-                    "status": "ok",
-                },
-                "cohen_kappa_pairwise": {
-                    "value": 0.5,
-                    "interval": None,
-                    "standard_error": None,
-                    "status": "ok",
-                    "n_shared": 10,
-                    "observed": 0.75,
-                    "expected": 0.5,
-                },
-                "scott_pi": {
-                    "value": None,
-                    "interval": None,
-                    "standard_error": None,
-                    "status": UNDEFINED,
-                },
-            },
-            "pairs": [],
-            "annotators": {},
-            "values": {},
-            "notes": [],
-        }
-    ]
+    plain = {"interval": None, "standard_error": None, "status": "ok"}
+    bounds = {"interval": [0.25, 0.75], "standard_error": 0.125}
+    pairs = {"n_shared": 10, "observed": 0.75, "expected": 0.5}
+    coefficients = {
+        "krippendorff_alpha": plain | bounds | {"value": 0.5},
+        "cohen_kappa_pairwise": plain | pairs | {"value": 0.5},
+        "scott_pi": plain | {"value": None, "status": UNDEFINED},
+    }
+    whole = {"task": "on", "n_units": 1200, "n_annotators": 3, "n_ratings": 3600}
+    rest = {"pairs": [], "annotators": {}, "values": {}, "notes": []}
+    assert found == [whole | {"coefficients": coefficients} | rest]
 
 
 def detailed(name=None):
