@@ -169,33 +169,6 @@ def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(ex
     assert "--details" not in run("agree", export, "--details").stdout.split("More tables")[0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none.json"], "Error: none.json: no such file"),
-        ([], "no file given; try: bboxqa agree export.json"),
-        (["--annotator", "a"], "--annotator is 'a'; expected NAME=FILE"),
-        (["x.json", "--annotator", "a=x"], "not both"),
-        (["x.json", "--similarity", "iou"], "similarity is 'iou'; expected one of bbox"),
-        (["x.json", "--iou", "1.5"], "--iou is 1.5; expected more than 0 and at most 1"),
-        (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
-        (["x.json", "--matcher", "best"], "expected one of auto, hungarian, recursive, greedy"),
-        (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
-        (["x.json", "--config", "kalso"], "; did you mean 'kalos'?"),
-        (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
-        (["x.json", "--bootstrap", "-1"], "bootstrap is -1; expected 0, or 40 to 100,000"),
-        (["x.json", "--missing", "ignore", "--empty-images", "unit"],
-         "--empty-images is 'unit', which counts"),
-    ],
-)  # fmt: skip
-def test_wrong_use_is_explained(arguments, message, tmp_path):
-    done = run("agree", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
     categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]

@@ -149,32 +149,6 @@ def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
     assert run("root", "--min-alpha", "0.99")[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("gone",), "Error: 1 problems:\n  gone: no such folder"),
-        (("root/good/x.json",), "root/good/x.json: is a file; expected a folder"),
-        (("gone", "--dry-run"), "gone: no such folder"),
-        (("root", "--out", "root/good/x.json"), "is a file; name a folder with --out"),
-        (("root", "--out", "root/good/x.json/deep"), "Not a directory"),
-        (("root", "--config", "gone.toml"), "gone.toml: no such file"),
-        (("root", "--config", "root/good/x.json"), "is not TOML"),
-        (("root", "--jobs", "0"), "0 is not in the range x>=1"),
-        (("root", "--log-format", "xml"), "'xml' is not one of"),
-        (("root", "--fail-on", "never"), "'never' is not one of"),
-        ((), "Missing argument 'ROOT'"),
-        (("",), "ROOT is empty; name a folder or a URL"),
-        (("root", "--nonsense"), "No such option"),
-    ],
-)
-def test_wrong_use(run, root, tmp_path, arguments, message):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, [])
-    assert message.removeprefix("Error: 1 problems:\n  ") in "\n".join(err)
-    assert not any("Traceback" in line for line in err)
-    assert {path.name for path in tmp_path.iterdir()} == {"root"}
-
-
 def test_no_module_is_taken_from_the_folder_that_the_user_is_in(root, tmp_path):
     for name in ("numpy.py", "multiprocessing.py", "bboxqa/__init__.py"):
         write(tmp_path / name, f"raise SystemExit({name!r} + ' of the user')")

@@ -99,26 +99,6 @@ def test_the_gate_is_the_alpha_of_all_images_after(folder, lowest, code):
     assert compared(folder, "--min-alpha", lowest, "--bootstrap", 0).returncode == code
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["before.json"], "Missing argument 'AFTER'"),
-        (["before.json", "no.json"], "no.json"),
-        (["before.json", "after.json", "--iou", 2], "--iou is 2; expected more than 0"),
-        (["before.json", "after.json", "--similarity", "box"], "did you mean 'bbox'"),
-        (
-            ["before.json", "after.json", "--annotator-key", "who"],
-            "no annotation has the key 'who'",
-        ),
-    ],
-)
-def test_what_cannot_be_compared(folder, arguments, message):
-    done = run("compare", *arguments, cwd=folder)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stdout == ""
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A folder with a file, and its result."""

@@ -56,22 +56,6 @@ def test_says_how_many_more(file):
     assert fifth == "Note: with 40 images the width itself is uncertain"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "Missing option '--target-width'"),
-        (("--target-width", "0.1"), "no file given; try: bboxqa plan export.json"),
-        (("x.json", "--target-width", "0"), "0 is not in the range 0.001<=x<=2"),
-        (("x.json", "--target-width", "0.0009"), "0.0009 is not in the range 0.001<=x<=2"),
-        (("x.json", "--target-width", "2.1"), "2.1 is not in the range 0.001<=x<=2"),
-    ],
-)
-def test_wrong_use(arguments, message):
-    found = run("plan", *arguments)
-    assert found.returncode == 2
-    assert message in found.output
-
-
 def test_no_plan_without_an_interval(file):
     with pytest.raises(ConfigError) as error:
         plan_images(read_coco(file), 0.1, AgreeSettings(bootstrap=0))

@@ -31,28 +31,6 @@ def test_json_and_csv_say_the_same(table, tmp_path):
     assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["no.csv"], "no.csv: no such file"),
-        (["{}", "--value", "label"], "has no column 'label'; columns: "),
-        (["{}", "--value", "valeu"], "; did you mean 'value'?"),
-        (["{}", "--by", "task"], "has no column 'task'"),
-        (["{}", "--layout", "raters-x-units"], "its first column is called 'unit'"),
-        (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
-        (["{}", "--output", "{}"], "is one of the files to read; name another file"),
-        (["{}", "--bootstrap", "-1"], "--bootstrap is -1; expected 0, or 40 to 100,000"),
-        (["{}", "--bootstrap", "20"], "--bootstrap is 20; expected 0, or 40 to 100,000"),
-        (["{}", "--output", "."], "is a folder; name a file"),
-    ],
-)
-def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):
-    result = run("stats", *(str(table) if argument == "{}" else argument for argument in arguments))
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
 SCHOOLS = ("ann", "bob", "cid", "dan", "eve")
 
 

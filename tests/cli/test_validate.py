@@ -57,45 +57,6 @@ def test_select_ignore_and_ignores_of_files(export):
     assert set(found(some)) == {"I003"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no file given; try: bboxqa validate export.json"),
-        (["no.json"], "no.json: no such file"),
-        (["{}", "--select", "X9"], "--select: no rule begins with 'X9'; `bboxqa explain` lists"),
-        (["{}", "--select", "B0011"], "with 'B0011'; did you mean 'B011'? `bboxqa explain` lists"),
-        (["{}", "--per-file-ignores", "a"], "expected GLOB:CODES"),
-        (["{}", "--per-file-ignores", "*:X9"], "--per-file-ignores: no rule begins with 'X9'"),
-        (["{}", "--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
-        (["{}", "--in-place"], "--in-place goes with --fix"),
-        (["{}", "--fix", "--diff"], "--diff writes nothing"),
-        (["{}", "--config", "no"], "no: no such file, and none of the settings"),
-        (["{}", "--baseline", "no"], "no: cannot be read"),
-        (["{}", "--images", "no"], "no: no such folder of images"),
-        (["{}", "--images", "{}"], ".json: is a file; expected a folder of images"),
-        (["{}", "--output", "no/where"], "no/where: cannot be written"),
-        (["{}", "--max-findings", "-1"], "not in the range"),
-        (["{}", "--select", ","], "--select names no rule"),
-        (["{}", "--select", "B", "--ignore", "B"], "none of the chosen rules applies"),
-        (["{}", "--select", "M001"], "Rules about images on disk need --images"),
-        (["{}", "--statistics", "--output-format", "json"], "--statistics is a table of its own"),
-        (["{}", "--diff", "--output", "x"], "--diff prints only changes"),
-        (["{}", "-q", "--verbose"], "give either --quiet or --verbose"),
-        (["{}", "-q", "--format", "json"], "--quiet and --verbose are about text"),
-        (
-            ["{}", "--min-severity", "error", "--fail-on", "warning"],
-            "--min-severity 'error' hides findings that --fail-on 'warning' fails on",
-        ),
-        (["{}", "--fix", "--baseline", "x"], "a baseline is of the file, not of its fixed copy"),
-    ],
-)
-def test_what_cannot_run_says_why(arguments, message, export, tmp_path):
-    result = run("validate", *(str(a).replace("{}", str(export)) for a in arguments), cwd=tmp_path)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
 def test_fix_writes_beside_and_leaves_the_source(export):
     before = export.read_bytes()
     result = run("validate", export, "--fix")

@@ -342,22 +342,6 @@ def test_a_truth_of_its_own(tmp_path):
     assert again["annotations"] == truth["annotations"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--truth", "a.json", "--images", 3], "--images is for scenes that are drawn; leave"),
-        (["--annotator", "p03: mis=1"], "p03: no error is called 'mis'; did you mean 'miss'?"),
-        (["--profiles", "none.toml"], "none.toml: cannot be read"),
-        (["--out", "."], ".: is a folder; name a file"),
-    ],
-)
-def test_what_is_wrong_is_said(options, message, tmp_path):
-    found = run("simulate", *options, cwd=tmp_path)
-    assert found.returncode == 2
-    assert message in found.output
-    assert list(tmp_path.iterdir()) == []
-
-
 @cache
 def figures(setting):
     """Return F1, share of equal categories and mean IoU of three annotators with these errors."""

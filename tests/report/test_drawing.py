@@ -55,35 +55,23 @@ def scene(**changes):
     return Scene(**{**values, **changes})
 
 
-def looks(by, of=None):
-    outlines, keys = shapes_by(of or scene(), by)
-    return [(each.look.color, each.label) for each in outlines], [name for name, _ in keys]
-
-
-def test_annotators_have_colours_and_labels_name_categories():
-    drawn, keys = looks("annotator")
-    assert drawn == [(SERIES[0], "cat"), (SERIES[1], "dog"), (SERIES[1], "cat")]
-    assert keys == ["ann (1)", "bob (2)", "cid (0)"]
-
-
-def test_categories_have_colours_and_labels_name_annotators():
-    drawn, keys = looks("category")
-    assert drawn == [(SERIES[0], "ann"), (SERIES[1], "bob"), (SERIES[0], "bob")]
-    assert keys == ["cat (2)", "dog (1)"]
-
-
-def test_a_unit_has_one_colour_and_one_label():
-    drawn, keys = looks("unit")
-    assert drawn == [(SERIES[0], "1"), (SERIES[0], ""), (SERIES[1], "2")]
-    assert keys == ["1  cat / dog (2 of 3)", "2  cat (1 of 3)"]
-
-
-def test_findings_have_the_colour_of_the_worst_and_all_codes():
-    drawn, keys = looks("finding")
-    worst, info = SERIES[1], SERIES[0]
-    # The outline and the box of the third are both drawn, as either can be wrong.
-    assert drawn == [(info, "B001"), (worst, "B002, B001"), (worst, ""), (worst, "B002")]
-    assert keys == ["B002 error: no box (2)", "B001 info: small (2)"]
+@pytest.mark.parametrize(
+    ("by", "drawn", "keys"),
+    [
+        ("annotator", [(0, "cat"), (1, "dog"), (1, "cat")], ["ann (1)", "bob (2)", "cid (0)"]),
+        ("category", [(0, "ann"), (1, "bob"), (0, "bob")], ["cat (2)", "dog (1)"]),
+        ("unit", [(0, "1"), (0, ""), (1, "2")], ["1  cat / dog (2 of 3)", "2  cat (1 of 3)"]),
+        # The colour of the worst; the outline and the box of the third can both be wrong.
+        ("finding", [(0, "B001"), (1, "B002, B001"), (1, ""), (1, "B002")],
+         ["B002 error: no box (2)", "B001 info: small (2)"]),
+    ],
+)  # fmt: skip
+def test_colours_labels_and_keys(by, drawn, keys):
+    outlines, found = shapes_by(scene(), by)
+    assert [(each.look.color, each.label) for each in outlines] == [
+        (SERIES[place], label) for place, label in drawn
+    ]
+    assert [name for name, _ in found] == keys
 
 
 def test_colours_and_lines_differ_and_are_those_of_a_page():
