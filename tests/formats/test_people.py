@@ -164,8 +164,8 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
 
 
 WAYS = (
-    "a key on annotations", "an image record for each", "or a file or folder for each: ",
-    "--annotator NAME=1.json --annotator NAME=2.json",
+    "a key on annotations\n(annotator, ", "the key annotator of image records",
+    "or by a file or folder for each: --annotator NAME=1.json --annotator NAME=2.json",
 )  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def test_a_format_names_its_own_ways(tmp_path, form, way):
     write(tmp_path, **{f"ann/1.{SUFFIXES.get(form, 'json')}": text_of(form, who="ann")})
     with pytest.raises(DatasetError) as caught:
         read_dataset(tmp_path / "ann")
-    assert f"{way},\nor a file or folder for each: --annotator NAME=1" in str(caught.value)
+    assert f"{way},\nor by a file or folder for each: --annotator NAME=1" in str(caught.value)
 
 
 def test_files_whose_images_have_no_name(tmp_path):

@@ -446,10 +446,10 @@ def _ways_to_name(file: AnnotationFile) -> str:
     end = "" if path.is_dir() else path.suffix
     by = "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME)"
     if not file.title:
-        by = f"a key on annotations ({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY), "
-        by += "the key annotator on an image record for each"
+        by = f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"
+        by += "by the key annotator of image records, one for each with the same file_name"
     by = f"{file.named_by} in the export" if file.named_by else by
-    each = f"a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
+    each = f"by a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
     return f"Agreement needs at least two annotators, named by {by},\nor {each}"
 
 
