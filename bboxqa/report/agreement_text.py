@@ -240,7 +240,8 @@ def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Itera
     yield from lines
     room -= len(lines) + 1
     tables = story.tables if isinstance(story, Diagnosis) else {}
-    left_out = [name for name in tables if name not in (*_COLUMNS, REPEATS)]
+    shown = (*_COLUMNS, REPEATS)
+    left_out = [name for name, table in tables.items() if len(table) and name not in shown]
     for name, block in _blocks(part, story):
         if len(block) <= room:
             yield from block
