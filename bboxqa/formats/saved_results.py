@@ -41,7 +41,9 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
             hint = f"Make one: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
             if (folder / "projects").is_dir():
                 hint = f"Of a run of `bboxqa batch`, name a folder in {folder / 'projects'}."
-            problem = "it is not a result of `bboxqa agree --out`, or one of an earlier version"
+            problem = "it is not a result of `bboxqa agree --out`"
+            if "manifest" in found:
+                problem = "it is a result of an earlier version"
             raise DatasetError([f"{folder}: has no {path.name}: {problem}"], hint)
         with named_errors(path, "a file"):
             contents[path.name] = path.read_bytes()

@@ -355,7 +355,7 @@ def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
     (folder / "details.json").rename(folder / "diagnosis.json")
     done = run("report", folder)
     assert done.returncode == 2
-    assert "has no details.json: it is not a result of `bboxqa agree --out`, or one" in done.stderr
+    assert "has no details.json: it is a result of an earlier version" in done.stderr
     assert "Make one: bboxqa agree FILE --out " in done.stderr
 
 
