@@ -147,13 +147,6 @@ def test_interval_of_a_mean_over_pairs_stays_on_the_scale():
     assert -1 <= found.interval[0] < found.value
 
 
-@pytest.mark.parametrize("number", [1, 20, 39, 100_001, -1])
-def test_too_few_and_too_many_replicates(number):
-    with pytest.raises(ConfigError) as error:
-        stats.measure(table(), ["fleiss_kappa"], bootstrap=number)
-    assert str(error.value) == f"bootstrap is {number}; expected 0, or 40 to 100,000"
-
-
 def test_alpha_without_each_annotator_and_value():
     found = stats.measure(table(annotator_names=["a", "b", "c"]), bootstrap=0)
     expected = stats.contributions(table())
@@ -276,46 +269,65 @@ def notes(ratings, names=("fleiss_kappa",), **settings):
     return stats.measure(ratings, list(names), **settings).notes
 
 
-def test_nothing_to_note():
-    assert notes(table()) == ()
+FEW = "intervals come from resampling, and are somewhat too narrow with 7 units only"
+SINGLE = CODES.astype(object)
+SINGLE[1, 0] = SINGLE[1:, 1] = None
+# One of all pairs of annotators gave one value only.
+OF_ONE = [[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]]
 
 
-def test_notes_on_how_values_were_compared():
-    assert notes(table(), ["krippendorff_alpha"], level="interval") == (
-        "krippendorff_alpha is of interval data",
-    )
-    assert notes(table(), weights="linear") == (
-        "linear weights in kappas, gwet_ac2 and percent agreement",
-    )
+@pytest.mark.parametrize(
+    ("values", "name", "settings", "said"),
+    [
+        (CODES, "fleiss_kappa", {}, []),
+        (CODES, "krippendorff_alpha", {"level": "interval"},
+         ["krippendorff_alpha is of interval data"]),
+        (CODES, "fleiss_kappa", {"weights": "linear"},
+         ["linear weights in kappas, gwet_ac2 and percent agreement"]),
+        (CODES, "cronbach_alpha", {"bootstrap": 0}, [CRONBACH_WARNING]),
+        (CODES[:, :7], "fleiss_kappa", {}, [FEW]),
+        (CODES[:, :7], "fleiss_kappa", {"bootstrap": 0}, []),
+        ([[1, None, None], [1, None, None], [2, None, None]], "fleiss_kappa", {},
+         ["no intervals: they come from resampling, and there is one unit only"]),
+        # What is undefined says so itself.
+        (np.ones((3, 3), int), "fleiss_kappa", {}, []),
+        (np.eye(2, 30, 29, int) + 1, "fleiss_kappa", {},
+         [("no interval for fleiss_kappa: too many resamples leave it undefined, or all lie on one "
+           "side of it")]),
+        (SINGLE, "fleiss_kappa", {"bootstrap": 0},
+         ["units have 1 to 3 ratings", "1 unit with one rating only: nothing to compare there"]),
+        (OF_ONE, "cohen_kappa", {"bootstrap": 0},
+         ["units have 2 to 4 ratings",
+          "1 pair gave one same value only: kappa is 1 by convention"]),
+        (OF_ONE, "fleiss_kappa", {"bootstrap": 0}, ["units have 2 to 4 ratings"]),
+    ],
+)  # fmt: skip
+def test_notes(values, name, settings, said):
+    assert [*notes(table(values), [name], **settings)] == said
 
 
-def test_notes_on_few_clusters():
-    assert notes(table(CODES[:, :7])) == (
-        "intervals come from resampling, and are somewhat too narrow with 7 units only",
-    )
-    assert notes(table(CODES[:, :7]), bootstrap=0) == ()
-    assert notes(table([[1, None, None], [1, None, None], [2, None, None]])) == (
-        "no intervals: they come from resampling, and there is one unit only",
-    )
-    # What is undefined says so itself.
-    assert notes(table([[1, 1, 1], [1, 1, 1], [1, 1, 1]])) == ()
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        *((lambda number=number: stats.measure(table(), ["fleiss_kappa"], bootstrap=number),
+           f"bootstrap is {number}; expected 0, or 40 to 100,000")
+          for number in (1, 20, 39, 100_001, -1)),
+        (lambda: stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"]),
+         "annotator is 'd'; expected one of a, b, c"),
+        (lambda: stats.contributions(repeated()),
+         "an annotator answered a unit several times; keep one of the answers"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(call, message):
+    with pytest.raises(ConfigError) as error:
+        call()
+    assert str(error.value) == message
 
 
 def test_units_that_nothing_is_compared_in_do_not_widen_intervals():
     values = np.full((3, 40), None, object)
     values[:, :7], values[0] = CODES[:, :7], CODES[0]
-    assert notes(table(values), ["krippendorff_alpha"])[-1] == (
-        "intervals come from resampling, and are somewhat too narrow with 7 units only"
-    )
-
-
-def test_notes_on_missing_ratings():
-    values = CODES.astype(object)
-    values[1, 0] = values[1:, 1] = None
-    assert notes(table(values), bootstrap=0) == (
-        "units have 1 to 3 ratings",
-        "1 unit with one rating only: nothing to compare there",
-    )
+    assert notes(table(values), ["krippendorff_alpha"])[-1] == FEW
 
 
 def test_the_error_of_gwet_widens_by_single_ratings_and_the_interval_does_not():
@@ -360,30 +372,12 @@ def test_every_pair_has_an_interval_about_its_kappa(coefficient):
     assert pairs.interval[0] == pytest.approx([low, high], abs=0.06)
 
 
-def test_notes_on_pairs_of_one_value():
-    values = np.array([[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]])
-    said = "1 pair gave one same value only: kappa is 1 by convention"
-    assert said in notes(table(values), ["cohen_kappa"], bootstrap=0)
-    assert said not in notes(table(values), ["fleiss_kappa"], bootstrap=0)
-
-
-def test_notes_on_coefficients_that_have_no_interval():
-    values = np.ones((2, 30), int)
-    values[1, 0] = 2
-    none = "no interval for fleiss_kappa: too many resamples leave it undefined, or all lie on one"
-    assert notes(table(values)) == (f"{none} side of it",)
-
-
 @pytest.mark.parametrize("interval", ["percentile", "bca"])
 def test_an_interval_of_two_units_is_given_or_refused_with_its_reason(interval):
     found = stats.measure(table([[1, 2], [1, 1]]), ["fleiss_kappa"], interval=interval)
     is_refused = np.isnan(found.coefficients["fleiss_kappa"].interval[0])
     assert is_refused == ("no interval for fleiss_kappa: two clusters are too few" in found.notes)
     assert is_refused or interval == "percentile"
-
-
-def test_cronbach_never_comes_without_its_warning():
-    assert CRONBACH_WARNING in notes(table(), ["cronbach_alpha"], bootstrap=0)
 
 
 @pytest.mark.parametrize(
@@ -448,12 +442,6 @@ def test_only_some_annotators():
     assert len(ratings.data.unit) == 120
 
 
-def test_only_annotators_that_are_known():
-    with pytest.raises(ConfigError) as error:
-        stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"])
-    assert str(error.value) == "annotator is 'd'; expected one of a, b, c"
-
-
 def test_contributions():
     found = stats.contributions(table())
     alpha = stats.measure(table(), ["krippendorff_alpha"], bootstrap=0)
@@ -463,14 +451,6 @@ def test_contributions():
     for row in range(3):
         rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
         assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
-
-
-def test_contributions_of_repeated_answers():
-    with pytest.raises(ConfigError) as error:
-        stats.contributions(repeated())
-    assert str(error.value) == (
-        "an annotator answered a unit several times; keep one of the answers"
-    )
 
 
 def test_contributions_of_counts(tmp_path):

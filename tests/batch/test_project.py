@@ -65,16 +65,7 @@ def _lines(path):
 class TestFolder:
     @pytest.mark.parametrize(
         ("project", "folder"),
-        [
-            (".", "%2E"),
-            ("a", "a"),
-            ("a b/c", "a b%2Fc"),
-            ("..", "%2E%2E"),
-            ("%2e", "%252e"),
-            ("a/../../b", "a%2F%2E%2E%2F%2E%2E%2Fb"),
-            ("<script>", "%3Cscript%3E"),
-            ("é", "%C3%A9"),
-        ],
+        [(".", "%2E"), ("a b/c", "a b%2Fc"), ("%2e", "%252e"), ("<script>é", "%3Cscript%3E%C3%A9")],
     )
     def test_names(self, project, folder):
         assert folder_of(OUT, project) == OUT / "projects" / folder

@@ -26,7 +26,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     of_others,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.story import _with_worst
+from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 
@@ -423,6 +423,17 @@ def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     assert told.weight == pytest.approx(0.1)
     called = Finding("miss_rate", ("cid",), weight=0.1, values={"others": ""})
     assert [each.gain for each in _with_worst([offset, called], [worst])] == [None, without]
+
+
+def test_what_gains_more_comes_before_what_concerns_more_objects():
+    small, large = Gain(0.02, ""), Gain(0.05, "")
+    found = [
+        Finding("copies", weight=np.inf), Finding("miss_rate", weight=0.3, gain=small),
+        Finding("extra_rate", weight=0.2), Finding("calls", weight=0.1, gain=large),
+        Finding("kind", weight=0.9, gain=Gain(0.01, "")), Finding("offset"),
+    ]  # fmt: skip
+    order = ["copies", "calls", "miss_rate", "extra_rate", "kind", "offset"]
+    assert [each.kind for each in _ordered(found)] == order
 
 
 _KINDS = {
