@@ -1,4 +1,4 @@
-"""Annotators against a reference: one of them, or a file."""
+"""Annotators against a reference, one of them or a file, and against their own other sessions."""
 
 import json
 import re
@@ -6,6 +6,7 @@ import re
 import jsonschema
 import numpy as np
 import pytest
+from jsonschema import validate
 from scipy.optimize import linear_sum_assignment
 from support.brute import box_iou
 from support.cli import run
@@ -13,7 +14,8 @@ from support.resampled import expanded
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.report.agreement_summary import summary_schema
+from bboxqa.pipelines.agree import FIGURES
+from bboxqa.report.agreement_summary import summary, summary_schema
 from bboxqa.report.agreement_text import reference_lines
 
 HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
@@ -270,3 +272,106 @@ def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
     assert "1 annotator not named in the file: (not named)\n" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith(" (not named)")]
     assert row.split()[2] == "0.50"
+
+
+def in_sessions(rows, n_images=2):
+    """Return a COCO document from rows of image, annotator, session, category and box."""
+    names = [f"{n}.png" for n in range(1, n_images + 1)]
+    content = document([(row[0], row[1], *row[3:]) for row in rows], names)
+    for each, row in zip(content["annotations"], rows, strict=True):
+        each.update({} if row[2] is None else {"session": row[2]})
+    return content
+
+
+def random_rows(seed, n_images=8):
+    """Return three annotators, of whom some annotated some images in up to three sessions."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for image in range(1, n_images + 1):
+        for who in ("ann", "bob", "cid"):
+            for session in range(1, 2 + int(rng.integers(3))):
+                for box in (HERE, THERE, FAR):
+                    if rng.random() < 0.8 or box is HERE:
+                        right, down = rng.integers(-4, 5, 2).tolist()
+                        moved = [box[0] + right, box[1] + down, *box[2:]]
+                        rows.append((image, who, session, int(rng.integers(1, 3)), moved))
+    return rows
+
+
+def measured(rows, **more):
+    return bboxqa.agree(bboxqa.read_coco(in_sessions(rows, **more), session_key="session"))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_annotator_is_measured_as_if_sessions_were_annotators(seed):
+    rows = random_rows(seed)
+    table = measured(rows, n_images=8).repeats
+    assert table["annotator"].tolist() == ["(all)", "ann", "bob", "cid"]
+    for place, who in enumerate(("ann", "bob", "cid"), 1):
+        own = [row for row in rows if row[1] == who]
+        again = {row[0] for row in own if row[2] > 1}
+        kept = [(i, f"s{session}", None, *rest) for i, _, session, *rest in own if i in again]
+        alone = bboxqa.agree(bboxqa.read_coco(in_sessions(kept, n_images=8))).thresholds[0]
+        found = {
+            "f1": (alone.existence.f1, *alone.existence.interval),
+            "alpha": (alone.alpha, *alone.interval),
+            "class_alpha": (alone.class_agreement.alpha, *alone.class_agreement.interval),
+            "class_share": (alone.class_agreement.share, *alone.class_agreement.share_interval),
+            "mean_iou": (alone.place.mean_iou, *alone.place.interval),
+        }
+        assert found.keys() == FIGURES.keys()
+        for name, expected in found.items():
+            got = [table[column][place] for column in (name, f"{name}_low", f"{name}_high")]
+            assert got == pytest.approx(expected, nan_ok=True), (who, name)
+
+
+def test_agreement_between_annotators_is_that_of_first_sessions():
+    rows = random_rows(3)
+    first = [row for row in rows if row[2] == 1]
+    found, expected = measured(rows, n_images=8), measured(first, n_images=8)
+    assert expected.repeats is None
+    assert any("themselves is unknown" in note for note in expected.notes)
+    alone, other = found.thresholds[0], expected.thresholds[0]
+    assert alone.alpha == other.alpha
+    assert alone.interval == other.interval
+    assert alone.existence == other.existence
+    assert alone.place == other.place
+
+
+def test_repeats_are_printed_and_written(tmp_path):
+    source, out = tmp_path / "twice.json", tmp_path / "out"
+    source.write_text(json.dumps(in_sessions(random_rows(4), n_images=8)))
+    done = run("agree", source, "--session-key", "session", "--out", out, "--details")
+    assert "Annotators with themselves, in images annotated again" in done.stdout
+    assert "\n (all)" in done.stdout
+    found = json.loads((out / "summary.json").read_text())
+    validate(found, summary_schema())
+    first = found["thresholds"][0]["repeats"][0]
+    assert first["annotator"] is None
+    lines = (out / "repeats.csv").read_text().splitlines()
+    assert lines[0].startswith("iou_threshold,annotator,n_images,n_annotations,f1,f1_low,f1_high")
+    assert float(lines[1].split(",")[4]) == first["f1"]["value"]
+    once = [row for row in random_rows(4) if row[2] == 1]
+    assert "repeats" not in summary(measured(once, n_images=8))["thresholds"][0]
+
+
+def test_who_agrees_least_with_themselves_is_noted():
+    """Of three annotators, cid draws other objects again in each second image."""
+    rows = [
+        (image, who, session, 1, FAR if who == "cid" and session == 2 and image % 2 else box)
+        for image in range(1, 21)
+        for who in ("ann", "bob", "cid")
+        for session in (1, 2)
+        for box in (HERE, THERE)[: 1 + (who != "bob" or image != 1 or session == 1)]
+    ]
+    result = measured(rows, n_images=20)
+    (note,) = [note for note in result.notes if "other sessions" in note]
+    table = result.repeats
+    low, f1, high = (table[name][3] for name in ("f1_low", "f1", "f1_high"))
+    assert note.startswith("cid agrees least with what cid drew in other sessions: ")
+    assert f" F1 {f1:.2f} [{low:.2f}, {high:.2f}] at IoU 0.5; the others: " in note
+    found = result.diagnose()
+    assert found.tables["repeats"].records() == table.records()
+    # Without a difference nobody is named.
+    same = [row for row in rows if row[1] != "cid"]
+    assert not [note for note in measured(same, n_images=20).notes if "other sessions" in note]

@@ -1,17 +1,162 @@
-"""Agreement at thresholds from 0.05 to 0.95."""
+"""Agreement at thresholds from 0.05 to 0.95, and existence by chance at each."""
+
+import tracemalloc
+from itertools import permutations
 
 import msgspec
 import numpy as np
 import pytest
-from support.datasets import dataset, object_rows, with_assigned
+from msgspec.structs import replace
+from support.brute import best_matchings, box_iou
+from support.datasets import dataset, object_rows, random_rows, with_assigned
 from support.resampled import expanded
 
+from bboxqa import agree
+from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines import chance_existence as module
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.chance_existence import chance_existence
 from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis import sensitivity as module
+from bboxqa.pipelines.diagnosis import sensitivity as curve
 from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
+
+
+def counted(data, **settings):
+    return chance_existence(compared_images(data), AgreeSettings(**settings))
+
+
+def by_chance(data, **settings):
+    """Return the F1 by chance at the first threshold."""
+    matched, possible = counted(data, **settings).sums[0].sum(0)
+    return matched / possible
+
+
+def f1(data):
+    """Return the F1 of two annotators at IoU 0.5."""
+    n_matched = sum(matches(rows_of(data, i, 0), rows_of(data, i, 1)) for i in images_of(data))
+    return 2 * n_matched / len(data.annotations)
+
+
+def images_of(data):
+    return range(len(data.image_names))
+
+
+def rows_of(data, image, annotator):
+    """Return the boxes of one annotator in one image."""
+    of = (data.annotations.image == image) & (data.annotations.annotator == annotator)
+    return data.annotations.bbox[of].tolist()
+
+
+def matches(lefts, rights):
+    """Return how many boxes match if the total IoU is the largest, at 0.5."""
+    pairs = [(a, b) for a in range(len(lefts)) for b in range(len(rights))]
+    iou = [box_iou(lefts[a], rights[b]) for a, b in pairs]
+    kept = [place for place, value in enumerate(iou) if 2 * value >= 1]
+    _, found = best_matchings([pairs[place] for place in kept], [iou[place] for place in kept])
+    return max(map(len, found))
+
+
+def random_data(seed, *, n_images=6, n_annotators=2, n_categories=3):
+    rng = np.random.default_rng(seed)
+    shape = {"n_images": n_images, "n_annotators": n_annotators}
+    rows = random_rows(rng, **shape, n_categories=n_categories, side=20.0)
+    return dataset(rows, size=(40, 40), **shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_f1_of_all_pairs_of_different_images(seed):
+    data = random_data(seed, n_images=5)
+    pairs = list(permutations(images_of(data), 2))
+    drawn = {(i, a): rows_of(data, i, a) for i in images_of(data) for a in (0, 1)}
+    n_matched = sum(matches(drawn[i, 0], drawn[j, 1]) for i, j in pairs)
+    n_drawn = sum(len(drawn[i, 0]) + len(drawn[j, 1]) for i, j in pairs)
+    # 100 passes are 500 places of 20 different ones.
+    assert by_chance(data) == pytest.approx(2 * n_matched / n_drawn, abs=0.02)
+
+
+def test_three_images_by_hand():
+    # The boxes of two images lie in one place. Bob did not draw that of the third.
+    here, there = (0, 0, 10, 10), (20, 20, 10, 10)
+    rows = [(image, who, 0, box) for image, box in enumerate((here, here, there)) for who in (0, 1)]
+    result = agree(dataset(rows[:-1], size=(40, 40)), bootstrap=0)
+    # Two of three, of 3 + 2 boxes, match. If ann gets the image after and bob the one before, or
+    # the other way around, one of them does.
+    existence = result.thresholds[0].existence
+    assert existence.f1 == pytest.approx(2 * 2 / 5)
+    assert existence.chance == pytest.approx(2 * 1 / 5)
+    assert existence.alpha == pytest.approx(1 - (1 / 5) / (3 / 5))
+
+
+def test_annotators_who_place_boxes_at_random_agree_as_by_chance():
+    above = []
+    for seed in range(15):
+        data = random_data(seed, n_images=12)
+        above.append(1 - (1 - f1(data)) / (1 - by_chance(data)))
+    error = np.std(above) / np.sqrt(len(above))
+    assert error < 0.05
+    assert abs(np.mean(above)) < 3 * error
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_names_and_the_order_of_images_have_no_effect(matcher):
+    n_annotators = 4 if matcher == "greedy" else 2
+    data = random_data(5, n_annotators=n_annotators)
+    found = counted(data, matcher=matcher).sums[0]
+    images = np.random.default_rng(0).permutation(6)
+    annotators = np.arange(n_annotators)[::-1]
+    each = zip(
+        images[data.annotations.image].tolist(),
+        annotators[data.annotations.annotator].tolist(),
+        data.annotations.category.tolist(),
+        map(tuple, data.annotations.bbox.tolist()),
+        strict=True,
+    )
+    renamed = dataset([*each][::-1], size=(40, 40), n_images=6, n_annotators=n_annotators)
+    assert (counted(renamed, matcher=matcher).sums[0][images] == found).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_of_empty_images_have_no_effect(seed):
+    """Images without boxes differ in who was asked about them."""
+    rng = np.random.default_rng(seed)
+    drawn = random_data(seed, n_annotators=3, n_images=12)
+    kept = np.flatnonzero(drawn.annotations.image < 6)
+    assigned = rng.random((12, 3)) < 0.8
+    assigned[:6] = True
+    data = replace(drawn, annotations=drawn.annotations.take(kept), assigned=assigned)
+    found = counted(data).sums[0]
+    order = rng.permutation(12)
+    place = np.argsort(order)
+    of = data.annotations
+    moved = np.argsort(place[of.image], kind="stable")
+    renamed = replace(of, image=place[of.image].astype(np.int32)).take(moved)
+    turned = replace(data, annotations=renamed, assigned=assigned[order])
+    assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
+
+
+def test_of_large_data_random_images_are_compared(monkeypatch):
+    data = random_data(9, n_images=200)
+    whole = by_chance(data)
+    monkeypatch.setattr(module, "_ENOUGH", 600)
+    sums = counted(data).sums[0]
+    n_compared = (sums[:, 1] > 0).sum()
+    assert 40 < n_compared < 120
+    assert sums[:, 0].sum() / sums[:, 1].sum() == pytest.approx(whole, abs=0.1)
+    assert (counted(data, seed=1).sums[0] != sums).any()
+
+
+def test_many_annotators_of_few_images_each_take_little_memory():
+    n = 2000
+    assigned = np.eye(n, dtype=bool) | np.eye(n, k=1, dtype=bool)
+    rows = [(image, image, 0, (5, 5, 20, 20)) for image in range(n)]
+    data = with_assigned(dataset(rows, n_images=n, n_annotators=n), assigned)
+    tracemalloc.start()
+    module._ranks(data)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2 * assigned.nbytes
+
 
 SETTINGS = AgreeSettings(bootstrap=40)
 
@@ -69,7 +214,7 @@ def test_the_interval_of_the_distance_is_that_of_drawing_images_again(data):
 
 
 def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch):
-    monkeypatch.setattr(module, "_MOST", 60)
+    monkeypatch.setattr(curve, "_MOST", 60)
     other = AgreeSettings(bootstrap=0, iou_threshold=(0.7,))
     part = sensitivity(compared_images(data), other)
     assert 0 < part.suggested["n_images"][0] < 15
