@@ -342,8 +342,17 @@ def model_section(of: Documents) -> Section | None:
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
         "of one more annotator."
     )
-    evidence = [Evidence([data_of("Pairs with the model", pairs)])]
-    return Section("model", "Results of a model", [said], evidence)
+    rows = [
+        [
+            row[_SIDES[row[_SIDES[0]] == name]],
+            row["n_units"],
+            _figure_cell(row, "f1", is_share=False),
+        ]
+        for row in pairs
+    ]
+    columns = ["annotator", "objects", "F1 with the model"]
+    found = Data("Pairs with the model", columns, rows, is_open=True)
+    return Section("model", "Results of a model", [said], [Evidence([found])])
 
 
 def repeats_section(of: Documents) -> Section | None:
