@@ -1,4 +1,4 @@
-"""Runs over many projects: what is done again, and what a bad one does to the others."""
+"""Runs over many projects: what is done again, what belongs to whom, and what a bad one does."""
 
 import contextlib
 import json
@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import cli
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import run as module
 from bboxqa.batch.project import run_project
-from bboxqa.batch.results import Regression
-from bboxqa.batch.run import Run, run_batch
+from bboxqa.batch.results import Regression, claim
+from bboxqa.batch.run import Run, names_of_last_run, run_batch
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
 
@@ -262,3 +263,134 @@ def test_what_killed_runs_left_is_removed(ran):
 
 def _summary(root):
     return json.loads((root.parent / "out/summary.json").read_text())
+
+
+PAGES = Settings({"bootstrap": 0}, {}, pages=True)
+
+
+def with_pages(root, **more):
+    steps = []
+    run_batch(root, root.parent / "out", PAGES, Run(**more), steps.append)
+    return {step.row.project for step in steps if not step.reused}
+
+
+@pytest.fixture(scope="module")
+def paged(tmp_path_factory):
+    """Two projects, of which one has a single annotator, and a run with pages."""
+    top = tmp_path_factory.mktemp("night")
+    write(top / "root/two/x.json", two_annotators())
+    alone = document([annotation(1, annotator="ann", bbox=(5, 5, 0, 9))], [image(1)])
+    write(top / "root/one/x.json", alone)
+    assert with_pages(top / "root") == {"one", "two"}
+    return top
+
+
+@pytest.fixture
+def top(paged, tmp_path):
+    top = Path(shutil.copytree(paged, tmp_path / "night"))
+    (top / "out/.root.json").unlink()
+    return top
+
+
+def test_pages_are_linked(paged):
+    page = (paged / "out/index.html").read_text()
+    assert '<a href="projects/one/findings.html">one</a>' in page
+    assert '<a href="projects/two/report.html">two</a>' in page
+    links = re.findall(r'href="(projects/[^"]*html)"', page)
+    assert sorted(links) == [
+        "projects/one/findings.html", "projects/two/findings.html", "projects/two/report.html",
+    ]  # fmt: skip
+    for link in links:
+        assert '<meta name="generator" content="bboxqa' in (paged / "out" / link).read_text()
+    assert "B001" in (paged / "out/projects/one/findings.html").read_text()
+
+
+def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
+    folder = top / "out/projects/two"
+    page = (folder / "report.html").read_bytes()
+    assert b'id="annotators"' in page
+    assert cli.run("report", folder, "--out", top / "again.html").returncode == 0
+    back = b'<p class="kicker"><a href="../../index.html">All projects</a></p>\n'
+    assert page.count(back) == 1
+    assert (folder / "findings.html").read_bytes().count(back) == 1
+    assert (folder / "../../index.html").is_file()
+    assert (top / "again.html").read_bytes() == page.replace(back, b"")
+
+
+def test_only_what_changed_gets_a_new_page(top):
+    pages = sorted((top / "out").rglob("*/*.html"))
+    before = [page.stat().st_mtime_ns for page in pages]
+    assert with_pages(top / "root") == set()
+    assert [page.stat().st_mtime_ns for page in pages] == before
+    changed = two_annotators()
+    changed["info"] = {"year": 2026}
+    write(top / "root/two/x.json", changed)
+    assert with_pages(top / "root") == {"two"}
+    assert sorted((top / "out").rglob("*/*.html")) == pages
+
+
+def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
+    root, out = top / "root", top / "out"
+    plain = Settings({"bootstrap": 0}, {})
+    assert run_batch(root, out, plain).n_reused == 2
+    assert "projects/two/report.html" in (out / "index.html").read_text()
+    assert run_batch(root, out, plain, Run(fresh=True)).n_reused == 0
+    assert not list(out.rglob("*/*.html"))
+    assert with_pages(root) == {"one", "two"}
+    assert (out / "projects/two/report.html").exists()
+    record = json.loads((out / "projects/two/record.json").read_text())
+    assert {"report.html", "findings.html", "details.json"} <= {*record["files"]}
+
+
+@pytest.fixture
+def two_roots(tmp_path, monkeypatch):
+    """Make two folders of a project, and one for the results of either."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "second"):
+        write(Path(name, name[0], "x.json"), two_annotators())
+    OUT.mkdir()
+
+
+def into_out(root, **more):
+    return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), Run(**more))
+
+
+def test_another_root_is_refused_before_anything_is_written(two_roots):
+    into_out("first")
+    before = (OUT / "index.html").read_bytes()
+    with pytest.raises(OutputError, match=r"holds the results of .*first; name another folder"):
+        into_out("second")
+    assert (OUT / "index.html").read_bytes() == before
+    assert names_of_last_run(OUT) == ["f"]
+
+
+def test_force_replaces_them_and_begins_a_new_history(two_roots):
+    into_out("first")
+    result = into_out("second", force=True)
+    assert [row.project for row in result.rows] == ["s"]
+    # That the projects of the other root are not here is no loss.
+    assert result.worse == ()
+    assert (OUT / "history.sqlite.bak").exists()
+    assert names_of_last_run(OUT) == ["s"]
+    assert into_out("second").n_reused == 1
+
+
+def test_stores_are_told_apart(two_roots):
+    claim(OUT, "s3://bucket/a/", force=False)
+    claim(OUT, "s3://bucket/a", force=False)
+    with pytest.raises(OutputError, match="holds the results of s3://bucket/a;"):
+        claim(OUT, "s3://bucket/b", force=False)
+
+
+@pytest.mark.parametrize("name", ["index.html", "notes.txt", "projects/a/record.json"])
+def test_a_folder_with_other_files_is_left_as_it_is(name, two_roots):
+    (OUT / name).parent.mkdir(parents=True, exist_ok=True)
+    (OUT / name).write_text("mine")
+    before = sorted(OUT.rglob("*"))
+    with pytest.raises(OutputError, match=r"^out: is not empty, .* add --force$"):
+        into_out("first")
+    assert sorted(OUT.rglob("*")) == before
+    assert (OUT / name).read_text() == "mine"
+    assert into_out("first", force=True).passed
+    # From then on it is a folder of results.
+    assert into_out("first").n_reused == 1
