@@ -101,11 +101,16 @@ def test_diff_of_a_file_that_no_fix_helps_names_the_command_and_fails(tmp_path):
     assert result.stderr == f"No safe fix applies; to list the findings: bboxqa validate {path}\n"
 
 
-def test_a_baseline_holds_from_any_folder(export, tmp_path):
+def test_a_baseline_holds_from_any_folder_and_lets_new_findings_fail(export, tmp_path):
     run("validate", "export.json", "--write-baseline", "known", cwd=tmp_path)
     known = tmp_path / "known"
     for name, folder in ((export, "/"), (f"{tmp_path.name}/export.json", tmp_path.parent)):
         assert run("validate", name, "--baseline", known, cwd=folder).returncode == 0
+    content = json.loads(export.read_bytes())
+    content["annotations"].insert(0, {**content["annotations"][20], "id": 99, "bbox": "x"})
+    export.write_text(json.dumps(content, indent=1))
+    result = run("validate", export, "--baseline", known, "--output-format", "json")
+    assert (result.returncode, {*found(result)}) == (1, {"S006"})
 
 
 def test_settings_of_the_project_and_of_a_file(export, tmp_path):
