@@ -169,6 +169,18 @@ def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(ex
     assert "--details" not in run("agree", export, "--details").stdout.split("More tables")[0]
 
 
+def test_people_and_files_are_chosen_by_options(tmp_path):
+    folder = tmp_path / "mit Leerzeichen"
+    ann, bob = (
+        write(folder / f"{name}.json", document([annotation(1, bbox=(x, 0, 10, 10))]))
+        for name, x in (("ann", 0), ("bob", 1))
+    )
+    done = run("agree", "--annotator", f"x={ann}", "--annotator", f"y={bob}")
+    assert "1 image, 2 annotations, 2 annotators named by one file per" in done.stdout
+    done = run("agree", folder, "--filter", "ann*")
+    assert (done.returncode, "ann.json: no annotator is named" in done.stderr) == (2, True)
+
+
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
     categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]

@@ -205,6 +205,8 @@ def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):
     assert (again.returncode, "page.html: is no page of bboxqa" in again.stderr) == (2, True)
     top = written(tmp_path, content, "--top", "3", out="other.json")
     assert "--top is for --report FILE" in top.stderr
+    forced = written(tmp_path, content, "--report", "page.html", "--force")
+    assert (forced.returncode, (tmp_path / "page.html").read_text()) == (0, page)
 
 
 def crossing(n, seed):

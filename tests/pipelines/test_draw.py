@@ -224,6 +224,7 @@ def test_writes_a_picture_beside_the_user(tmp_path):
     again = run("draw", FRUITS, "--image", "fruits.png", cwd=tmp_path)
     assert again.returncode == 2
     assert "already exists; move it away, or give --force" in again.stderr
+    assert run("draw", FRUITS, "--image", "fruits.png", "--force", cwd=tmp_path).returncode == 0
 
 
 def test_says_what_the_drawing_lacks(tmp_path):
