@@ -184,6 +184,12 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     assert all(way in str(caught.value) for way in WAYS)
 
 
+def test_sessions_of_one_annotator_are_measured_as_annotators(tmp_path):
+    content = document([annotation(1, annotator="ann", day="1")])
+    with pytest.raises(DatasetError, match="take each as an annotator: --annotator-key day"):
+        read(tmp_path, content, session_key="day")
+
+
 @pytest.mark.parametrize(
     ("form", "way"), [("cvat", "by the assignee in the export"), ("labelme", "annotator=NAME)")]
 )

@@ -430,7 +430,10 @@ def _nothing_found(
         problem = f"one annotator only, {one.names[0]!r}, by {one.way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    if one is not None and len(files) > 1 and reading.annotator_key is None:
+    if one is not None and (key := reading.session_key):
+        option = "--attribution files" if key == "file" else f"--annotator-key {key}"
+        advice = f"To measure agreement across sessions, take each as an annotator: {option}"
+    elif one is not None and len(files) > 1 and reading.annotator_key is None:
         advice = (
             "If each file is by another person: --attribution files\n"
             "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
