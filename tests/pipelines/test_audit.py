@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from support.brute import box_iou
 from support.cli import run
+from support.datasets import write
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -37,11 +38,6 @@ def document(rows, n_images=2, names=NAMES):
     return {"images": images, "annotations": annotations, "categories": categories}
 
 
-def written(path, content):
-    path.write_text(json.dumps(content), "utf-8")
-    return path
-
-
 def results(rows):
     return [
         {"image_id": image, "category_id": category, "bbox": list(box), "score": score}
@@ -62,8 +58,8 @@ MODEL = [(0, 0, RIGHT, 0.9), (0, 0, NAMED, 0.8), (0, 0, MOVED, 0.7), (1, 1, LOST
 @pytest.fixture
 def files(tmp_path):
     """The labels, and the results of the model."""
-    labels = written(tmp_path / "labels.json", document(LABELS))
-    return labels, written(tmp_path / "model.json", results(MODEL))
+    labels = write(tmp_path / "labels.json", document(LABELS))
+    return labels, write(tmp_path / "model.json", results(MODEL))
 
 
 def test_each_kind(files):
@@ -95,7 +91,7 @@ def test_order_of_input_does_not_matter(files):
     for file in files:
         content = json.loads(file.read_text("utf-8"))
         (content if isinstance(content, list) else content["annotations"]).reverse()
-        written(file, content)
+        write(file, content)
     second = bboxqa.audit(*files).suspects.records()
     assert [[row[name] for name in names] for row in first] == [
         [row[name] for name in names] for row in second
@@ -219,8 +215,8 @@ def test_votes_of_several_annotators(tmp_path):
         (0, 1, RIGHT, {"annotator": "eve"}), (0, 0, LOST, {"annotator": "ann"}),
         (0, 0, LOST, {"annotator": "eve"}),
     ]  # fmt: skip
-    labels = written(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
-    found = bboxqa.audit(labels, written(tmp_path / "team.json", document(rows)))
+    labels = write(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
+    found = bboxqa.audit(labels, write(tmp_path / "team.json", document(rows)))
     assert found.basis == "the votes of 3 annotators"
     missing, named = found.suspects.records()
     assert (missing["kind"], missing["score"]) == ("missing", pytest.approx(2 / 3, abs=1e-6))
@@ -232,8 +228,8 @@ def test_place_by_votes_that_agree(tmp_path):
     """Two of three votes, each 1 beside their median; the label is 6 and 8 beside them."""
     boxes = [[100, 100, 20, 20], [102, 100, 20, 20], [200, 200, 20, 20]]
     rows = [(0, 0, box, {"annotator": who}) for box, who in zip(boxes, "abc", strict=True)]
-    labels = written(tmp_path / "labels.json", document([(0, 0, [108, 100, 20, 20])]))
-    found = bboxqa.audit(labels, written(tmp_path / "team.json", document(rows)))
+    labels = write(tmp_path / "labels.json", document([(0, 0, [108, 100, 20, 20])]))
+    found = bboxqa.audit(labels, write(tmp_path / "team.json", document(rows)))
     place = found.suspects.records()[0]
     assert (place["kind"], place["x"]) == ("place", 101)
     iou = (13 / 27 + (12 / 28 + 14 / 26) / 2) / 2
@@ -242,8 +238,8 @@ def test_place_by_votes_that_agree(tmp_path):
 
 
 def test_a_model_without_scores_is_sure(tmp_path):
-    labels = written(tmp_path / "labels.json", document(LABELS))
-    model = written(tmp_path / "other.json", document([(0, 0, RIGHT), (1, 0, LOST)]))
+    labels = write(tmp_path / "labels.json", document(LABELS))
+    model = write(tmp_path / "other.json", document([(0, 0, RIGHT), (1, 0, LOST)]))
     found = bboxqa.audit(labels, model)
     assert found.basis == "predictions without scores, each taken as sure"
     assert found.suspects.records()[0]["score"] == 1
@@ -260,8 +256,8 @@ def test_nothing_drawn(labels, model, kinds):
 
 def test_crowds_are_no_labels(tmp_path):
     rows = [(0, 0, RIGHT), (0, 0, [150, 0, 100, 100], {"iscrowd": 1})]
-    labels = written(tmp_path / "labels.json", document(rows))
-    model = written(tmp_path / "model.json", results([(0, 0, LOST, 0.9), (1, 0, LOST, 0.8)]))
+    labels = write(tmp_path / "labels.json", document(rows))
+    model = write(tmp_path / "model.json", results([(0, 0, LOST, 0.9), (1, 0, LOST, 0.8)]))
     kinds = [(row["kind"], row["image"]) for row in bboxqa.audit(labels, model).suspects.records()]
     assert kinds == [("spurious", "0.png"), ("missing", "1.png")]
 
@@ -271,7 +267,7 @@ def test_geometry_alone(tmp_path):
     rows = [*same, (3, 0, (0, 300, 300, 10)), (4, 0, (46, 20, 20, 20)), (5, 0, (200, 200, 20, 20))]
     rows += [(31, 0, (1, 1, 20, 20)), (31, 0, (60, 1, 20, 20))]
     rows += [(32, 0, (1, 1, 20, 20)), (32, 0, (60, 1, 20, 20))]
-    found = bboxqa.audit(written(tmp_path / "labels.json", document(rows, 33)))
+    found = bboxqa.audit(write(tmp_path / "labels.json", document(rows, 33)))
     assert found.n_predictions is None
     by_reason = {row["reason"]: row for row in found.suspects.records()}
     assert {row["kind"]: row["image"] for row in by_reason.values()} == {
@@ -301,7 +297,7 @@ def test_geometry_alone(tmp_path):
     ],
 )  # fmt: skip
 def test_errors(tmp_path, labels, model, error):
-    files = [written(tmp_path / f"{name}.json", content)
+    files = [write(tmp_path / f"{name}.json", content)
              for name, content in (("labels", labels), ("model", model))]  # fmt: skip
     with pytest.raises(DatasetError, match=error):
         bboxqa.audit(*files)
@@ -336,10 +332,10 @@ def test_yolo_as_it_predicts(tmp_path):
         ("spurious", "val/b.jpg", "car", ""), ("spurious", "val/b.jpg", "bus", ""),
         ("class", "val/a.jpg", "car", "bus"), ("spurious", "val/a.jpg", "bus", ""),
     ]  # fmt: skip
-    coco = written(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
+    coco = write(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
     content = json.loads(coco.read_text())
     content["images"][0]["file_name"] = "a.jpg"
-    written(coco, content)
+    write(coco, content)
     found = run("audit", coco, "--predictions", "runs/predict/labels", cwd=tmp_path)
     assert "Name each as in the labels: --map 'class 7=NAME'" in found.stderr
 
@@ -351,7 +347,7 @@ def test_what_was_typed_wrongly_is_said_with_what_to_type(files, tmp_path):
     folds = run("audit", labels, "--folds", "99", "--out", tmp_path / "folds")
     assert "--folds is 99; expected at most " in folds.stderr
     rows = [(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")]
-    several = written(tmp_path / "two.json", document(rows))
+    several = write(tmp_path / "two.json", document(rows))
     stderr = run("audit", several).stderr
     assert f"Compare annotators: bboxqa agree {several}\n" in stderr
     assert f"bboxqa consensus {several} -o merged.json" in stderr
@@ -364,7 +360,7 @@ def test_files_of_several_people_are_no_labels(files, tmp_path):
     for name in ("ann", "bob", "cid"):
         rows = [(0, 0, [*map(sum, zip(RIGHT, (len(name), n, 0, 0), strict=True))]) for n in (0, 50)]
         rows[0] = (0, 0, [ord(name[0]), 10, 20, 20])
-        written(folder / f"{name}.json", document(rows))
+        write(folder / f"{name}.json", document(rows))
     for typed in ([folder], [folder / "ann.json", "--predictions", model, folder / "bob.json"]):
         found = run("audit", *typed)
         assert (found.returncode, "labels are not by one annotator" in found.stderr) == (2, True)
@@ -404,7 +400,7 @@ def test_command(files, tmp_path):
     shown = "--image-size 400x400 --missing-txt asked --map 'car=big car' --out audit/"
     assert found.splitlines()[-1].endswith(f"--predictions {model} {shown}")
     rows = [{"image_id": 0, "category_id": 0, "bbox": RIGHT}] * 3
-    found = run("audit", labels, "--predictions", written(tmp_path / "n.json", rows)).stderr
+    found = run("audit", labels, "--predictions", write(tmp_path / "n.json", rows)).stderr
     assert "n.json: results[0] and 2 more: score is missing, or no number; expected" in found
     assert run("audit").returncode == 2
 
@@ -441,7 +437,7 @@ def test_page(files, tmp_path):
     content = json.loads(labels.read_text("utf-8"))
     content["images"][0]["file_name"] = "<b>0.png"
     content["images"][1]["file_name"] = "1.png"
-    written(labels, content)
+    write(labels, content)
     Image.new("RGB", (400, 400)).save(tmp_path / "1.png")
     page = tmp_path / "page.html"
     command = ["audit", labels, "--predictions", model, "--report", page, "--images", tmp_path]
@@ -472,7 +468,7 @@ def test_folds(tmp_path, names, groups):
     content = document([(0, 0, RIGHT)], len(names))
     for image, name in zip(content["images"], names, strict=True):
         image["file_name"] = name
-    labels, out = written(tmp_path / "labels.json", content), tmp_path / "folds"
+    labels, out = write(tmp_path / "labels.json", content), tmp_path / "folds"
     assert run("audit", labels, "--folds", 2, "--out", out).returncode == 0
     for number, own in enumerate(groups, 1):
         assert (out / f"test-{number}.txt").read_text("utf-8").split() == own
@@ -486,8 +482,8 @@ def test_stage_of_batch(tmp_path):
     for name in ("one", "two"):
         folder = tmp_path / "projects" / name
         folder.mkdir(parents=True)
-        written(folder / "labels.json", document(LABELS))
-        written(folder / "results.json", results(MODEL))
+        write(folder / "labels.json", document(LABELS))
+        write(folder / "results.json", results(MODEL))
     toml = tmp_path / "projects/one/bboxqa.toml"
     toml.write_text("audit = true\n", "utf-8")
     out = tmp_path / "out"
