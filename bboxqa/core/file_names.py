@@ -116,23 +116,6 @@ def is_file(entry: os.DirEntry[str]) -> bool:
         return True
 
 
-def folders_in(folder: Path) -> list[Path]:
-    """Return the folders in a folder, sorted, without hidden ones.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     Path(home, "b").mkdir()
-    ...     Path(home, ".a").mkdir()
-    ...     [each.name for each in folders_in(Path(home))]
-    ['b']
-    """
-    with os.scandir(folder) as found:
-        shown = (each for each in found if each.name[0] != ".")
-        return sorted(folder / each.name for each in shown if is_folder(each))
-
-
 def split_in(name: str) -> tuple[str, str] | None:
     """Return what stands beside the split in the name of a folder or file, and the split.
 

@@ -354,8 +354,8 @@ TEMPLATES = {
         "with the categories of {which}, alpha would be {merged:z.2f} and not {alpha:z.2f}"
     ),
     "difficult": (
-        "{category} is found less than others: where one annotator draws it, {size:%} of the rest "
-        "draw something{others}"
+        "{category} is found less than other categories: where one annotator draws it, {size:%} "
+        "of the others draw something{others}"
     ),
     "all agree": "all annotators drew the same {objects} with the same category",
     # Reference
