@@ -89,7 +89,7 @@ def batch(
 
     A project is a folder with annotations in a format that agree reads, also inside annotations/,
     train/, valid/ or test/. The results: index.html, projects.csv, summary.json, history.sqlite,
-    and a folder per project.
+    and a folder per project. A project that cannot be read fails, and the exit code is 1.
 
     \b
       bboxqa batch projects/ --dry-run           print the projects

@@ -69,7 +69,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     """Return the votes of annotators: their boxes inside images, each object once.
 
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
-    edges are the means. Its category is the most frequent one; for ties, see `_labels`.
+    edges are the means. Its category is the most frequent one; others as frequent are in `also`.
     """
     of, (edges, is_cut) = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")

@@ -41,6 +41,7 @@ from bboxqa.report.audit import AuditResult, audit_page, pictured_images
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, worst_first
+from bboxqa.report.reproduction import validate_command
 from bboxqa.report.result_files import manifest
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
@@ -412,13 +413,17 @@ def write_report(
 ) -> tuple[str, ...]:
     """Write the page of a report of `validate`, and return notes as `write_result` does.
 
-    With the settings of `validate`, the page shows how to reproduce it, by the command if any.
+    With the settings of `validate`, the page shows how to reproduce it, by the typed command if
+    any.
     """
     made: dict[str, Any] = {}
     if settings is not None:
         files = [path for path in (Path(file.name) for file in report.files) if path.is_file()]
         sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
-        made = {"manifest": manifest(settings, sources, choices), "command": command}
+        said = manifest(settings, sources, choices)
+        names = [file.name for file in report.files]
+        names += [word for each in target.images for word in ("--images", str(each))]
+        made = {"manifest": said, "command": command or validate_command(names, said)}
     sizes = images_with_boxes(report, target.top)
     images = PageImages(sizes, [file.name for file in report.files], "former")
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sys
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from bboxqa.batch.results import Regression, claim
 from bboxqa.batch.run import Run, names_of_last_run, run_batch
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
+from bboxqa.model.annotations import Choices
 
 PLAIN = Settings({"bootstrap": 50}, {})
 ROOT, OUT = Path("root"), Path("out")
@@ -303,6 +305,16 @@ def test_pages_are_linked(paged):
     for link in links:
         assert '<meta name="generator" content="bboxqa' in (paged / "out" / link).read_text()
     assert "B001" in (paged / "out/projects/one/findings.html").read_text()
+
+
+def test_a_page_of_findings_says_how_to_make_it_again(tmp_path):
+    file = write(tmp_path / "root/two/x.json", two_annotators())
+    validate = {"ignore": ["S004", "C005"], "fail_on": "warning"}
+    settings = Settings({}, validate, pages=True, choices=Choices(missing_txt="asked"))
+    run_batch(tmp_path / "root", tmp_path / "out", settings)
+    page = unescape((tmp_path / "out/projects/two/findings.html").read_text())
+    words = f"bboxqa validate {file} --missing-txt asked --ignore S004,C005 --fail-on warning"
+    assert f"<code>{words}</code>" in re.sub("</?span[^>]*>", "", page)
 
 
 def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
