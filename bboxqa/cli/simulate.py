@@ -210,7 +210,8 @@ def _lines(planned: "ImagePlan") -> list[str]:
         f"target: {planned.target_width:g} wide",
     ]
     if planned.n_more:
-        times = "twice" if planned.n_annotators == 2 else f"by {planned.n_annotators}, as now"
+        people = count(planned.n_annotators, "annotator")
+        times = "twice" if planned.n_annotators == 2 else f"by {people}, as now"
         between = " to ".join(f"{each:,}" for each in planned.needed_range)
         more, needed = count(planned.n_more, "more image"), f"{planned.n_needed:,}"
         lines += [

@@ -52,6 +52,12 @@ def test_says_how_many_more(file):
     assert fifth == "Note: with 40 images the width itself is uncertain"
 
 
+def test_images_are_drawn_by_as_many_as_now(tmp_path):
+    made = bboxqa.simulate(images=20, annotators=3, errors={"*": "miss=0.2 confuse=0.2"})
+    found = run("plan", write(tmp_path / "three.json", made.document()), "--target-width", 0.05)
+    assert " more images by 3 annotators, as now (" in found.output
+
+
 @pytest.mark.parametrize("n_categories", [1, 3])
 @pytest.mark.parametrize("empty_images", ["agree", "skip"])
 def test_the_interval_in_hand_is_that_of_agree(n_categories, empty_images, tmp_path):
