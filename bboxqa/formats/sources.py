@@ -1,6 +1,7 @@
 """What paths hold: the sources that a command reads, and by whom each is if files are people."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, is_split, per
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
-from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
+from bboxqa.formats.label_folders import INSIDE, files_by_folder, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
@@ -44,6 +45,8 @@ from bboxqa.formats.unreadable import (
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3
+# A pattern of all files of a kind.
+_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _NAME_ONE = "Name the file or the folder that holds annotations."
 _IF_MASKS = (
     "If the images are masks: --mask instances (each value is an object), --mask binary (each file "
@@ -295,7 +298,7 @@ def listed(
     if not is_folder and path.match(pattern or "*"):
         pattern = None
     below, others = sources_below(path)
-    found = [each for each in below if _is_matched(pattern, each)]
+    found = [each for each in below if _are_chosen(each, pattern)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
@@ -315,13 +318,19 @@ def listed(
     return [path] if sources == below[:1] and not is_folder else sources, notes
 
 
-def _is_matched(pattern: str | None, *paths: Path) -> bool:
-    """Return whether a source is one of those that a pattern chooses."""
-    if pattern and is_like_folder(paths[0]):
-        problem = (
-            f"{paths[0]}: {pattern!r} chooses among files, but all labels in a folder are read"
-        )
+def _are_chosen(source: Path, pattern: str | None) -> bool:
+    """Return whether a pattern chooses a source, of labels in a folder all or none."""
+    if not pattern or not is_like_folder(source):
+        return _is_matched(pattern, source)
+    below = ((here, name) for here, names in files_by_folder(source) for name in names)
+    is_chosen = any((here / name).match(pattern) for here, name in below)
+    if is_chosen and not _KIND.fullmatch(pattern):
+        problem = f"{source}: {pattern!r} chooses among files, but all labels in a folder are read"
         raise DatasetError([problem], "Name the folders to read.")
+    return is_chosen
+
+
+def _is_matched(pattern: str | None, *paths: Path) -> bool:
     return not pattern or any(each.match(pattern) for each in paths)
 
 
