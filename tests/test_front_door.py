@@ -139,9 +139,11 @@ def test_a_paper_has_every_choice_and_what_it_cites(result, saved):
                     "bboxqa"]  # fmt: skip
     assert sorted({*re.findall(r"\\cite\{(\w+)\}", text)}) == sorted(keys)
     # A percent sign begins a comment in LaTeX.
-    paragraph = text.split("In LaTeX:")[1].strip().split("\n\n")[0]
+    paragraph, table = text.split("In LaTeX:")[1].strip().split("\n\n")[:2]
     assert "(95 \\% confidence" in paragraph
     assert not re.search(r"[^\\]%", paragraph)
+    assert table.startswith(r"\begin{tabular}")
+    assert r"& 0." in table
     assert "For categories of objects that two or more drew, Krippendorff's alpha was 0." in text
     assert text.count("{") == text.count("}")
 

@@ -76,7 +76,7 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the exit codes."""
         names = [name for each in self.get_params(ctx) for name in each.opts if name in _GATES]
-        failed = f" 1: not accepted ({', '.join(names)})." if names else ""
+        failed = f" 1: a check failed ({', '.join(names)})." if names else ""
         with formatter.indentation():
             formatter.write_paragraph()
             formatter.write_text(f"Exit code 0: done.{failed} 2: could not run. 130: interrupted.")

@@ -257,7 +257,8 @@ def _blocks(part: ThresholdResult, story: Story | None) -> Iterator[tuple[str, l
     at = f"at {part.threshold_label}"
     order = np.argsort(part.categories["f1"], kind="stable")
     found = _shown(part, part.categories, ("category", "f1", "found", "class_share", "alpha"))
-    title = f"Categories, worst first, {at}\n found: share that the other drew, under any name"
+    title = f"Categories, worst first, {at}\n f1: of each two annotators on its objects"
+    title += "; found: share that the other one drew, under any name"
     yield "categories", [*table_excerpt(found, order, title, "categories", 2 * _ROWS)]
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"

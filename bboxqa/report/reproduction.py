@@ -140,7 +140,8 @@ _MATCHED = {
     "complete": "complete linkage (Müllner 2011), never two annotations of one annotator",
     "recursive": f"{_ASSIGNED}, one annotator after the other (Tschirschwitz et al. 2022)",
 }
-_NOT_IN_LATEX = dict.fromkeys(map(ord, "{}~^"), " ") | {ord("−"): "$-$", ord("–"): "--"}
+_SIGNS = {ord("−"): "$-$", ord("–"): "--"}
+_NOT_IN_LATEX = dict.fromkeys(map(ord, "{}~^"), " ") | _SIGNS
 _LIBRARIES = {"python": "Python", "numpy": "numpy", "scipy": "scipy", "shapely": "shapely"}
 
 
@@ -210,7 +211,7 @@ def citation(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
 
 
 def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """Return the paragraph, the same in LaTeX, and its works and bboxqa as BibTeX."""
+    """Return the paragraph, this and a table in LaTeX, and its works and bboxqa as BibTeX."""
     text = paragraph(summary, manifest) or "There is no figure of agreement."
     where = {"year": "2026", "version": summary["version"]}
     title = "bboxqa: quality of image annotations"
@@ -219,11 +220,36 @@ def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     cited = _in_latex(text).replace("computed by bboxqa", r"computed by bboxqa~\cite{bboxqa}")
     for each in works[:-1]:
         cited = cited.replace(each.cited, f"\\cite{{{each.key}}}")
-    return "\n\n".join((text, "In LaTeX:", cited, *(each.bibtex() for each in works)))
+    table = _table(summary["thresholds"][0]["categories"])
+    return "\n\n".join((text, "In LaTeX:", cited, *table, *(each.bibtex() for each in works)))
 
 
 def _in_latex(text: str) -> str:
     return re.sub(r"([%_&#$])", r"\\\1", text.replace("\\", "/")).translate(_NOT_IN_LATEX)
+
+
+def _table(categories: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a table of the categories in LaTeX, with intervals, if there are categories."""
+    if not categories:
+        return
+    yield "\n".join((
+        r"\begin{tabular}{lrllrr}",
+        r"Category & Annotations & F1 & Alpha & Named alike & IoU \\ \hline",
+        *(
+            f"{_in_latex(each['category'])} & {each['n_annotations']:,} & "
+            f"{_cell(each['f1'], each['f1_low'], each['f1_high'])} & "
+            f"{_cell(each['alpha'], each['low'], each['high'])} & "
+            f"{number(each['class_share'])} & {number(each['mean_iou'])} \\\\"
+            for each in categories
+        ),
+        r"\end{tabular}",
+    ))  # fmt: skip
+
+
+def _cell(value: float | None, low: float | None, high: float | None) -> str:
+    # Braces keep LaTeX from reading the interval as an option of the line before.
+    interval = "" if low is None else f" {{[{number(low)}, {number(high)}]}}"
+    return (number(value) + interval).translate(_SIGNS)
 
 
 def _works_in(text: str) -> Iterable[Work]:
