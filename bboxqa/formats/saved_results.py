@@ -38,12 +38,13 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     for name, key in _KEYS.items():
         path = folder / f"{name}.json"
         if not path.is_file():
-            hint = f"Make one: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
+            hint = f"Make one: bboxqa agree FILE --out {shlex.quote(f'{folder}/result')}"
             if (folder / "projects").is_dir():
                 hint = f"Of a run of `bboxqa batch`, name a folder in {folder / 'projects'}."
             problem = "it is not a result of `bboxqa agree --out`"
             if "manifest" in found:
                 problem = "it is a result of an earlier version"
+                hint = f"Make it again: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
             raise DatasetError([f"{folder}: has no {path.name}: {problem}"], hint)
         with named_errors(path, "a file"):
             contents[path.name] = path.read_bytes()
