@@ -76,12 +76,16 @@ def run_project(
     """Validate and measure one project, and write its folder.
 
     The folder is complete before it appears under its name. A failure of the input is recorded;
-    a failure of the machine is written to ``failed.txt``, and the next run tries again.
+    a failure of the machine or of settings is written to ``failed.txt``, beside earlier results,
+    and the next run tries again.
 
     `key` is the result of `result_key`, `count_all` that of `agree_with`. With `check_key`, a
     project that no longer has the key when it is done fails, as its files were changed meanwhile.
     """
     try:
+        if not isinstance(project, Stored):
+            # Wrong settings leave the results of an earlier run.
+            settings_of(project, settings)
         with filled(folder_of(out, project.name)) as scratch:
             if isinstance(project, Stored):
                 with fetched(project, scratch.parent, images=settings.images) as (local, root):
@@ -104,7 +108,7 @@ def run_project(
                 record = {"key": key, "row": asdict(row), **made}
                 # ASCII with escapes preserves names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
-    except (OSError, OutputError) as error:
+    except (OSError, BboxqaError) as error:
         note_failure(out, project.name, settings.shown(traceback.format_exc()))
         row = failed_row(project, error)
         return replace(row, message=settings.shown(row.message))

@@ -442,3 +442,14 @@ def test_wrong_settings_fail_their_project_only(tmp_path, toml, words):
     rows = batch(root)
     assert (rows["a"].status, rows["b"].status) == ("failed", "measured")
     assert words in rows["a"].message
+
+
+def test_wrong_settings_leave_the_results_of_an_earlier_run(tmp_path):
+    root, folder = tmp_path / "root", tmp_path / "out/projects/a"
+    write(root / "a/y.json", two_annotators())
+    batch(root)
+    before = (folder / "record.json").read_bytes()
+    write(root / "a/bboxqa.toml", "nonsense = 1\n")
+    assert batch(root)["a"].status == "failed"
+    assert (folder / "record.json").read_bytes() == before
+    assert "nonsense" in (folder / "failed.txt").read_text()
