@@ -356,7 +356,7 @@ def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
     done = run("report", folder)
     assert done.returncode == 2
     assert "has no details.json: it is a result of an earlier version" in done.stderr
-    assert "Make one: bboxqa agree FILE --out " in done.stderr
+    assert "Make it again: bboxqa agree FILE --out " in done.stderr
 
 
 def test_a_long_table_is_cut_and_says_so(found):
