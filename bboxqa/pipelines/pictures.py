@@ -421,8 +421,8 @@ def write_report(
         files = [path for path in (Path(file.name) for file in report.files) if path.is_file()]
         sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
         said = manifest(settings, sources, choices)
-        names = [file.name for file in report.files]
-        names += [word for each in target.images for word in ("--images", str(each))]
+        names = [word for each in target.images for word in ("--images", str(each))]
+        names += [file.name for file in report.files]
         made = {"manifest": said, "command": command or validate_command(names, said)}
     sizes = images_with_boxes(report, target.top)
     images = PageImages(sizes, [file.name for file in report.files], "former")

@@ -14,6 +14,8 @@ from bboxqa.report.pages import Data
 
 # Names of sources that are Python values, not files.
 _IN_MEMORY = ("document", "dataset", "table")
+# The most files that a command names.
+_MOST_FILES = 20
 _OPTIONS_OF_VALIDATE = {"select", "ignore", "per_file_ignores", "fail_on", "min_severity",
                         "show_consequences"}  # fmt: skip
 _OPTIONS = {
@@ -95,8 +97,9 @@ def validate_command(files: Sequence[str], manifest: Mapping[str, Any]) -> str:
     >>> validate_command(["a.json"], {"settings": {"select": ["B", "S"]}})
     'bboxqa validate a.json --select B,S'
     """
-    words, given = ["bboxqa", "validate", *files], {**manifest.get("reading", {})}
-    defaults = in_json(ValidateSettings())
+    more = ["…"] * (len(files) > _MOST_FILES)
+    words = ["bboxqa", "validate", *files[:_MOST_FILES], *more]
+    given, defaults = {**manifest.get("reading", {})}, in_json(ValidateSettings())
     for name, value in manifest["settings"].items():
         if name in _OPTIONS_OF_VALIDATE and value != defaults[name]:
             given[name] = ",".join(value) if isinstance(value, list) else value
