@@ -45,6 +45,8 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
             if "manifest" in found:
                 problem = "it is a result of an earlier version"
                 hint = f"Make it again: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
+            if (folder / "changes.csv").is_file():
+                problem, hint = "it is a result of `bboxqa compare`", "Name one of `bboxqa agree`."
             raise DatasetError([f"{folder}: has no {path.name}: {problem}"], hint)
         with named_errors(path, "a file"):
             contents[path.name] = path.read_bytes()

@@ -274,6 +274,7 @@ def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
         ("summary.json", "", "is not JSON"),
         ("summary.json", "[]", "has no key 'thresholds'"),
         ("summary.json", '{"thresholds": []}', "has no manifest.json"),
+        ("changes.csv", "", "has no summary.json: it is a result of `bboxqa compare`"),
     ],
 )
 def test_report_of_what_is_no_result(name, text, message, tmp_path):
