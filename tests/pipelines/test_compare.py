@@ -607,3 +607,10 @@ def test_ids_that_moved_on_in_one_image_are_not_used_from_there_on():
     assert result.by_id
     assert counts(result) == {"unchanged": len(lefts) - 3, "moved": 2, "removed": 1}
     assert result.moved_px == (15, 28)
+
+
+def test_an_id_whose_boxes_still_overlap_is_not_taken_over_by_a_nearer_box(tmp_path):
+    before = [box(1), box(2, 60)]
+    result = compared(tmp_path, before, [box(1, 20), box(2, 60), box(3, 11)])
+    rows = {(row["change"], row["id_before"], row["id_after"]) for row in result.changes.records()}
+    assert rows == {("moved", 1, 1), ("added", None, 3)}
