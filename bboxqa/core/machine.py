@@ -182,7 +182,8 @@ def _uses_openblas() -> bool:
     import numpy as np
 
     built_with: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
-    return "openblas" in built_with["Build Dependencies"]["blas"]["name"]
+    # A build that says nothing of it is limited as others are.
+    return "openblas" in built_with.get("Build Dependencies", {}).get("blas", {}).get("name", "")
 
 
 @lru_cache(maxsize=1)
