@@ -150,6 +150,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         kind = "COCO"
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
+    if kind == "binary" and name.endswith(ARCHIVES):
+        raise DatasetError([f"{path}: is no {name.rpartition('.')[2]} archive"], AGAIN)
     what, advice = WHAT[kind]
     expected = "a table" if table else "COCO JSON"
     if kind in ("table", "Parquet") and not table:

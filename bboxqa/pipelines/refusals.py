@@ -10,18 +10,16 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import Files, IntArray, find
+from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
-from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.columns import Kind
+from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
-from bboxqa.formats.document import RawDocument
-from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, id_number, ids_of, is_id
-from bboxqa.formats.registry import document_of, format_of
+from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, ids_of, is_id
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.masks import SegmentationKind
@@ -29,11 +27,11 @@ from bboxqa.rules.document import RESULTS, Document, FileKind, kind_of
 from bboxqa.rules.layout import (
     Boxes,
     are_many,
+    boxes_in,
     copies_of,
-    diagnose,
     first_equal,
     layout_of,
-    lie_elsewhere,
+    outlines_elsewhere,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +85,7 @@ def check_files(
     for path, file, author in zip(paths, files, attribution.author, strict=True):
         read_boxes = _boxes(file, author, attribution.names)
         layout = layout_of(read_boxes) if boxes else None
-        codes = _suspect_codes(path, file, read_boxes, boxes=boxes)
+        codes = _suspect_codes(file, read_boxes, boxes=boxes)
         codes += _LAYOUTS if layout is not None else ()
         read = document_of(path, choices) if codes else None
         causes = _Causes([], 0)
@@ -135,24 +133,11 @@ def _refused(
     return DatasetError(lines[:_LISTED], advice, command=command, total=total)
 
 
-def _suspect_codes(
-    path: Path, file: AnnotationFile, read: Boxes, *, boxes: bool
-) -> tuple[str, ...]:
+def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
-    is_coco = format_of(path) is COCO and file.records == "annotations"
     codes: tuple[str, ...] = ()
-    if boxes and is_coco and file.sample is not None:
-        # Outlines and areas of some annotations may contradict the boxes.
-        wanted = set(file.sample.image_id.tolist())
-        images = [
-            {"id": image.id, "width": image.width, "height": image.height}
-            for image in file.images
-            if id_number(image.id) in wanted
-        ]
-        sample = RawDocument(str(path), b"", 0, images=images, annotations=file.sample)
-        document = Document(sample)
-        if document.once(diagnose) is not None or lie_elsewhere(document):
-            codes = _LAYOUTS
+    if boxes and file.sample is not None and _is_suspect(file, file.sample):
+        codes = _LAYOUTS
     step = max(1, len(read) // _SAMPLE)
     if file.records == "annotations":
         rows, of = np.flatnonzero(read.image % step == 0), file.columns
@@ -160,21 +145,36 @@ def _suspect_codes(
         first = first_equal([column[rows] for column in columns])
         if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
             codes += ("D001",)
+    is_coco = file.sample is not None
     if boxes and is_coco and not codes and copies_of(read, read.image % step == 0) is not None:
         codes += ("B014",)
     return codes
 
 
+def _is_suspect(file: AnnotationFile, sample: Columns) -> bool:
+    """Return whether outlines and areas of some annotations contradict their boxes."""
+    keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
+    author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
+    boxes = boxes_in(sample, *_images_of(file, sample.image_id), author)
+    usable = np.ones(len(boxes), np.bool_)
+    return layout_of(boxes) is not None or outlines_elsewhere(boxes, usable)
+
+
 def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
     """Return the boxes of a file as they were read; NaN where only key points were drawn."""
-    bbox, points, ids = file.columns.bbox, file.columns.keypoints, ids_of(file.images)
+    bbox, points = file.columns.bbox, file.columns.keypoints
     if points is not None:
         bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
-    sizes = np.array([(i.width or 0, i.height or 0) for i in file.images], np.float64)
+    return Boxes(bbox, *_images_of(file, file.columns.image_id), author, names)
+
+
+def _images_of(file: AnnotationFile, image_id: IndexArray) -> tuple[FloatArray, IndexArray, int]:
+    """Return the size and the row of the image of each annotation, and the number of images."""
+    sizes = np.array([(each.width or 0, each.height or 0) for each in file.images], np.float64)
     sizes = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
     sizes[~(sizes > 0)] = np.nan
-    image = find(ids, file.columns.image_id)
-    return Boxes(bbox, sizes.take(image, axis=0), image, len(ids), author, names)
+    image = find(ids_of(file.images), image_id)
+    return sizes.take(image, axis=0), image, len(file.images)
 
 
 def check_boxes(data: Dataset) -> Dataset:

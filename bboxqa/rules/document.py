@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
-from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.columns import Columns, Form, Kind
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
@@ -262,11 +262,7 @@ class Document:
     @cached_property
     def has_rings(self) -> BoolArray:
         """(N,) bool. Whether the outline consists of rings of at least 3 points each."""
-        rings = self.annotations.rings
-        sound: BoolArray = self.annotations.form == Form.RINGS
-        bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
-        sound[rings.row[bad]] = False
-        return sound
+        return has_rings(self.annotations)
 
     @cached_property
     def ring_area(self) -> FloatArray:
@@ -298,29 +294,43 @@ class Document:
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others.
-
-        A mask whose size differs from its image is not valid, as its pixels are elsewhere.
-        """
-        rings, bounds = self.annotations.rings, np.full((len(self.annotations), 4), np.nan)
-        filled = np.flatnonzero(np.diff(rings.offsets))
-        if len(filled):
-            starts = filled[run_starts(rings.row[filled])]
-            rows, vertices = rings.row[starts], rings.offsets[starts]
-            bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
-            bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
-        bounds[~self.has_rings] = np.nan
-        rles = self.annotations.rles
-        size = self.size[rles.row][:, ::-1]
-        fits = np.isnan(size).any(axis=1) | (rles.size == size).all(axis=1)
-        bounds[rles.row[fits]] = rles.bounds[fits]
-        return bounds
+        """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others."""
+        return outline_bounds(self.annotations, self.size)
 
     @cached_property
     def has_box(self) -> BoolArray:
         """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
         return sound
+
+
+def has_rings(columns: Columns) -> BoolArray:
+    """Return which outlines consist of rings of at least 3 points each, (N,) bool."""
+    rings = columns.rings
+    sound: BoolArray = columns.form == Form.RINGS
+    bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
+    sound[rings.row[bad]] = False
+    return sound
+
+
+def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
+    """Return left, top, right and bottom of each valid outline, NaN for others, (N, 4) float64.
+
+    A mask whose size differs from its image, (N, 2), is not valid, as its pixels are elsewhere.
+    """
+    rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
+    filled = np.flatnonzero(np.diff(rings.offsets))
+    if len(filled):
+        starts = filled[run_starts(rings.row[filled])]
+        rows, vertices = rings.row[starts], rings.offsets[starts]
+        bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
+        bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
+    bounds[~has_rings(columns)] = np.nan
+    rles = columns.rles
+    of_mask = size[rles.row][:, ::-1]
+    fits = np.isnan(of_mask).any(axis=1) | (rles.size == of_mask).all(axis=1)
+    bounds[rles.row[fits]] = rles.bounds[fits]
+    return bounds
 
 
 def n_records(document: Document, name: str) -> int:

@@ -19,8 +19,9 @@ from bboxqa.core.arrays import (
     rows_where,
 )
 from bboxqa.core.json_values import shortened
+from bboxqa.formats.columns import Columns, Form
 from bboxqa.geometry.boxes import bbox_iou, corners
-from bboxqa.rules.document import Document
+from bboxqa.rules.document import Document, outline_bounds
 
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
@@ -57,17 +58,23 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
 
 def boxes_of(document: Document) -> Boxes:
     """Return the boxes of a document."""
-    columns, outlined = document.annotations, document.outlined
-    return Boxes(
-        columns.bbox,
-        document.size,
-        document.image,
-        len(document.images),
-        document.annotator,
-        columns.annotator_names,
-        np.where(outlined, np.nan, columns.area),
-        document.outline_bounds if outlined.any() else None,
-    )
+    of_images = document.size, document.image, len(document.images)
+    return boxes_in(document.annotations, *of_images, document.annotator)
+
+
+def boxes_in(
+    columns: Columns,
+    size: FloatArray,
+    image: IndexArray | IntArray,
+    n_images: int,
+    author: IntArray,
+) -> Boxes:
+    """Return the boxes of annotations, with their outlines and areas; see `Boxes`."""
+    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    area = np.where(outlined, np.nan, columns.area)
+    bounds = outline_bounds(columns, size) if outlined.any() else None
+    names = columns.annotator_names
+    return Boxes(columns.bbox, size, image, n_images, author, names, area, bounds)
 
 
 def sized_boxes(boxes: Boxes | Document) -> BoolArray:
@@ -417,12 +424,18 @@ def plain_boxes(document: Document) -> BoolArray:
 
 def lie_elsewhere(document: Document) -> bool:
     """Return whether most boxes lie elsewhere than their outlines in every known layout."""
-    bounds = document.outline_bounds
-    rows = np.flatnonzero(~document.once(in_other_layout) & ~np.isnan(bounds[:, 0]))
+    return outlines_elsewhere(document.once(boxes_of), ~document.once(in_other_layout))
+
+
+def outlines_elsewhere(boxes: Boxes, usable: BoolArray) -> bool:
+    """Return whether most of the `usable` boxes, (N,) bool, lie elsewhere than their outlines."""
+    if boxes.bounds is None:
+        return False
+    rows = np.flatnonzero(usable & ~np.isnan(boxes.bounds[:, 0]))
     rows = rows[:: max(1, len(rows) // 2000)]
     if len(rows) < _ENOUGH:
         return False
-    return median(bbox_iou(corners(document.annotations.bbox[rows]), bounds[rows])) < 0.5
+    return median(bbox_iou(corners(boxes.bbox[rows]), boxes.bounds[rows])) < 0.5
 
 
 def swapped_images(document: Document) -> BoolArray:

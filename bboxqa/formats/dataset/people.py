@@ -83,7 +83,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
         way = way or "annotator-key"
     found: list[Attribution] = []
     if way in (None, "annotator-key"):
-        found += _by_key(files, reading.annotator_key, chosen=way is not None)
+        found += _by_key(files, reading, chosen=way is not None)
     if way == "image-records" or (way is None and not any(map(_is_named, found))):
         found += _by_records(files, reading.session_key, chosen=way is not None)
     several = next((each for each in found if len(each.names) > 1), None)
@@ -139,13 +139,15 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: R
 
 
 def _by_key(
-    files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
+    files: Sequence[AnnotationFile], reading: Reading, *, chosen: bool
 ) -> list[Attribution]:
     """Return one attribution for each annotator key that occurs, in the order of the keys.
 
     Where no key names people in all files, but each file has one, these together are the last.
     """
-    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    keys = ANNOTATOR_KEYS if reading.annotator_key is None else (reading.annotator_key,)
+    # The field of a tool counts even where it names one person.
+    least = 1 if reading.min_annotators > 1 and all(file.named_by for file in files) else 2
     own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
     is_common = any(all(_names_in(file, key) for file in files) for key in keys)
     is_mixed = not is_common and all(own)
@@ -159,9 +161,10 @@ def _by_key(
         way = way_by_key(pairs)
         lacking = [file for file, key in pairs if not _names_in(file, key)]
         if lacking and not chosen:
-            if len({*names} - {UNNAMED}) > 1 and not is_mixed:
+            if len({*names} - {UNNAMED}) >= least and not is_mixed:
+                name = "names" if len(lacking) == 1 else "name"
                 problem = (
-                    f"{listed_files(lacking)}: names nobody, while {way} names "
+                    f"{listed_files(lacking)}: {name} nobody, while {way} names "
                     f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
                     "to name annotators, or each to be by one"
                 )
@@ -410,11 +413,14 @@ def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
     """Return a line for each file that names who made it, to be edited."""
-    names = [file.source.name for file in files]
-    lines = [f"  --annotator {typed_paths([f'NAME={each}'])}" for each in names[:_LINES]]
-    more = [f"  … and {len(names) - _LINES:,} more"] if len(names) > _LINES else []
+    known = [_names_in(file, ANNOTATOR_KEYS[0]) if file.named_by else set() for file in files]
+    names = ["NAME" if len(each) != 1 or UNNAMED in each else min(each) for each in known]
+    typed = [f"{name}={file.source.name}" for name, file in zip(names, files, strict=True)]
+    lines = [f"  --annotator {typed_paths([each])}" for each in typed[:_LINES]]
+    more = [f"  … and {len(files) - _LINES:,} more"] if len(files) > _LINES else []
     say = "Name who made each file, a person as often as needed (edit NAME):"
-    return "\n".join([*[_CVAT] * (files[0].named_by == "the assignee"), say, *lines, *more])
+    is_cvat = files[0].named_by == "the assignee" and not any(known)
+    return "\n".join([*[_CVAT] * is_cvat, say, *lines, *more])
 
 
 def _nothing_found(
