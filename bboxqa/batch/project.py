@@ -47,7 +47,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
-from bboxqa.formats.sources import listed, sources_in, without_files
+from bboxqa.formats.sources import sources_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.pipelines.agree import CountAll, agree_with
@@ -234,12 +234,9 @@ def _audited(job: _Job) -> str:
 def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], list[str], list[str]]:
     """Write the agreement of a project; return values of its row, gates it misses, and notes."""
     settings, own = job.settings, job.own
-    _, notes = listed(job.project.folder, choices=own.choices)
-    notes = notes if settings.pseudonyms is None else without_files(notes)
     files = job.files()
-    data, left_out = _read_objects(files, job)
-    notes = [settings.shown(each) for each in (*left_out, *notes)]
-    data = replace(data, notes=(*data.notes, *notes))
+    data, notes = _read_objects(files, job)
+    data = replace(data, notes=(*data.notes, *map(settings.shown, notes)))
     result = agree_with(data, own.agree, count_all=count_all)
     values, diagnosis, warnings = summary(result), None, []
     if settings.pages:

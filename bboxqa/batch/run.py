@@ -348,7 +348,7 @@ _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", "f1", "c
             "mean_iou", "annotators")  # fmt: skip
 _recorded_numbers = attrgetter(*_COLUMNS[:-1])
 # A figure is that of the last run in which its key was known: a failed run must not hide a loss.
-_KEYS = {"class_alpha": "f1", "mean_iou": "f1", "n_warnings": "n_errors"}
+_KEYS = {"class_alpha": "f1", "mean_iou": "f1"}
 # Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
 # Smaller differences of alpha are due to rounding, as sums may be in another order.
@@ -373,7 +373,8 @@ def _history(out: Path) -> Iterator[sqlite3.Connection]:
 def last_rows(out: Path) -> dict[str, Row]:
     """Return the last row of each project; empty before the first run.
 
-    Each figure is that of the last run in which it was known.
+    Each figure is that of the last run in which it was known. Of a failed run, only the status
+    counts, as findings in files that cannot be read to their end are not all of them.
     """
     if not (out / HISTORY).exists():
         return {}
@@ -383,6 +384,8 @@ def last_rows(out: Path) -> dict[str, Row]:
         for name, *values in connection.execute(query):
             figures = dict(zip(_COLUMNS, values, strict=True))
             row = found.setdefault(name, {"project": name, "n_files": 0, "annotators": "[]"})
+            if figures["status"] == FAILED:
+                figures = {"status": FAILED}
             known = (each for each in figures if figures[_KEYS.get(each, each)] is not None)
             row |= {each: figures[each] for each in known}
     try:
@@ -441,13 +444,16 @@ def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regressi
 
 
 def _worse(last: Row, row: Row) -> Iterator[str]:
-    if row.status == FAILED and last.status != FAILED:
-        yield "failed, but not in the last run"
+    if row.status == FAILED:
+        yield from ["failed, but not in the last run"] * (last.status != FAILED)
+        return
     known = (("alpha", last.alpha), ("F1", last.f1))
     had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
     # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
-    if row.alpha is None and row.f1 is None and row.status != FAILED:
+    if row.alpha is None and row.f1 is None:
         yield from had[:1]
+    more = [name for name in row.annotators if last.annotators and name not in last.annotators]
+    also = f", now also of {first_few(more, _SHOWN, one_line)}" if more else ""
     for what, before, now in (
         ("alpha", last.alpha, row.alpha),
         ("F1", last.f1, row.f1),
@@ -455,7 +461,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
         (f"mean {row.measure or 'IoU'}", last.mean_iou, row.mean_iou),
     ):
         if before is not None and now is not None and now < before - _TIE:
-            yield f"{what} fell from {before:z.4f} to {now:z.4f}"
+            yield f"{what} fell from {before:z.4f} to {now:z.4f}{also}"
     yield from _lost_annotators(last.annotators, row.annotators)
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -249,6 +250,7 @@ def _serve(
     os.environ.update(environment)
     # The parent process is interrupted as well, and ends this one.
     signal(SIGINT, SIG_IGN)
+    warnings.simplefilter("ignore", RuntimeWarning)
     if n_threads < cores():
         # Loaded libraries do not read the environment again.
         threadpool_limits(n_threads)

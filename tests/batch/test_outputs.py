@@ -230,10 +230,24 @@ def test_broken_file(tmp_path, content, act):
         ({"alpha": -0.1, "n_errors": 1},
          ["alpha fell from 0.8000 to -0.1000", "errors rose from 0 to 1"]),
         ({"n_errors": None, "n_warnings": None}, []),
+        ({"status": FAILED, "alpha": None, "n_errors": 2}, ["failed, but not in the last run"]),
     ],
 )  # fmt: skip
 def test_became_worse(change, what):
     assert found(SOUND, replace(SOUND, **change)) == what
+
+
+def test_findings_of_a_file_that_was_not_read_whole_are_not_compared(tmp_path):
+    for row in (SOUND, replace(SOUND, status=FAILED, n_errors=1, n_warnings=0)):
+        append(tmp_path, WHEN, "1.0", [row])
+    assert regressions(last_rows(tmp_path), [SOUND]) == []
+
+
+def test_figures_of_more_annotators_say_so():
+    before, now = (replace(SOUND, annotators=names) for names in (("ann",), ("ann", "eve")))
+    assert found(before, replace(now, alpha=0.7)) == [
+        "alpha fell from 0.8000 to 0.7000, now also of eve"
+    ]
 
 
 @pytest.mark.parametrize(
