@@ -1,12 +1,12 @@
 """The command line: commands, each imported when it is used."""
 
 import sys
+import warnings
 from importlib import import_module
 
 import click
 
 from bboxqa.cli.console import exit_code_of, robust
-from bboxqa.cli.options import EARLIER
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.machine import keep_freed_memory
 from bboxqa.core.version import __version__
@@ -54,7 +54,6 @@ class _Commands(click.Group):
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
-        "token_normalize_func": lambda typed: EARLIER.get(typed, typed),
     },
     epilog="bboxqa COMMAND --help shows the options of a command.",
 )
@@ -76,6 +75,9 @@ def main() -> None:
     sys.stdout, sys.stderr = robust(sys.stdout), robust(sys.stderr)
     PLACED.clear()
     keep_freed_memory()
+    if not sys.warnoptions:
+        # What overflows is infinite or NaN, which findings and figures name.
+        warnings.simplefilter("ignore", RuntimeWarning)
     try:
         with raising_signals():
             code = cli.main(standalone_mode=False)

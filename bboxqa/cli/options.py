@@ -17,7 +17,7 @@ _MORE = "Further options"
 # The options that decide whether a command exits with 1.
 _GATES = ("--fail-on", "--min-alpha", "--min-f1")
 # Names of earlier versions, which are accepted but not shown.
-EARLIER = {"output": "out", "output-format": "format", "filter": "pattern"}
+_EARLIER = {"output": "out", "output-format": "format", "filter": "pattern"}
 _FILE_OF_SIZES = "bboxqa.file_of_sizes"
 _SIZE_EXPECTED = (
     "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
@@ -59,6 +59,13 @@ class Command(click.Command):
         flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
         flags |= {"hidden": is_hidden, "help": "Show all options and exit."}
         return [*params, click.Option(["--help-all"], callback=_show_all, **flags)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what was typed, in which the options of this command may have earlier names."""
+        own = {name for each in self.params for name in each.opts}
+        known = {name: now for name, now in _EARLIER.items() if f"--{now}" in own}
+        ctx.token_normalize_func = lambda typed: known.get(typed, typed)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their groups."""

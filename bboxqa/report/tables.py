@@ -1,6 +1,8 @@
 """Tables of plain text: columns below each other, and the first rows of a table of a result."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
+from shutil import get_terminal_size
 from unicodedata import combining, east_asian_width
 
 import numpy as np
@@ -11,10 +13,12 @@ from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.numbers import decimal
 
 _MOST_COLUMNS = 9
+# Between columns; and the size where the output is no terminal.
+_GAP, _SIZE = 2, (100, 50)
 
 
 def table_lines(
-    rows: Sequence[Sequence[str]], left: Collection[int] = (), *, gap: int = 2
+    rows: Sequence[Sequence[str]], left: Collection[int] = (), *, gap: int = _GAP
 ) -> Iterator[str]:
     """Yield the lines of a table, with every column as wide as its longest cell.
 
@@ -59,9 +63,10 @@ def table_excerpt(
 ) -> Iterator[str]:
     """Yield the first rows of a table in a given order, with some columns or the first nine.
 
-    A figure and its interval are one cell, with two decimals. Below the table follow the reasons
-    for undefined cells, and the number of further rows with the csv `file` that has all of them,
-    which the options `out` write.
+    The last columns are left out where the table would be wider than the terminal, or than 100
+    characters without one. A figure and its interval are one cell, with two decimals. Below the
+    table follow the reasons for undefined cells, and the number of further rows with the csv `file`
+    that has all of them, which the options `out` write.
     """
     if not len(order):
         return
@@ -74,7 +79,10 @@ def table_excerpt(
         if name != "status" and name not in bounds and not _is_undefined(rows.columns[name])
     ]
     names = [name for name in columns or known[:_MOST_COLUMNS] if name in known]
-    lines = [names, *map(list, zip(*(_cells(rows, name) for name in names), strict=True))]
+    cells = [[name, *_cells(rows, name)] for name in names]
+    ends = accumulate(_GAP + max(map(_width, each)) for each in cells)
+    names = names[: max(1, sum(end < get_terminal_size(_SIZE).columns for end in ends))]
+    lines = [*map(list, zip(*cells[: len(names)], strict=True))]
     words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
     yield from ("", *title.split("\n"))
     yield from (f" {line}" for line in (*table_lines(lines, words), *_why_undefined(rows, lines)))

@@ -37,6 +37,7 @@ CASES = [
     ("agree x.json --missing ignore --empty-images unit", "--empty-images is 'unit', which counts"),
     ("agree x.json --top 5", "Error: --top is for --report FILE, which is missing"),
     ("validate", "no file given; try: bboxqa validate export.json"),
+    ("validate x.json --filter a", "No such option '--filter'."),
     ("validate no.json", "no.json: no such file"),
     ("validate x.json --select X9", "--select: no rule begins with 'X9'; `bboxqa explain` lists"),
     ("validate x.json --select B0011", "with 'B0011'; did you mean 'B011'? `bboxqa explain` lists"),

@@ -42,7 +42,18 @@ def test_names_in_tables_are_whole(data):
     names = tuple(name * 30 for name in data.annotator_names)
     result = result_of(replace(data, annotator_names=names))
     lines = [*text_lines(result, story=result.diagnose(), details=True)]
-    assert any(line.startswith(f" {names[0]} ") for line in lines)
+    assert any(f"{line} ".startswith(f" {names[0]} ") for line in lines)
+
+
+def test_tables_fit_where_names_have_room(data, monkeypatch):
+    result = result_of(data)
+    for width in (50, 60, 100):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = [*text_lines(result, story=result.diagnose(), details=True)]
+        start = next(place for place, line in enumerate(lines) if line.startswith("Images, by"))
+        rows = lines[start + 2 : lines.index("", start + 2)]
+        assert max(map(len, rows)) <= width
+        assert width == 100 or rows[-1].endswith("columns (in images.csv of --out DIR)")
 
 
 @pytest.fixture(scope="module")
