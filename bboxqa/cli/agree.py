@@ -104,8 +104,9 @@ def agree(
         written += [to.send_back] * bool(diagnosis.to_review)
     more: dict[str, Any] = {"diagnosis": diagnosis if diagnose else None}
     if output_format == "text":
+        is_open = to.send_back is None and not result.thresholds[0].is_unanimous
         steps = {
-            f"--send-back DIR --to {tool} (corrections)": to.send_back is None,
+            f"--send-back DIR --to {tool} (corrections)": is_open,
             "--report page.html": to.page is None, "--details": not diagnose,
         }  # fmt: skip
         add = [step for step, is_missing in steps.items() if is_missing]

@@ -239,6 +239,8 @@ class Dependence(NamedTuple):
     inside: float
     outside: float
     """The rate of errors there, and elsewhere."""
+    n_inside: int
+    """The number of objects there."""
 
 
 def dependence(
@@ -282,7 +284,10 @@ def dependence(
             rates = (inside, outside) if below else (outside, inside)
             best = excess[place] - 2 * log(len(excess))
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
-            found = Dependence(name, float(tried[place]), below, *rates) if clear else None
+            n_inside = int(n[place] if below else len(of) - n[place])
+            found = (
+                Dependence(name, float(tried[place]), below, *rates, n_inside) if clear else None
+            )
     return found
 
 

@@ -262,6 +262,11 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
         complete = 0 < self.n_units == self.n_complete_units
         return isnan(self.alpha) and complete and self.observed == 0
 
+    @property
+    def is_unanimous(self) -> bool:
+        """Whether everybody drew every object, with the same category."""
+        return 0 < self.n_units == self.n_complete_units and self.class_agreement.share == 1
+
     def __repr__(self) -> str:
         low, high = self.interval
         alpha = self.status if isnan(self.alpha) else f"{self.alpha:z.4f}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cli import run
 from support.datasets import dataset, object_rows, with_assigned
 from support.resampled import expanded
 from support.stories import short_story
@@ -410,6 +411,30 @@ def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
     assert called.startswith("cid calls WBC RBC in 25 % of cases; the others: 0 %")
     assert offset.startswith("cid draws boxes")
     assert offset.endswith("harmless at IoU 0.5")
+
+
+def test_a_category_of_few_objects_does_not_explain_who_matches_least():
+    """Of one annotator, what concerns most objects comes first and has the gain without them."""
+    without = Gain(0.11, " (without cid, alpha 0.80→0.91)")
+    low = Measure(0.8, 0.75, 0.85)
+    worst = Finding("worst", ("cid",), low, gain=without, values={"others": ""})
+    rare = Finding("calls", ("cid",), weight=0.005, of_category=0.3)
+    missed = Finding("miss_rate", ("cid",), weight=0.1)
+    other = Finding("calls", ("bob",), weight=0.02, of_category=0.2)
+    told = _ordered(_with_worst([rare, missed, other], [worst]))
+    assert [(each.kind, each.owner, each.gain) for each in told] == [
+        ("calls", "bob", None), ("miss_rate", "cid", without), ("calls", "cid", None),
+    ]  # fmt: skip
+    assert [each.kind for each in _with_worst([rare], [worst])] == ["calls", "worst"]
+
+
+def test_equal_works_need_nothing_to_be_looked_at(tmp_path):
+    found = bboxqa.simulate(images=20, annotators="ann,bob")
+    found.write(tmp_path / "equal.json")
+    output = run("agree", tmp_path / "equal.json").output
+    assert "with the same category: nothing has to be looked at again" in output
+    assert "all annotators share all boxes that two of them drew" in output
+    assert "--send-back" not in output
 
 
 def test_an_offset_with_which_somebody_matches_least_is_not_harmless():

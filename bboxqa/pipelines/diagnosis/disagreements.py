@@ -161,10 +161,11 @@ def erring_annotators(
             if rate in ("miss_rate", "class_share"):
                 more = _of_some(of, rate, place, left_out)
                 kind, values = f"{rate} of some" if more else rate, values | more
-            weight = float(max(found.value[place], values.get("weight", 0)) * of.share[place])
-            size = found.at(place)
-            who = (str(names[place]),)
-            told.append(Finding(kind, who, size, weight, values, cause, table=name))
+            size, who, share = found.at(place), (str(names[place]),), float(of.share[place])
+            lifted, weight = values.pop("of_category", 0.0) * share, size.value * share
+            told.append(
+                Finding(kind, who, size, weight, values, cause, table=name, of_category=lifted)
+            )
         yield from largest(told)
 
 
@@ -196,7 +197,9 @@ def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> d
     words = {name: text.format(cut) for name, text in subset._asdict().items()}
     rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}
     words |= {name: "none" if text == "0 %" else text for name, text in rates.items()}
-    return words | ({"weight": of.as_category(found.inside)} if is_of_category else {})
+    if is_of_category:
+        words["of_category"] = of.as_category(found.inside, found.n_inside)
+    return words
 
 
 def _errors(table: Table, rate: str) -> Bounds:
@@ -254,8 +257,11 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     found = bounds(table, "identical_share")
     copied = np.flatnonzero(table["copied"])
     if all_share_boxes(table, [*of.names]):
-        least = int(copied[found.value[copied].argmin()])
-        yield Finding("all copy", (), found.at(least), 1.0)
+        least = found.at(int(copied[found.value[copied].argmin()]))
+        share = f"{in_percent(least.value)} or more of the"
+        if share.startswith("100 "):
+            share = "all" if least.value == 1 else "nearly all"
+        yield Finding("all copy", (), least, 1.0, {"share": share})
         return
 
     told = []
@@ -511,9 +517,10 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) ->
     elif rest.any():
         others = rest[matrix["category"] == second].sum() / rest.sum()
         values["back"] = f"; the others: {in_percent(others)}"
+    of_category = of.as_category(share, round(n / share)) if n else 0.0
     size = Measure(share, nan, nan)
-    weight = max(weight, of.as_category(share))
-    return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
+    cause = Kind.CLASS_CONFLICT
+    return Finding("calls", (who,), size, weight, values, cause, of_category=of_category)
 
 
 def supercategory_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -564,9 +571,8 @@ def category_findings(
 
 def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield that all agree, if they do."""
-    n = len(of.matched.units)
-    if n and of.part.n_complete_units == n and of.part.class_agreement.share == 1:
-        yield Finding("all agree", values={"objects": count(n, "object")})
+    if of.part.is_unanimous:
+        yield Finding("all agree", values={"objects": count(of.part.n_units, "object")})
 
 
 def track_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -316,8 +316,8 @@ TEMPLATES = {
         "identical{left_out}"
     ),
     "all copy": (
-        "all annotators share boxes, at least {size:%} of those that two of them drew: agreement "
-        "does not show how far they would agree independently"
+        "all annotators share {share} boxes that two of them drew: agreement does not show how far "
+        "they would agree independently"
     ),
     "groups": (
         "{groups} agree among themselves, and less with each other: F1 of objects with their "
@@ -357,7 +357,10 @@ TEMPLATES = {
         "{category} is found less than other categories: where one annotator draws it, {size:%} "
         "of the others draw something{others}"
     ),
-    "all agree": "all annotators drew the same {objects} with the same category",
+    "all agree": (
+        "all annotators drew the same {objects} with the same category: nothing has to be looked "
+        "at again"
+    ),
     # Reference
     "worst of reference": (
         "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}; "
@@ -431,9 +434,13 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         n = self.tables["annotators"]["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
-    def as_category(self, share: float) -> float:
-        """Return a share of a category as one of all objects, if all categories had as many."""
-        return share / max(len(distinct(self.matched.data.annotations.category)), 1)
+    def as_category(self, share: float, n: int) -> float:
+        """Return at least which share of all objects it is, if all categories had as many.
+
+        It is a share of `n` objects of a category.
+        """
+        least = share_bounds(np.array([share * n]), np.array([float(n)])).low[0]
+        return float(least) / max(len(distinct(self.matched.data.annotations.category)), 1)
 
     def instead(self, condition: str, gain: float) -> Gain | None:
         """Return what alpha, or F1 without any, would be; None if it would be shown alike."""
@@ -462,8 +469,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     size: Measure = NO_SIZE
     """Its figure."""
     weight: float = 0.0
-    """About the share of objects that it concerns, or of those of its category as if all had as
-    many; 0 for what is harmless, infinite for what changes the meaning of figures."""
+    """About the share of objects that it concerns; 0 for what is harmless, infinite for what
+    changes the meaning of figures."""
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The other fields of the template."""
     cause: Kind | None = None
@@ -472,6 +479,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     table: str = ""
     """How many others stand out, and the table that has them."""
     gain: Gain | None = None
+    of_category: float = 0.0
+    """At least the share of objects that it would concern if all categories had as many."""
 
     @property
     def owner(self) -> str:

@@ -27,6 +27,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
     LEAST_DRAWS,
     LEAST_IMAGES,
+    LEAST_SHARE,
     Bounds,
     Diagnosed,
     Finding,
@@ -111,16 +112,26 @@ def story_of(of: Diagnosed) -> list[Line]:
 def _ordered(found: Sequence[Finding]) -> list[Finding]:
     """Return who errs, then kinds of disagreement and what is harmless, each by weight.
 
-    What gains more than another finding has at least its weight, and comes first.
+    What concerns a rare category weighs more, unless its annotator does something else with more
+    objects. What gains more than another finding has at least its weight, and comes first.
     """
+    most = {each.owner: each for each in sorted(found, key=lambda each: each.weight)}
+    weights = [
+        max(each.weight, each.of_category) if most[each.owner] is each else each.weight
+        for each in found
+    ]
 
-    def order(finding: Finding) -> tuple[bool, float, float]:
+    def order(place: int) -> tuple[bool, float, float]:
+        finding = found[place]
         gain = finding.gain.value if finding.gain else 0.0
-        less = (each.weight for each in found if each.gain and each.gain.value <= gain)
+        less = (
+            weight for each, weight in zip(found, weights, strict=True)
+            if each.gain and each.gain.value <= gain
+        )  # fmt: skip
         is_last = finding.kind in ("kind", "missed") or not finding.weight
-        return is_last, -max(less, default=finding.weight), -gain
+        return is_last, -max(less, default=weights[place]), -gain
 
-    return sorted(found, key=order)
+    return [found[place] for place in sorted(range(len(found)), key=order)]
 
 
 def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
@@ -226,7 +237,11 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
     """Return findings with alpha without who agrees least, who is named where nothing else is."""
     result = [*found]
     for each in worst:
-        own = [cause for cause in result if cause.owner == each.owner]
+        # A category of few objects does not explain why somebody matches least.
+        own = [
+            cause for cause in result
+            if cause.owner == each.owner and not 0 < cause.weight < LEAST_SHARE
+        ]  # fmt: skip
         if own:
             most = max(own, key=lambda cause: cause.weight)
             told = replace(most, gain=most.gain or each.gain)
