@@ -75,12 +75,11 @@ def found(path, code):
 
 def translation_of(translate, source, **choices):
     """Return the translation of a source, and its annotations."""
-    records = []
     settings = ReadSettings(keys=(), outlines=True, records=True, choices=choices_of(choices))
-    found = Collector(lambda new, _places: records.extend(new), settings)
+    found = Collector(settings)
     translate(source, found)
     found.flush()
-    return found, records
+    return found, [*found.records, *found.records_apart]
 
 
 def text_of(form, name="a.jpg", box=(10, 20, 30, 40), *, size=(100, 80), who=""):

@@ -104,7 +104,7 @@ def translate(path: Path, into: Collector) -> None:
             for at, n in part.ragged
         ]
         problems += wrong
-        if says_more or into.add_boxes is None or not records.add_plain(part):
+        if says_more or not into.takes_boxes or not records.add_plain(part):
             for at, row in part.records():
                 records.add_row(at, row)
         for at, problem in wrong:

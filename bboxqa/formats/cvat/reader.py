@@ -189,7 +189,7 @@ class _Records:
 
     def _add_plain(self, element: Element, image: Record) -> bool:
         """Add an upright box of a known label as columns; return False for other shapes."""
-        values, takes_boxes = element.values, self._into.add_boxes is not None
+        values, takes_boxes = element.values, self._into.takes_boxes
         label = values.get("label", "")
         box = plain_box_of(values) if takes_boxes and element.name == "box" else None
         # Answers and marks are kept where all keys are requested, or where they name people.
@@ -207,8 +207,8 @@ class _Records:
         if label not in self._ids:
             self._ids[label] = self._into.category(label, self._where(element))
         annotator = self._shared.get("annotator", "")
-        row = (image["id"], self._ids[label], *box, annotator, "", element.line)
-        self._into.plain_boxes([row], self._member)
+        row = (image["id"], self._ids[label], *box, annotator, "")
+        self._into.plain_boxes([(row, self._where(element))])
         return True
 
     def _add_shape(

@@ -348,7 +348,7 @@ class _Records:
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
         images = [*task.records.values()]
-        if self._into.add_boxes is None or len(images) != 1 or len(task.images) > 1:
+        if not self._into.takes_boxes or len(images) != 1 or len(task.images) > 1:
             return False
         if "width" not in (image := images[0]):
             return False
@@ -360,8 +360,10 @@ class _Records:
             if label not in ids:
                 ids[label] = self._into.category(label, Where(self._member, at))
         number = image["id"]
-        rows = [(number, ids[label], *box, annotator, own, at) for box, label, own, at in boxes]
-        self._into.plain_boxes(rows, self._member)
+        self._into.plain_boxes(
+            ((number, ids[label], *box, annotator, own), Where(self._member, at))
+            for box, label, own, at in boxes
+        )
         return True
 
     def _add_region(

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,8 +13,16 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import Record, ToolDefect, Where
-from bboxqa.formats.records import UNNAMED, ReadSettings, extent_of, most_joints
+from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
+    UNNAMED,
+    WRITTEN_ANGLE,
+    ReadSettings,
+    extent_of,
+    most_joints,
+)
 from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import (
     EmptyMaskProblemError,
@@ -28,7 +38,9 @@ UNLABELLED = "(no label)"
 BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of the file"
 """The end of notes on such annotations: files are attributed after they were translated."""
 SIDES = ("width", "height")
-_WINDOW, _FEW = 4096, 256
+_WINDOW, _FEW = 1 << 13, 256
+# Keys that no format has.
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class BrokenTextError(DatasetError):
@@ -36,7 +48,7 @@ class BrokenTextError(DatasetError):
 
 
 class Lines(msgspec.Struct, frozen=True, eq=False):
-    """The locations of annotations with one line each."""
+    """The locations of annotations."""
 
     members: Sequence[str]
     """Names of files inside the source."""
@@ -45,17 +57,14 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
     line: IndexArray | TextArray
     """(N,) int64. Line numbers, counted from 1; or JSON pointers."""
 
-    def __len__(self) -> int:
-        return len(self.line)
-
     def where(self, row: int) -> Where:
         """Return the location of an annotation."""
         return Where(self.members[self.member[row]], self.line[row].item())
 
 
-PlainBox = tuple[int, int, float, float, float, float, str, str, int | str]
+PlainBox = tuple[int, int, float, float, float, float, str, str]
 """An annotation with a box and few other keys: the ids of its image and category, x, y, width and
-height in pixels, annotator, the id that its tool shows, and its place in the file."""
+height in pixels, annotator, and the id that its tool shows."""
 
 
 class Boxes(msgspec.Struct, frozen=True, eq=False):
@@ -84,15 +93,10 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
 
     def record(self, row: int) -> Record:
         """Return an annotation as a COCO record without an id."""
-        found: Record = {
-            "image_id": int(self.image_id[row]),
-            "category_id": int(self.category_id[row]),
-            "bbox": self.bbox[row].tolist(),
-        }
-        if self.annotator[row] >= 0:
-            found["annotator"] = self.annotators[self.annotator[row]]
-        if len(self.own_ids) and self.own_ids[row]:
-            found[OWN_ID] = str(self.own_ids[row])
+        who = self.annotators[self.annotator[row]] if self.annotator[row] >= 0 else ""
+        own_id = str(self.own_ids[row]) if len(self.own_ids) else ""
+        ids = int(self.image_id[row]), int(self.category_id[row])
+        found = _record_of((*ids, *self.bbox[row].tolist(), who, own_id))
         if self.corners is not None:
             found["segmentation"] = [self.corners[row].ravel().tolist()]
         attributes: Record = {}
@@ -103,10 +107,27 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
         return {**found, "attributes": attributes} if attributes else found
 
 
+def _record_of(box: PlainBox) -> Record:
+    image, category, x, y, width, height, who, own_id = box
+    found: Record = {"image_id": image, "category_id": category, "bbox": [x, y, width, height]}
+    found |= {"annotator": who} if who else {}
+    return found | ({OWN_ID: own_id} if own_id else {})
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """Consecutive annotations that were collected."""
+
+    start: int
+    """The row of the first of them."""
+    lines: Lines
+    own_ids: Sequence[str] | TextArray
+    """See `Boxes`."""
+    held: bytes | Boxes | None
+    """The annotations, where they are asked for one by one; records as JSON, which takes a fifth of
+    the memory."""
+
+
 _NOTHING_MORE = ReadSettings(keys=(), outlines=True, records=True)
-Add = Callable[[Sequence[Record], Sequence[Where]], None]
-"""Called with annotations in the order of the file and their locations, a few thousand at a time.
-"""
 
 
 class _Joints:
@@ -154,43 +175,34 @@ class _Joints:
 
 
 class Collector:
-    """Numbers the images and categories of a source, and passes annotations on window by window.
+    """Numbers the images and categories of a source, and makes columns of its annotations."""
 
-    Parameters
-    ----------
-    add : Add
-        Called with the annotations.
-    settings : ReadSettings, optional
-    add_boxes : callable, optional
-        Called with annotations as columns, which is much faster than records.
-    """
+    title = ""
+    """The format, such as "Label Studio JSON"."""
+    advice = ""
+    """What to do if the source has no images; "" if it may have none."""
+    named_by = ""
+    """How the format names annotators, as the end of the phrase "annotators by …"."""
+    lists_images = True
+    """Whether the format has records of images, so that those without annotations are known."""
+    names_asked = True
+    """Whether the format says who was asked about an image."""
 
-    def __init__(
-        self,
-        add: Add,
-        settings: ReadSettings = _NOTHING_MORE,
-        add_boxes: Callable[[Boxes], None] | None = None,
-    ) -> None:
-        self.settings, self.add_boxes = settings, add_boxes
+    def __init__(self, settings: ReadSettings = _NOTHING_MORE) -> None:
+        self.settings = settings
         self.outlines = settings.outlines or settings.rotated
         self.sessions = "session" in settings.keys
         """Whether to keep repeated work of an annotator on an image, with the key `session`."""
         self.in_full = settings.records or settings.whole or settings.on_records is not None
         """Whether all keys of annotations are requested, not only those of columns."""
-        self.title = ""
-        """The format, such as "Label Studio JSON"."""
-        self.advice = ""
-        """What to do if the source has no images; "" if it may have none."""
-        self.named_by = ""
-        """How the format names annotators, as the end of the phrase "annotators by …"."""
+        self.takes_boxes = settings.whole or not (
+            self.in_full or settings.keypoints or {*settings.keys} - {*ANNOTATOR_KEYS}
+        )
+        """Whether a box with few other keys may be passed on without them."""
         self.notes: list[str] = []
         """Notes on what was left out, and how the rest was read."""
         self.nobody_notes: list[str] = []
         """Notes on annotations that name nobody; untrue where each file is by one annotator."""
-        self.lists_images = True
-        """Whether the format has records of images, so that those without annotations are known."""
-        self.names_asked = True
-        """Whether the format says who was asked about an image."""
         self.masks = Masks(outlines=self.outlines)
         """Converts masks, within limits for all of them."""
         self.numbered_images: dict[str, str] = {}
@@ -202,12 +214,18 @@ class Collector:
         """The location of each image."""
         self.category_places: list[Where] = []
         """The location of the first use of each category."""
-        self._add = add
-        self._records: list[Record] = []
-        self._wheres: list[Where] = []
-        self._plain: list[PlainBox] = []
-        self._member = ""
-        self._n_boxed = 0
+        self.builder = ColumnsBuilder(settings)
+        self.parts: list[Part] = []
+        self.n = self.n_rotated = 0
+        """The number of annotations with a box, and of those that are rotated."""
+        self.apart: Counter[str] = Counter()
+        """The number of annotations without a box, by shape."""
+        self.categories_apart: set[int] = set()
+        """The ids of the categories of these annotations."""
+        self.records: list[Record] = []
+        self.records_apart: list[Record] = []
+        """The annotations with all their keys, if these are requested, and those without a box."""
+        self._waiting: list[tuple[Record | PlainBox, Where]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
@@ -246,7 +264,7 @@ class Collector:
 
         Examples
         --------
-        >>> into = Collector(print)
+        >>> into = Collector()
         >>> into.tally["draft"] = 2
         >>> into.count([("draft", "draft", "left out"), ("empty", "mask", "…")])
         >>> into.notes
@@ -369,33 +387,16 @@ class Collector:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
         self._joints.declare(name, joints, limbs)
 
-    def plain_boxes(self, found: Sequence[PlainBox], member: str) -> None:
-        """Add annotations of a file as columns, which is much faster than records."""
-        if member != self._member:
+    def plain_boxes(self, found: Iterable[tuple[PlainBox, Where]]) -> None:
+        """Add annotations as columns, which is much faster than records."""
+        before = len(self._waiting)
+        self._waiting += found
+        self.n += len(self._waiting) - before
+        if len(self._waiting) >= _WINDOW:
             self.flush()
-        self._plain += found
-        self._member = member
-        self._n_boxed += len(found)
-        if self._records:
-            self._records_of_plain()
-        if len(self._plain) >= 4 * _WINDOW:
-            self.flush()
-
-    def _records_of_plain(self) -> None:
-        """Turn the columns of a few annotations, which stand between records, into records."""
-        for image, category, *bbox, who, own_id, at in self._plain:
-            record: Record = {"image_id": image, "category_id": category, "bbox": bbox}
-            record |= {"annotator": who} if who else {}
-            self._records.append(record | ({OWN_ID: own_id} if own_id else {}))
-            self._wheres.append(Where(self._member, at))
-        self._plain = []
 
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
-        if len(self._plain) > _FEW:
-            self.flush()
-        elif self._plain:
-            self._records_of_plain()
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
             name, points = self._names[record["category_id"] - 1], record["keypoints"]
@@ -406,13 +407,18 @@ class Collector:
                     self._once.add("joints")
                     self.defect("T001", str(error), where)
                 return -1
-        self._records.append(record)
-        self._wheres.append(where)
-        row = self._n_boxed if "bbox" in record else -1
-        self._n_boxed += "bbox" in record
-        if len(self._records) >= _WINDOW:
+        if "bbox" not in record:
+            self.apart[record["shape"]] += 1
+            if "category_id" in record:
+                self.categories_apart.add(record["category_id"])
+            if self.settings.records:
+                self.records_apart.append(_without_keys(record))
+            return -1
+        self._waiting.append((record, where))
+        self.n += 1
+        if len(self._waiting) >= _WINDOW:
             self.flush()
-        return row
+        return self.n - 1
 
     def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
         """Add an annotation with its label; return its row, or -1 without a box.
@@ -427,17 +433,15 @@ class Collector:
             self.defect("T004", missing, where, row)
         return row
 
-    def boxes(self, found: Boxes) -> int:
-        """Pass boxes on as columns, or as records if these are needed; return the first row."""
-        row = self._n_boxed
-        if self.add_boxes is None:
-            for place in range(len(found)):
-                self.annotation(found.record(place), found.lines.where(place))
-            return row
-        self.flush()
-        self._n_boxed += len(found)
-        self.add_boxes(found)
-        return row
+    def boxes(self, found: Boxes) -> None:
+        """Add annotations that are columns."""
+        if self.takes_boxes:
+            self.flush()
+            self._add_boxes(found)
+            self.n += len(found)
+            return
+        for row in range(len(found)):
+            self.annotation(found.record(row), found.lines.where(row))
 
     def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
@@ -458,12 +462,72 @@ class Collector:
         self.defect(error.code, f"{label}: {what}{error}", where)
 
     def flush(self) -> None:
-        """Pass the last annotations on."""
-        if self._records:
-            self._add(self._records, self._wheres)
-        if self._plain and self.add_boxes is not None:
-            self.add_boxes(_boxes_of(self._plain, self._member))
-        self._records, self._wheres, self._plain = [], [], []
+        """Add the last annotations to the columns."""
+        waiting, self._waiting = self._waiting, []
+        records: list[tuple[Record, Where]] = []
+        for kind, group in groupby(waiting, lambda each: type(each[0])):
+            run: list[Any] = [*group]
+            if kind is dict:
+                records += run
+            elif len(run) > _FEW:
+                self._add_records(records)
+                records = []
+                self._add_boxes(_boxes_of(run))
+            else:
+                records += ((_record_of(box), where) for box, where in run)
+        self._add_records(records)
+
+    def _add_boxes(self, boxes: Boxes) -> None:
+        if not len(boxes):
+            return
+        if boxes.degrees is not None:
+            self.n_rotated += int((boxes.degrees > 0).sum())
+        held = boxes if self.settings.whole else None
+        self._put(boxes.lines, boxes.own_ids, held)
+        ids = (self.builder.n + 1 + np.arange(len(boxes)), boxes.image_id, boxes.category_id)
+        authors = (boxes.annotator, boxes.annotators)
+        corners, degrees = boxes.corners, boxes.degrees
+        self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
+
+    def _add_records(self, waiting: Sequence[tuple[Record, Where]]) -> None:
+        if not waiting:
+            return
+        records, settings, held = [record for record, _ in waiting], self.settings, None
+        for number, record in enumerate(records, self.builder.n + 1):
+            record.setdefault("id", number)
+            self.n_rotated += bool(record.get("attributes", {}).get("rotation"))
+            if settings.whole and "keypoints" in record:
+                n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
+                record.setdefault("num_keypoints", n_seen)
+                if "shape" in record:
+                    # Its box is only the extent of its points.
+                    del record["bbox"]
+        if settings.whole:
+            held = msgspec.json.encode(records)
+        elif settings.records:
+            self.records += map(_without_keys, records)
+        elif settings.on_records is not None:
+            settings.on_records([*map(_without_keys, records)])
+        own_ids = [str(record.get(OWN_ID) or "") for record in records]
+        self._put(_lines_of([where for _, where in waiting]), own_ids, held)
+        self.builder.add(records)
+
+    def _put(
+        self, lines: Lines, own_ids: Sequence[str] | TextArray, held: bytes | Boxes | None
+    ) -> None:
+        own_ids = own_ids if any(own_ids) else ()
+        self.parts.append(Part(self.builder.n, lines, own_ids, held))
+
+
+def _without_keys(record: Record) -> Record:
+    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
+
+
+def _lines_of(wheres: Sequence[Where]) -> Lines:
+    known: dict[str, int] = {}
+    member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
+    # numpy makes texts of numbers if there are both.
+    return Lines([*known], member, np.array([at for _, at in wheres]))
 
 
 Translate = Callable[[Path, Collector], None]
@@ -472,15 +536,16 @@ files cannot be read at all; single records with errors are left out and reporte
 """
 
 
-def _boxes_of(rows: Sequence[PlainBox], member: str) -> Boxes:
-    image, category, x, y, width, height, who, own_ids, at = zip(*rows, strict=True)
+def _boxes_of(rows: Sequence[tuple[PlainBox, Where]]) -> Boxes:
+    boxes, wheres = zip(*rows, strict=True)
+    image, category, x, y, width, height, who, own_ids = zip(*boxes, strict=True)
     codes = {name: code for code, name in enumerate(filter(None, dict.fromkeys(who)))}
     return Boxes(
         np.array(image, np.int64),
         np.array(category, np.int64),
         np.array([x, y, width, height], np.float64).T.copy(),
-        Lines([member], np.zeros(len(rows), np.int64), np.array(at)),
+        _lines_of(wheres),
         np.array([codes.get(each, -1) for each in who], np.int64),
         [*codes],
-        own_ids if any(own_ids) else (),
+        own_ids,
     )

@@ -1,9 +1,7 @@
 """Reading a source of another tool: its annotations, and where its records stand."""
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import count
-from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import (
     STOPPING,
     OwnPlace,
@@ -31,9 +28,7 @@ from bboxqa.formats.measured import measured
 from bboxqa.formats.member import is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import (
-    ANNOTATOR_KEYS,
     LISTS,
-    WRITTEN_ANGLE,
     AnnotationFile,
     Category,
     ReadSettings,
@@ -42,11 +37,10 @@ from bboxqa.formats.records import (
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import members_of, size_and_digest
 from bboxqa.formats.translation.collector import (
-    OWN_ID,
     Boxes,
     BrokenTextError,
     Collector,
-    Lines,
+    Part,
     Translate,
 )
 from bboxqa.formats.translation.files import json_stop
@@ -57,113 +51,43 @@ from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
 # Most characters of an id that are kept, since a column is as wide as its longest.
 _LONGEST = 40
 _EXCERPT = 160
-# The code of the defect that someone annotated an image again, and keys that no format has.
+# The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
-_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class ToolOrigin:
-    """The annotations of a source, as columns and as asked for, and where its records stand."""
+    """The annotations of a source as asked for, and where its records stand."""
 
-    def __init__(self, path: Path, settings: ReadSettings) -> None:
-        self.title = ""
-        self.defects: Sequence[ToolDefect] = ()
-        self.notes: Sequence[str] = ()
-        self.apart: Counter[str] = Counter()
-        """The number of annotations without a box, which are not examined, by shape."""
-        self.categories_apart: set[int] = set()
-        self.image_names: dict[int, str] = {}
-        """The file names of images by those ids that their tool does not show."""
-        self.builder = ColumnsBuilder(settings)
-        self.n = self.n_rotated = 0
-        self._path, self._settings = path, settings
-        self._found: Collector
-        self._records: list[Record] = []
-        self._records_apart: list[Record] = []
-        self._starts: list[int] = []
-        self._places: list[Sequence[Where] | Lines] = []
-        self._own: list[Sequence[str] | TextArray] = []
-        # Records are kept as JSON, which takes a fifth of the memory.
-        self._held: list[bytes | Boxes] = []
-        self._last: tuple[int, list[Any]] = (-1, [])
-
-    def finish(self, found: Collector) -> None:
-        """Take the images, categories and defects of a translation."""
-        found.flush()
-        self.title, self.defects, self.notes = found.title, found.defects, found.notes
-        self._found, unshown = found, found.unshown_images
+    def __init__(self, path: Path, found: Collector) -> None:
+        self.title, self.apart = found.title, found.apart
+        self.categories_apart = found.categories_apart
+        self.defects: Sequence[ToolDefect] = found.defects
+        self.notes: Sequence[str] = found.notes
+        unshown = found.unshown_images
         self.image_names = {
             image["id"]: image["file_name"]
             for image in found.images
             if image["id"] in unshown and image.get("file_name")
         }
+        self._path, self._found = path, found
+        self._last: tuple[int, list[Any]] = (-1, [])
 
-    def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
-        """Add annotations with their locations; those without a box are counted."""
-        has_box = ["bbox" in record for record in records]
-        if not all(has_box):
-            apart = [record for record in records if "bbox" not in record]
-            self.apart.update(record["shape"] for record in apart)
-            self.categories_apart |= {r["category_id"] for r in apart if "category_id" in r}
-            if self._settings.records:
-                self._records_apart += map(_without_keys, apart)
-            records, places = [*compress(records, has_box)], [*compress(places, has_box)]
-        if not records:
-            return
-        for number, record in enumerate(records, self.n + 1):
-            record.setdefault("id", number)
-            if "attributes" in record:
-                self.n_rotated += bool(record["attributes"].get("rotation"))
-        self._put(len(records), places, [str(record.get(OWN_ID) or "") for record in records])
-        if self._settings.whole:
-            for record in records:
-                if "keypoints" in record:
-                    n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
-                    record.setdefault("num_keypoints", n_seen)
-                    if "shape" in record:
-                        # Its box is only the extent of its points.
-                        del record["bbox"]
-            self._held.append(msgspec.json.encode(records))
-        elif self._settings.records:
-            self._records += map(_without_keys, records)
-        elif self._settings.on_records is not None:
-            self._settings.on_records([*map(_without_keys, records)])
-        self.builder.add(records)
-
-    def add_boxes(self, boxes: Boxes) -> None:
-        """Add annotations that are columns."""
-        if not len(boxes):
-            return
-        ids = (self.n + 1 + np.arange(len(boxes)), boxes.image_id, boxes.category_id)
-        if boxes.degrees is not None:
-            self.n_rotated += int((boxes.degrees > 0).sum())
-        self._put(len(boxes), boxes.lines, boxes.own_ids)
-        if self._settings.whole:
-            self._held.append(boxes)
-        authors = (boxes.annotator, boxes.annotators)
-        corners, degrees = boxes.corners, boxes.degrees
-        self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
-
-    def _put(
-        self, n: int, places: Sequence[Where] | Lines, own_ids: Sequence[str] | TextArray
-    ) -> None:
-        self._starts.append(self.n)
-        self._places.append(places)
-        self._own.append(own_ids if any(own_ids) else ())
-        self.n += n
+    def _part(self, row: int) -> tuple[Part, int]:
+        """Return the part of a row, and the row in it."""
+        place = bisect_right(self._found.parts, row, key=lambda each: each.start) - 1
+        return (part := self._found.parts[place]), row - part.start
 
     def _place(self, row: int) -> Where:
-        part = bisect_right(self._starts, row) - 1
-        return _at(self._places[part], row - self._starts[part])
+        part, inside = self._part(row)
+        return part.lines.where(inside)
 
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
-        part = bisect_right(self._starts, row) - 1
-        held, inside = self._held[part], row - self._starts[part]
-        if isinstance(held, Boxes):
-            return {"id": row + 1, **held.record(inside)}
-        if self._last[0] != part:
-            self._last = part, msgspec.json.decode(held)
+        part, inside = self._part(row)
+        if isinstance(part.held, Boxes):
+            return {"id": row + 1, **part.held.record(inside)}
+        if self._last[0] != part.start:
+            self._last = part.start, msgspec.json.decode(part.held or b"[]")
         found: Record = self._last[1][inside]
         return found
 
@@ -173,8 +97,8 @@ class ToolOrigin:
         return {
             "images": self._found.images,
             "categories": self._found.categories,
-            "annotations": self._records,
-            "apart": self._records_apart,
+            "annotations": self._found.records,
+            "apart": self._found.records_apart,
             "repeats": [*map(self._in_words, again)],
         }
 
@@ -222,7 +146,7 @@ class ToolOrigin:
             return None
         name, row = parts[0], int(parts[1])
         if name == "annotations":
-            return self._place(row) if row < self.n else None
+            return self._place(row) if row < self._found.n else None
         if name == "defects":
             return self.defects[row].where if row < len(self.defects) else None
         listed = {"images": self._found.image_places, "categories": self._found.category_places}
@@ -231,35 +155,21 @@ class ToolOrigin:
 
     def shown_ids(self) -> ShownIds | None:
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
-        parts = [*map(self._shown, self._places, self._own)]
+        parts = [*map(self._shown, self._found.parts)]
         return joined_ids(parts) if parts else None
 
-    def _shown(
-        self, places: Sequence[Where] | Lines, own: Sequence[str] | TextArray
-    ) -> FilePlaces | TextArray:
-        if len(own):
-            texts = (text or self._in_words(_at(places, row)) for row, text in enumerate(own))
+    def _shown(self, part: Part) -> FilePlaces | TextArray:
+        if len(part.own_ids):
+            wheres = map(part.lines.where, range(len(part.own_ids)))
+            texts = (
+                own or self._in_words(at) for own, at in zip(part.own_ids, wheres, strict=True)
+            )
             return np.array([text[:_LONGEST] for text in texts], np.str_)
-        if isinstance(places, Lines):
-            names, file, at = places.members, places.member, places.line
-        else:
-            known: dict[str, int] = {}
-            file = np.array([known.setdefault(each.member, len(known)) for each in places])
-            # numpy makes texts of numbers if there are both.
-            names, at = [*known], np.array([each.at for each in places])
-        files = tuple(_shown_file(self._path, name) for name in names)
-        return FilePlaces(files, file.astype(np.int32), at)
+        files = tuple(_shown_file(self._path, name) for name in part.lines.members)
+        return FilePlaces(files, part.lines.member.astype(np.int32), part.lines.line)
 
     def _in_words(self, where: Where) -> str:
         return place_in_words(_shown_file(self._path, where.member), where.at)
-
-
-def _at(places: Sequence[Where] | Lines, row: int) -> Where:
-    return places.where(row) if isinstance(places, Lines) else places[row]
-
-
-def _without_keys(record: Record) -> Record:
-    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
 
 
 def _shown_file(path: Path, member: str) -> str:
@@ -300,17 +210,14 @@ def _read(
     translate: Translate, path: Path, settings: ReadSettings
 ) -> tuple[RawDocument, ToolOrigin, Collector]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
-    origin = ToolOrigin(path, settings)
-    needs_records = settings.keypoints or settings.records or settings.on_records is not None
-    needs_records |= not {*settings.keys} <= {*ANNOTATOR_KEYS}
-    add_boxes = origin.add_boxes if settings.whole or not needs_records else None
-    found = Collector(origin.add, settings, add_boxes)
+    found = Collector(settings)
     translate(path, found)
-    origin.finish(found)
+    found.flush()
+    origin = ToolOrigin(path, found)
     images, categories = found.images, found.categories
     if found.advice and not images and not any(each.code in STOPPING for each in found.defects):
         raise DatasetError([f"{path}: is {found.title} without images"], found.advice)
-    sizes = (len(images), origin.n, len(categories))
+    sizes = (len(images), found.n, len(categories))
     document = RawDocument(
         str(path),
         b"",
@@ -318,7 +225,7 @@ def _read(
         {name: [] for name in LISTS},
         images,
         categories,
-        origin.builder.done(),
+        found.builder.done(),
         {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)},
         dict.fromkeys(LISTS, (0, 0, 0)),
         origin=origin,
@@ -350,8 +257,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     notes = [*found.notes]
-    if origin.n_rotated and not (options.outlines or options.rotated):
-        some = count(origin.n_rotated, "rotated box", "rotated boxes")
+    if found.n_rotated and not (options.outlines or options.rotated):
+        some = count(found.n_rotated, "rotated box", "rotated boxes")
         notes.append(f"{some} compared by the upright bounds; --similarity obb compares them")
     has_masks = options.choices.mask is not None
     given = size_and_digest(path, digest=options.digest, pictures=has_masks)
@@ -368,7 +275,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         numbers_categories=True,
         own_ids=origin.shown_ids(),
         numbered_images=found.numbered_images,
-        n_apart=origin.apart,
+        n_apart=found.apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
         lists=origin.lists() if options.records else None,

@@ -297,7 +297,7 @@ class _LabelRecords:
     def _add_plain(self, files: Sequence[_LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         names = self._classes.names
-        if self._into.add_boxes is None or not all("width" in image for _, image, _ in files):
+        if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
             return False
         found = _boxes_in([text for _, _, text in files])
         if found is None:
