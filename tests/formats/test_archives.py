@@ -124,21 +124,6 @@ def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
     assert len(drawn(data)) == 4
 
 
-@pytest.mark.parametrize(
-    ("folder", "names"),
-    [
-        ("day1", ["ann_day1", "bob"]),
-        ("day1", ["day1_ann", "bob"]),
-        ("day1", ["ann_day1", "bob_day1"]),
-        ("1", ["day 1 ann", "bob"]),
-    ],
-)
-def test_a_folder_in_the_archives_of_two_people_joins_their_images(tmp_path, folder, names):
-    write(tmp_path / folder, **{"a.json": text_of("labelme")})
-    archives = [whole(tmp_path / folder, name) for name in names]
-    assert asked(read_coco(archives)) == {f"{folder}/a.jpg": sorted(names)}
-
-
 @pytest.mark.parametrize("command", ["agree", "validate"])
 def test_an_archive_without_files_says_so(tmp_path, command):
     (tmp_path / "empty").mkdir()

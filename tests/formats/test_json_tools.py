@@ -4,22 +4,18 @@ import base64
 import io
 import json
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from support import cvat_xml
 from support.masks import decode
-from support.tool_files import alone, asked, drawn, found, translation_of, write
+from support.tool_files import alone, asked, drawn, found, write
 
-from bboxqa import agree, read_coco
+from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.labelme.reader import translate as translate_labelme
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.supervisely import translate as translate_supervisely
 
-SHARED = Path(__file__).parents[3] / "shared/data/formats/via/shapes"
 QUARTER = 1.5707963267948966
 NOBODY = "(not named)"
 
@@ -332,15 +328,6 @@ def test_a_mask_of_labelme_is_a_picture_between_two_corners(tmp_path):
     assert np.argwhere(filled).tolist() == [[20, 11], [20, 12], [21, 11]]
 
 
-def test_an_image_of_labelme_without_a_name_and_height(tmp_path):
-    folder = write(tmp_path, **{"x.json": labelme(imagePath=None, imageHeight=None)})
-    done, _ = translation_of(translate_labelme, folder)
-    assert done.images[0]["file_name"] == "x"
-    assert "width" not in done.images[0]
-    sized, _ = translation_of(translate_labelme, folder, image_size=(9, 8))
-    assert sized.images[0]["width"] == 9
-
-
 def test_objects_of_supervisely_are_by_those_who_drew_them(tmp_path):
     files = {"meta.json": META, "ds0/ann/a.png.json": supervisely(ANN, BOB)}
     data = read_coco(write(tmp_path, **files), time_key="created_at")
@@ -349,22 +336,6 @@ def test_objects_of_supervisely_are_by_those_who_drew_them(tmp_path):
     ]  # fmt: skip
     assert data.attribution == "labelerLogin"
     assert data.annotations.times.seconds.min() == 1620809594.856
-
-
-BOSS = {"tags": [{"name": "checked", "labelerLogin": "boss"}]}
-
-
-@pytest.mark.parametrize(
-    ("objects", "more"),
-    [([ANN], BOSS), ([ANN | BOSS], {}), ([ANN], {"customData": {"labelerLogin": "boss"}}),
-     ([ANN, None, 1, "boss", ["boss"]], {})],
-)  # fmt: skip
-def test_only_objects_say_who_was_asked(tmp_path, objects, more):
-    files = {"a": supervisely(*objects, **more), "b": supervisely()}
-    write(tmp_path, **{f"ds0/ann/{name}.png.json": content for name, content in files.items()})
-    translation, records = translation_of(translate_supervisely, tmp_path)
-    assert [each["annotators"] for each in translation.images] == [["ann"], ["ann"]]
-    assert {each["annotator"] for each in records if "bbox" in each} == {"ann"}
 
 
 def test_nested_datasets_are_read_and_other_classes_found(tmp_path):
@@ -453,16 +424,3 @@ def test_csv_of_via_has_a_row_for_each_region(tmp_path, mark):
 def test_files_of_via_that_cannot_be_read_are_refused(tmp_path, name, text, words):
     with pytest.raises(DatasetError, match=words):
         alone(write(tmp_path, **{name: text}) / name)
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="no files of VIA here")
-def test_json_and_csv_of_one_annotation_agree(tmp_path):
-    both = read_coco([SHARED / "via_region_data.json", SHARED / "via_region_data.csv"])
-    # 17 boxes of one image are in the json twice.
-    assert len(both.annotations) == 40 + 23
-    ((_, _, _, message),) = found(SHARED / "via_region_data.json", "D001")
-    assert message.startswith("17 of 40 annotations are equal to an earlier one")
-    content = json.loads((SHARED / "via_region_data.json").read_text())
-    del content["strawberry.jpg211988"]["regions"][17:]
-    result = agree(read_coco([one(tmp_path, content), SHARED / "via_region_data.csv"]))
-    assert result.alpha == 1

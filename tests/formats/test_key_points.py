@@ -1,15 +1,13 @@
 """Key points: read with their names in one order, also without a box, and the same when back."""
 
 import json
-import re
 from html import escape
-from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
 from support import cvat_xml, studio
-from support.converted import ENDINGS, by_folders, document, there_and_back, written
+from support.converted import ENDINGS, document, there_and_back, written
 from support.tool_files import text_of, write
 
 import bboxqa
@@ -17,7 +15,6 @@ from bboxqa import DatasetError, read_coco
 from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import Collector
 
-DATA = Path(__file__).parents[3] / "shared/data/formats"
 ROUNDED = 1e-5
 
 
@@ -305,24 +302,6 @@ def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
         np.testing.assert_allclose(*boxes, atol=ROUNDED)
 
 
-@pytest.mark.parametrize("to", ["coco", "cvat", "label-studio", "labelme", "yolo", "csv"])
-@pytest.mark.parametrize(
-    ("names", "limbs"),
-    [(None, None), (7, "ab"), ("ab", 5), (["head", None], [[1, "a"], [1]]), ([["x"], 2], [1, 2])],
-)
-def test_key_points_whose_names_are_of_another_type_are_written(names, limbs, to, tmp_path):
-    content = of_records([{"keypoints": [10, 20, 2, 30, 40, 2], "bbox": [10, 20, 20, 20]}])
-    content["categories"][0] |= {"keypoints": names, "skeleton": limbs}
-    out = tmp_path / f"o{ENDINGS.get(to, '')}"
-    bboxqa.convert(written(tmp_path / "source.json", content), out, to=to, lossy=True)
-    if to == "cvat" and isinstance(names, list):
-        labels = [name if isinstance(name, str) else str(n) for n, name in enumerate(names, 1)]
-        assert re.findall(r'<points label="(\w+)"', (out / "a.xml").read_text()) == labels
-    elif to == "coco":
-        (drawn,) = json.loads(out.read_text())["annotations"]
-        assert drawn["keypoints"] == [10, 20, 2, 30, 40, 2]
-
-
 @pytest.mark.parametrize(
     ("to", "problem"),
     [
@@ -340,35 +319,6 @@ def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
     with pytest.raises(DatasetError, match=problem):
         bboxqa.convert(source, out, to=to)
     bboxqa.convert(source, out, to=to, lossy=True)
-
-
-STUDIO = "label_studio/mixed_shapes/data_keypoints.json"
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
-@pytest.mark.parametrize(
-    ("name", "to"),
-    [("cvat/points_job", "cvat"), ("cvat/points_job", "label-studio"), (STUDIO, "cvat"),
-     (STUDIO, "label-studio"), (STUDIO, "yolo-pose"), (STUDIO, "labelme")],
-)  # fmt: skip
-def test_points_of_tools_stay(name, to, tmp_path):
-    first = tmp_path / "first.json"
-    bboxqa.convert(DATA / name, first, to="coco", lossy=True)
-    content = json.loads(first.read_bytes())
-    kept = [each for each in content["annotations"] if "keypoints" in each]
-    keys = ("id", "image_id", "category_id", "annotator", "bbox", "keypoints", "area")
-    content["annotations"] = [{key: each[key] for key in keys if key in each} for each in kept]
-    assert kept
-    written(first, content)
-    out, back = tmp_path / f"o{ENDINGS.get(to, '')}", tmp_path / "back.json"
-    found = bboxqa.convert(first, out, to=to, lossy=True)
-    with bboxqa.reading(image_size=(content["images"][0]["width"], content["images"][0]["height"])):
-        bboxqa.convert(out, back, to="coco", lossy=True, **by_folders(to, found))
-    points = [
-        np.sort(np.concatenate([each["keypoints"] for each in one["annotations"]]))
-        for one in (json.loads(back.read_bytes()), content)
-    ]
-    np.testing.assert_allclose(*points, atol=0.2)
 
 
 @pytest.mark.parametrize("to", ["label-studio", "labelme"])

@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.label_studio.tasks import brush_mask, regions_of
 from bboxqa.formats.translation.shapes import MaskProblemError
 
-SHARED = Path(__file__).parents[3] / "shared/data/formats/label_studio"
 BOX = box(1, 1, 9, 9)
 ANN = {"id": 1, "email": "ann@x.org"}
 
@@ -418,16 +416,3 @@ def test_brushes_and_bitmasks_are_run_lengths_of_coco(tmp_path, form):
     assert data.annotations.bbox.tolist() == [[50, 20, 11, 10]]
     assert data.category_names == ("cat",)
     assert np.array_equal(decode(data.annotations.segmentation.rle(0)), pixels)
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
-def test_masks_of_a_real_model(tmp_path):
-    content = (SHARED / "brush_prediction/test_brush_labels.json").read_text()
-    path = tmp_path / "a.json"
-    path.write_text(content)
-    assert {each.code for each in validate(path).findings} == {"Q001"}
-    first = json.loads(content)[0]["result"][0]
-    mask = drawn_spans(brush_mask(first["value"]["rle"], 768, 576).spans, 576, 768)
-    rows, columns = np.nonzero(mask)
-    assert (columns.min(), rows.min()) == (689, 41)
-    assert (np.ptp(columns) + 1, np.ptp(rows) + 1) == (79, 230)

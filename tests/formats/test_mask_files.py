@@ -2,9 +2,8 @@
 
 import io
 import struct
-import subprocess
-import sys
 import zlib
+from contextlib import chdir
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -244,12 +243,6 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
         read(tmp_path, "binary")
     assert 'mask="binary:1"' in refused.value.advice
     assert len(read(tmp_path, "binary:1").annotations) == 1
-    save(tmp_path / "ann/a.png", square(value=2))
-    save(tmp_path / "ann/c.png", square(value=1))
-    with pytest.raises(DatasetError, match=r"c\.png: ") as refused:
-        read(tmp_path, "binary")
-    assert 'mask="binary:2"' in refused.value.advice
-    (tmp_path / "ann/c.png").unlink()
     smooth = square()
     smooth[0, 1:11] = range(9, 129, 12)
     save(tmp_path / "ann/b.png", smooth)
@@ -257,7 +250,8 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
         read(tmp_path, "binary")
     command = refused.value.advice.split('"')[1]
     assert 'mask="binary' not in refused.value.advice
-    subprocess.run([sys.executable, "-c", command], cwd=tmp_path / "ann", check=True)
+    with chdir(tmp_path / "ann"):
+        exec(command, {})  # noqa: S102
     assert len(read(tmp_path / "ann", "binary:255").annotations) == 1
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
     save(tmp_path / "ann/b.png", square())

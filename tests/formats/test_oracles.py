@@ -236,17 +236,3 @@ def test_all_images_and_boxes_are_read(name, n_images, n_boxes):
         found = {each.code for each in validate(SHARED / name, select=["T"]).findings}
     assert (len(data.image_names), len(data.annotations)) == (n_images, n_boxes)
     assert found <= {"T022", "T040"}
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "note"),
-    [
-        ("darwin/all_shapes", "8 key points, 8 polylines, 8 skeletons and 8 image tags are not"),
-        ("datumaro/points_video", "396 key points are not compared"),
-        ("labelme/shapes", "2 polylines are not compared"),
-    ],
-)
-def test_shapes_without_boxes_are_counted(name, note):
-    data = read_coco(SHARED / name, min_annotators=1)
-    assert any(each.startswith(note) for each in data.notes)

@@ -11,7 +11,6 @@ from pycocotools import mask
 from support import cvat_xml
 from support.converted import ENDINGS, document, there_and_back, written
 from support.masks import encode
-from support.tool_files import write
 
 import bboxqa
 from bboxqa import DatasetError
@@ -305,12 +304,3 @@ def test_polylines_are_vectors_of_label_studio(tmp_path):
     bboxqa.convert(studio, back, to="cvat")
     for (line,) in elements(back, "polyline").values():
         assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")
-
-
-def test_images_of_lines_alone_need_a_size_as_well(tmp_path):
-    line = {"name": "polyline", "all_points_x": [1, 5], "all_points_y": [2, 9]}
-    region = {"shape_attributes": line, "region_attributes": {}}
-    image = {"filename": "a.jpg", "size": 1, "regions": [region]}
-    write(tmp_path, **{"via.json": {"a.jpg1": image}})
-    with pytest.raises(DatasetError, match="1 image without width and height"):
-        bboxqa.convert(tmp_path / "via.json", tmp_path / "out.json", to="label-studio", lossy=True)

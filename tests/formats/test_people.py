@@ -200,16 +200,6 @@ def test_a_format_names_its_own_ways(tmp_path, form, way):
     assert f"{way},\nor by a file or folder for each: --annotator NAME=1" in str(caught.value)
 
 
-def test_a_pattern_chooses_files_and_labels_of_a_folder_as_one(tmp_path):
-    write(tmp_path, **{"yolo/labels/1.txt": "0 0.5 0.5 0.2 0.2\n"})
-    paths = files(tmp_path, ann=ONE, bob=OTHER)
-    assert listed(tmp_path, "*.json")[0] == paths
-    assert listed(tmp_path, "an*.json")[0] == paths[:1]
-    assert listed(tmp_path, "*.txt")[0] == [tmp_path / "yolo"]
-    with pytest.raises(DatasetError, match="all labels in a folder are read"):
-        listed(tmp_path, "1.txt")
-
-
 def test_files_whose_images_have_no_name(tmp_path):
     nameless = document([annotation(1)], [{"id": 1, "width": 9, "height": 9}])
     with pytest.raises(DatasetError, match="image 1 has no file_name; expected one, since images"):

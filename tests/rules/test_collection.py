@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pycocotools import mask as coco_masks
 from support.validation import findings, mended
 
-from bboxqa.core.arrays import deviations
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model import rotated_boxes
 from bboxqa.model.masks import decode_counts
@@ -108,14 +107,6 @@ def test_odd_boxes_are_no_trouble(bbox):
     assert len(findings(of_sizes(bbox, [1, 1, 2, 2]), code="Q002")) <= 2
 
 
-def test_medians_and_spreads_are_of_the_group():
-    values, group = np.array([1.0, 2, 9, 4, 6]), np.array([3, 3, 3, 0, 0])
-    score, median = deviations(values, group, 0.1)
-    assert median.tolist() == [2, 2, 2, 5, 5]
-    assert (score * 1.4826).round(6).tolist() == [-1, 0, 7, -1, 1]
-    assert deviations(np.zeros(0), np.zeros(0, int), 0.1)[1].tolist() == []
-
-
 # Boxes that overlap strongly, against a search of all pairs.
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])
@@ -152,16 +143,3 @@ def test_the_sweep_finds_the_pairs_that_a_search_of_all_pairs_finds(boxes, thres
     bbox = [list(box[:4]) for box in boxes]
     expected = all_pairs(bbox, columns[4], columns[5], threshold)
     assert pairs(bbox, columns[4], columns[5], threshold) == expected
-
-
-@pytest.mark.parametrize("x", [0, 7e5])
-def test_a_pair_at_the_threshold_exactly_is_found(x):
-    assert pairs([[x, 0, 10, 10], [x + 1, 0, 9, 10]], [0, 0], [0, 0], 0.9) == [(0, 1)]
-
-
-@pytest.mark.parametrize(
-    ("kinds", "expected"), [([0] * 4, [(0, 1), (0, 2), (0, 3)]), ([0, 1, 1], [(0, 1), (1, 2)])]
-)
-def test_equal_boxes_of_one_kind_are_paired_with_the_first_only(kinds, expected):
-    n = len(kinds)
-    assert pairs([[1, 1, 5, 5]] * n, [0] * n, kinds, 0.9) == expected
