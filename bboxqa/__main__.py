@@ -29,6 +29,8 @@ def main() -> None:
     finally:
         # All is written: a signal while Python ends would only change the exit code.
         ignore_signals()
+        # Python would look for cycles twice before it ends.
+        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from gc import disable, enable, isenabled
+from gc import disable, enable, freeze, isenabled, unfreeze
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,6 +64,9 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            # What is left counts as old, so that it is not visited at once.
+            freeze()
+            unfreeze()
             enable()
 
 

@@ -171,9 +171,10 @@ def alike(names: Iterable[str]) -> Iterator[str]:
     'a\t' and 'a\\x09' differ only in escaped characters; rename one of them
     """
     first: dict[str, str] = {}
-    for name in names:
+    names = [*names]
+    # Only names with a backslash can be escaped.
+    for name in names if "\\" in clean("".join(names)) else ():
         shown = clean(name)
-        # Only names with a backslash can be escaped.
         if "\\" in shown and (before := first.setdefault(shown, name)) != name:
             yield f"{before!r} and {name!r} differ only in escaped characters; rename one of them"
 

@@ -78,6 +78,8 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
                               "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
     "tracks": (Tracks, {"row": ("i8", 0), "code": ("i8", 0)}),
 }  # fmt: skip
+# The keys whose lists are decoded as lists of numbers.
+_TYPED = ("bbox", "segmentation")
 _UNTYPED = msgspec.json.Decoder(list[Any])
 
 
@@ -105,22 +107,26 @@ class RecordDecoder:
             (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
             for n, key in enumerate(keys)
         ]
-        self._keys = [*keys]
+        self._keys, self._are_kept = [*keys], settings.records or settings.on_records is not None
         record: Any = msgspec.defstruct("Record", fields, gc=False)
         self._decoder = msgspec.json.Decoder(list[record])
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
-        if nests_deep(text):
-            return None
         try:
             try:
-                return TypedRecords(self._decoder.decode(text), self._keys)
+                records = TypedRecords(self._decoder.decode(text), self._keys)
             except msgspec.ValidationError:
                 # A record, a box or a number is another value than usual.
-                return _UNTYPED.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+                return None if nests_deep(text) else _UNTYPED.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
+        # Only values of any type that are kept can nest: others are typed, or skipped.
+        are_nested = self._are_kept or any(
+            dict in types or (list in types and key not in _TYPED)
+            for key, types in records.types.items()
+        )
+        return None if are_nested and nests_deep(text) else records
 
 
 class TypedRecords(list[Any]):

@@ -13,7 +13,7 @@ from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.dataset.join import file_notes
 from bboxqa.formats.dataset.merge import Rows
-from bboxqa.formats.dataset.names import image_label, map_options, renamed_categories
+from bboxqa.formats.dataset.names import map_options, renamed_categories
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
@@ -134,7 +134,7 @@ class _Joined:
         """Add the images of a file, and return the name of each id."""
         labels: dict[int, str] = {}
         for image, record in zip(file.images, records, strict=True):
-            label = image_label(image)
+            label = image.label
             number = id_number(image.id)
             labels[number] = label
             known = {key: each for key, each in record.items() if each is not None}

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from bboxqa.formats.columns import Columns
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import Segmentations
-from bboxqa.model.table import ShownIds
+from bboxqa.model.table import ShownIds, id_as_name
 
 WRITTEN_ANGLE = "written_angle"
 """The key of a translated annotation that holds the angle as its tool wrote it."""
@@ -69,6 +69,11 @@ class Image(msgspec.Struct, gc=False):
     rater_list: list[Any] | dict[str, Any] | None = None
     annotators: list[Any] | dict[str, Any] | None = None
 
+    @property
+    def label(self) -> str:
+        """The name of the image: its file name, or its id if it has no file name."""
+        return clean(self.file_name or id_as_name(self.id))
+
 
 class Category(msgspec.Struct, gc=False):
     """A category record."""
@@ -99,7 +104,7 @@ def whole_number(value: object) -> int | None:
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
+    elif isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
         value = int(value) if len(value) < 20 else None
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return value
@@ -148,8 +153,8 @@ def ids_of(records: Sequence[Image | Category]) -> IndexArray:
     >>> ids_of([Image(7), Image("8")]).tolist()
     [7, 8]
     """
-    ids = (each.id for each in records)
-    numbers = (each if type(each) is int else id_number(each) for each in ids)
+    ids: list[Any] = [each.id for each in records]
+    numbers = ids if set(map(type, ids)) <= {int} else map(id_number, ids)
     return np.fromiter(numbers, np.int64, len(records))
 
 
@@ -306,7 +311,7 @@ class FileColumns(msgspec.Struct, frozen=True, eq=False):
     """(N,) float64. NaN where an annotation has none; None where scores were not read."""
 
 
-class AnnotationFile(msgspec.Struct, frozen=True, eq=False):
+class AnnotationFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """One file: its image and category records, and its annotations as columns."""
 
     source: Source
@@ -346,6 +351,16 @@ class AnnotationFile(msgspec.Struct, frozen=True, eq=False):
     have `apart`, the annotations without a box, and `repeats`, the places of annotations that are
     left out, by someone who had annotated the image before.
     """
+
+    @cached_property
+    def image_ids(self) -> IndexArray:
+        """(I,) int64. The `id_number` of each image record."""
+        return ids_of(self.images)
+
+    @cached_property
+    def image_labels(self) -> list[str]:
+        """The name of the image of each record."""
+        return [image.label for image in self.images]
 
     @property
     def shown_ids(self) -> ShownIds:

@@ -16,7 +16,6 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.choices import choices_of, given
-from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
@@ -275,7 +274,7 @@ class _Original:
         size = zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True)
         self.sizes = {name: each for name, each in size if all(each)}
         names, columns = [*self._who.names, ""], self._file.columns
-        labels = {id_number(each.id): image_label(each) for each in self._file.images}
+        labels = {id_number(each.id): each.label for each in self._file.images}
         self.names = {id_number(each.id): clean(each.name) for each in self._file.categories}
         ids = (each["id"] for each in self._lists["categories"])
         self._categories = dict(zip(self.names.values(), ids, strict=True))
@@ -414,7 +413,7 @@ class _Original:
             return self.records[rows[0]]["image_id"]
         every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
         own = {author in (asked or ()): raw["id"] for each, asked, raw in every
-               if image_label(each) == image}  # fmt: skip
+               if each.label == image}  # fmt: skip
         return own[max(own)]
 
     def text(self) -> bytes:

@@ -17,7 +17,6 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import writer
@@ -155,7 +154,7 @@ def consensus_of_files(
     def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> None:
         for image in (each for file in files for each in file.images):
             named = {"file_name": image.file_name} if image.file_name else {}
-            known.images.setdefault(image_label(image), {"id": image.id, **named})
+            known.images.setdefault(image.label, {"id": image.id, **named})
         for each in (each for file in files for each in file.categories):
             named = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), named)

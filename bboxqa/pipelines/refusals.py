@@ -18,7 +18,7 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
-from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, ids_of, is_id
+from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, is_id
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
@@ -173,7 +173,7 @@ def _images_of(file: AnnotationFile, image_id: IndexArray) -> tuple[FloatArray, 
     sizes = np.array([(each.width or 0, each.height or 0) for each in file.images], np.float64)
     sizes = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
     sizes[~(sizes > 0)] = np.nan
-    image = find(ids_of(file.images), image_id)
+    image = find(file.image_ids, image_id)
     return sizes.take(image, axis=0), image, len(file.images)
 
 

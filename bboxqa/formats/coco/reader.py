@@ -203,7 +203,8 @@ def _converted(
         except msgspec.ValidationError as error:
             problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
     for place, record in enumerate(records):
-        if type(record.id) is not int and (number := whole_number(record.id)) is not None:
+        number = whole_number(record.id)
+        if number is not None:
             record.id = number
         elif not is_id(record.id):
             problems.append(f"{document.name}: {key}[{place}] {UNUSABLE}")

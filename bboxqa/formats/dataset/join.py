@@ -24,7 +24,6 @@ from bboxqa.core.text import (
 )
 from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.names import (
-    image_label,
     join_advice,
     left_out_by,
     map_options,
@@ -93,9 +92,7 @@ def join(
     `paths` are for errors; `sessions` and `seconds` are those of annotations, if they were read.
     """
     names = tuple(in_natural_order(attribution.names))
-    joined = _Joined(
-        dict(zip(files, paths, strict=True)), [[*map(image_label, file.images)] for file in files]
-    )
+    joined = _Joined(dict(zip(files, paths, strict=True)), [file.image_labels for file in files])
     renamed = _add_tables(joined, files, are_named_alike=not reading.records)
     images = tuple(joined.images)
     of_record = [
@@ -210,7 +207,7 @@ def _index(
     parts = []
     for place, file in enumerate(files):
         columns, shown = file.columns, file.shown_ids
-        ids = {"image_id": ids_of(file.images), "category_id": ids_of(file.categories)}
+        ids = {"image_id": file.image_ids, "category_id": ids_of(file.categories)}
         for key, each in zip(
             ("images", "categories", "annotations"), (*ids.values(), columns.id), strict=True
         ):

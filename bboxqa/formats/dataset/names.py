@@ -14,21 +14,15 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, nearest, one_line
-from bboxqa.formats.records import AnnotationFile, Category, Image, most_joints, whole_number
+from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.keypoints import Keypoints, limbs_of
 from bboxqa.model.settings import JoinBy
-from bboxqa.model.table import id_as_name
 
 _SHOWN = 3
 # Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.
 _ROBOFLOW = re.compile(r"(?:_(?:jpe?g|png|bmp|tiff?|webp))?\.rf\.[0-9A-Za-z]{8,}\Z", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
-
-
-def image_label(image: Image) -> str:
-    """Return the name of an image: its file name, or its id if it has no file name."""
-    return clean(image.file_name or id_as_name(image.id))
 
 
 def join_name(file_name: str, by: JoinBy) -> str:

@@ -247,7 +247,7 @@ def _by_records(
     code = {label: place for place, label in enumerate(people)}
     authors = [
         np.array([*map(code.__getitem__, part), -1], np.int32)[
-            find(ids_of(file.images), file.columns.image_id)
+            find(file.image_ids, file.columns.image_id)
         ]
         for file, part in zip(files, labels, strict=True)
     ]
@@ -395,7 +395,7 @@ def _drawn(file: AnnotationFile) -> bytes:
     columns = file.columns
     images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
     labels = np.array([*(clean(each.name) for each in file.categories), ""])
-    image = images[find(ids_of(file.images), columns.image_id)].tolist()
+    image = images[find(file.image_ids, columns.image_id)].tolist()
     label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
     box = (np.round(columns.bbox, 2) + 0.0).tolist()
     return repr(sorted(zip(image, label, box, strict=True))).encode()

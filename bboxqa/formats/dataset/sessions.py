@@ -11,12 +11,11 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Rows, merge
-from bboxqa.formats.dataset.names import image_label
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.document import more_rows
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
+from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
 from bboxqa.model.annotations import Dataset, Repeats, Tracks
 
 FILE = "file"
@@ -74,7 +73,7 @@ def read_sessions(
     if of_images:
         _check_named(files, key, "image", codes)
         codes = [
-            np.append(code, np.int32(-1))[find(ids_of(file.images), file.columns.image_id)]
+            np.append(code, np.int32(-1))[find(file.image_ids, file.columns.image_id)]
             for file, code in zip(files, codes, strict=True)
         ]
     else:
@@ -152,12 +151,12 @@ def drawn_again(file: AnnotationFile, author: IntArray) -> tuple[IndexArray, lis
     different : list of tuple of str and int
         The images, and annotators who drew other boxes there than in the first record.
     """
-    labels = [image_label(image) for image in file.images]
+    labels = file.image_labels
     number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     if len(number) == len(labels):
         return np.zeros(0, np.int64), []
     columns = file.columns
-    record = find(ids_of(file.images), columns.image_id)
+    record = find(file.image_ids, columns.image_id)
     known = np.flatnonzero((record >= 0) & (author >= 0))
     of_label = np.array([number[label] for label in labels])[record[known]]
     cell = of_label * (int(author.max(initial=0)) + 1) + author[known]
@@ -240,8 +239,7 @@ def notes_on(
 ) -> Iterator[str]:
     """Yield notes on images that are in a file several times; see `drawn_again`."""
     if len(equal):
-        label = {number: image_label(image) for number, image in zip(
-            ids_of(file.images).tolist(), file.images, strict=True)}  # fmt: skip
+        label = dict(zip(file.image_ids.tolist(), file.image_labels, strict=True))
         n_images = len({label[each] for each in file.columns.image_id[equal].tolist()})
         are = "image is" if n_images == 1 else "images are"
         yield (
