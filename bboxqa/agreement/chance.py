@@ -227,7 +227,6 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
 def _by_cluster_and_value(
     counts: UnitCounts, of_entry: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the clusters and values that occur together, and the sums of their entries."""
     key = counts.group[counts.unit].astype(np.int64) * counts.n_values + counts.value
     keys, place = compact(key, counts.n_groups * counts.n_values)
     inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])

@@ -24,7 +24,6 @@ _CHUNK = 1 << 15
 
 
 def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
-    """Return the codes as int32 or int64, so that n_values itself fits."""
     codes = np.asarray(codes)
     if not isinstance(n_values, int | np.integer) or not 0 <= n_values < 1 << 31:
         raise ConfigError(f"n_values is {n_values!r}; expected a whole number, 0 or more")
@@ -155,12 +154,10 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
 
 
 def _tally(marked: IntArray, n_values: int) -> FloatArray:
-    """Return how often each value occurs among the codes that are not missing."""
     return np.bincount(marked, minlength=n_values)[:n_values].astype(np.float64)
 
 
 def _margin(marked: IntArray, total: FloatArray, gaps: IndexArray, given: BoolArray) -> FloatArray:
-    """Return how often each value occurs on the units that the other annotator rated too."""
     if 2 * len(gaps) < len(marked):
         return total - _tally(marked[gaps], len(total)) if len(gaps) else total
     return _tally(marked[given], len(total))
@@ -270,7 +267,6 @@ def cross_table(
 
 
 def _counts(table: NDArray[Any]) -> FloatArray:
-    """Return a table as counts: whole numbers, 0 or more."""
     try:
         counts = np.asarray(table, np.float64)
     except (TypeError, ValueError):

@@ -123,7 +123,6 @@ def cohen_pairs(
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return observed and expected agreement from sums: answers, agreeing answers, and Lᵀ W R."""
     shared, agreeing, chance = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         return agreeing / shared, chance / shared**2
@@ -162,7 +161,6 @@ def _matched(
 def _tables(
     answers: AnswerPairs, run: IndexArray, n_runs: int
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
-    """Yield counts of the first and the second annotator's values, for some runs at a time."""
     n_values, amount = answers.n_values, answers.weight
     order = np.argsort(run, kind="stable")
     step = max(1, _CHUNK // max(n_values, 1))
@@ -193,7 +191,6 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
 def _block_of_cells(
     cells: PairCells, weights: FloatArray | None, data: ReliabilityData
 ) -> PairBlock:
-    """Return the sums of one pair, with units of equal values merged."""
     times, n_values = cells.times, data.n_values
     ours, theirs = (sum_by(said, times, n_values) for said in (cells.left, cells.right))
     if weights is None:
@@ -244,7 +241,6 @@ def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArra
 def _within(
     answers: AnswerPairs, run: IndexArray, n_runs: int, weights: FloatArray | None
 ) -> FloatArray:
-    """Return lᵀ W r of each cluster and pair."""
     n_values, amount = answers.n_values, answers.weight
     if n_runs == len(run):
         alone: FloatArray = np.zeros(n_runs)
@@ -266,7 +262,6 @@ def _within(
 def _single(
     answers: AnswerPairs, weights: FloatArray | None
 ) -> tuple[SumTable, Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
-    """Return the sums of one pair by cluster, and its shares from them."""
     n_values = answers.n_values
 
     @SumTable

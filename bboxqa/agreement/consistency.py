@@ -29,7 +29,6 @@ _ROUNDING = 1e-13
 
 
 def _table(scores: NDArray[Any]) -> FloatArray:
-    """Return the scores as a (N, J) table of finite numbers or NaN."""
     table = np.asarray(scores, np.float64)
     if table.ndim != 2:
         found = f"scores have {count(table.ndim, 'dimension')}"
@@ -58,7 +57,6 @@ def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
 
 
 def _left_out(number: int, n_units: int) -> str:
-    """Return the status of a coefficient that leaves out incomplete units."""
     return f"{number:,} of {count(n_units, 'unit')} left out: a rating is missing" if number else OK
 
 
@@ -197,7 +195,6 @@ def cronbach_alpha(
 
 
 def _covariances(table: FloatArray) -> FloatArray:
-    """Return the (J, J) covariances of columns, each from the rows that both columns have."""
     there: BoolArray = ~np.isnan(table)
     shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
     shared = there.T.astype(np.float64) @ there
@@ -311,7 +308,6 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
 
 
 def _cronbach(sums: FloatArray) -> FloatArray:
-    """Return Cronbach's alpha from points, variances of points, and the sums of each annotator."""
     points, of_items, of_sums = sums[0], sums[1], sums[2:].var(axis=0, ddof=1)
     residue = _SQUARED_ROUNDING * np.abs(sums[2:]).max(axis=0) ** 2
     return cronbach_of_variances(points, of_items, of_sums, residue)
@@ -355,13 +351,11 @@ def _mean_squares(table: FloatArray) -> _MeanSquares:
 
 
 def _ratio(above: float, *below: float) -> float:
-    """Return a share of a sum; NaN where the sum is negative, or only rounding."""
     total = sum(below)
     return above / total if total > _INTRACLASS_ROUNDING * sum(map(abs, below)) else nan
 
 
 def _against(squares: _MeanSquares, noise: float) -> tuple[float, float]:
-    """Return the correlation of one rating, and of the mean of all, for a mean square of noise."""
     signal = squares.between - noise
     return (
         _ratio(signal, squares.between, (squares.n_annotators - 1) * noise),
@@ -380,7 +374,6 @@ def _random_annotators(squares: _MeanSquares, factor: float) -> tuple[float, flo
 
 
 def _freedom_of_random(squares: _MeanSquares, value: float) -> float:
-    """Return the degrees of freedom of the noise for random annotators."""
     n, k = squares.n_units, squares.n_annotators
     if squares.annotators == squares.error == 0:
         # Without noise both bounds equal the value.

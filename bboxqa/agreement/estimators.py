@@ -108,7 +108,6 @@ def _tails(n: FloatArray, t: FloatArray, ratios: FloatArray) -> FloatArray:
 
 @cache
 def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
-    """Return nodes from 0 to 1, and their weights."""
     # Golub and Welsch (1969), as importing `numpy.polynomial` takes longer.
     n = np.arange(1, _N_NODES)
     beside = n / np.sqrt(4.0 * n * n - 1)

@@ -127,7 +127,6 @@ def _parts(table: Any, kind: np.dtype[Any]) -> _Parts:
 
 
 def _sums(tables: list[_Parts], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
-    """Return the sums of each table over the draws, (D, B)."""
     sums: list[Any] = [0] * len(tables)
     # One array for all parts: allocating memory takes longer than filling it.
     room = np.empty((min(_AT_ONCE, len(counts)), counts.shape[1]), kind)
@@ -320,7 +319,6 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
 
 
 def _mean(name: str, tasks: Sequence[TaskEstimates]) -> Estimate | None:
-    """Return the mean of a coefficient; None if it is undefined in all tasks."""
     found = [task.coefficients[name] for task in tasks if name in task.coefficients]
     parts = [part for part in found if part.n_shared and not isnan(part.value)]
     weights = [part.n_shared or 0 for part in parts]

@@ -342,7 +342,6 @@ def _ordinal(counts: UnitCounts, marginal: FloatArray) -> Estimator:
 
 
 def _pairwise(counts: UnitCounts, marginal: FloatArray, distances: FixedDistances) -> Estimator:
-    """Return alpha of a distance without a shorter form: of ratio data, or the user's own."""
     pairs = value_pairs(counts)
     apart = distances.between(pairs.first, pairs.second)
 

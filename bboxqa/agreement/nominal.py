@@ -205,7 +205,6 @@ def nominal_estimator(found: Coincidences) -> Estimator:
 
 
 def _standard_error(found: Coincidences, marginal: FloatArray, alpha: Alpha) -> float:
-    """Return the linearised standard error; the influence of a cluster is one of its sums."""
     total = float(marginal.sum())
     distance = 1 - marginal / total
     chance = float(marginal @ distance) / total
@@ -222,13 +221,11 @@ def _pooled(n_values: int, sums: FloatArray) -> FloatArray:
 
 
 def _categories(n_values: int, sums: FloatArray) -> FloatArray:
-    """Return alpha of each value against the rest, (K, B)."""
     marginal, diagonal = sums[:n_values], sums[n_values:]
     return binary_alpha(marginal, diagonal, marginal.sum(0))
 
 
 def _mean(sums: FloatArray) -> FloatArray:
-    """Return the weighted mean of the alphas that are defined."""
     with np.errstate(invalid="ignore"):
         mean: FloatArray = sums[0] / sums[1]
     return mean

@@ -344,7 +344,6 @@ class _Tally:
 
 
 def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the distinct keys, sorted, and how often each occurs; keys are not negative."""
     # Counting without sorting needs memory for keys that do not occur.
     if keys.max(initial=0) > len(keys):
         return np.unique(keys, return_counts=True)
@@ -406,7 +405,6 @@ def paired_annotators(annotator: IntArray, assigned: BoolArray) -> BoolArray | N
 
 
 def _are_many(assigned: BoolArray) -> bool:
-    """Return whether more pairs of annotators share an image than so many annotators have."""
     most = MOST_PAIRED * (MOST_PAIRED - 1) // 2
     if assigned.sum(1).max(initial=0) > MOST_PAIRED:
         return True

@@ -370,7 +370,6 @@ class _ImageSquares(msgspec.Struct):
 
 
 def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1."""
     bounds = np.full((len(share), 2), np.nan)
     known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
     some, odds = share[known], np.log(share[known] / (1 - share[known]))

@@ -64,14 +64,12 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
 
 
 def _pairs(number: IndexArray) -> IndexArray:
-    """Return the number of pairs among n things."""
     return number * (number - 1) // 2
 
 
 def _share(
     group: IntArray, both: IndexArray, either: IndexArray, clusters: IndexArray, n_groups: int
 ) -> Estimator:
-    """Return a share of time that can be resampled."""
     if not either.any():
         advice = "Have a second annotator mark the recordings in which it occurs."
         return undefined(_NOBODY, advice=advice)
@@ -298,7 +296,6 @@ def sweep(
 
 
 def _stretches(line: _Line, resolution_ms: int) -> tuple[IndexArray, IntArray, IndexArray]:
-    """Return the begin, the recording and the number of points of the time between boundaries."""
     boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
     begin, end = boundaries[:-1], boundaries[1:]
     block = np.searchsorted(line.block_start, begin, side="right") - 1
@@ -309,7 +306,6 @@ def _stretches(line: _Line, resolution_ms: int) -> tuple[IndexArray, IntArray, I
 
 
 def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:
-    """Return the number of sample points before each time."""
     return -((resolution_ms // 2 - time) // resolution_ms)
 
 
@@ -355,7 +351,6 @@ def overlapping_segments(
 
 
 def _said(line: _Line, begin: IndexArray, annotator: int) -> IntArray:
-    """Return the label of an annotator at each moment, -1 where there is none."""
     first, last = np.searchsorted(line.annotator, [annotator, annotator + 1])
     if first == last:
         return np.full(len(begin), -1, np.int32)
@@ -400,6 +395,5 @@ def _ratings(
 
 
 def _numbers(names: list[str]) -> list[int | float]:
-    """Return the labels as numbers; an empty list if one is not a number or two are equal."""
     numbers = [number for number in map(number_of, names) if number is not None]
     return numbers if len(set(numbers)) == len(names) else []

@@ -80,7 +80,6 @@ class AnswerPairs(FrozenArrays, frozen=True, eq=False):
 
 
 def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the distinct keys, sorted, and the index of each key among them."""
     if (key[1:] < key[:-1]).any():
         keys, place = np.unique(key, return_inverse=True)
         return keys, place
@@ -268,7 +267,6 @@ def block_of_answers(
 
 
 def _compared(data: ReliabilityData) -> IndexArray:
-    """Return the clusters with a unit that two annotators answered, sorted."""
     drawn = data.counted
     unit, annotator = data.unit[drawn], data.annotator[drawn]
     if len(unit) == 0:
@@ -405,7 +403,6 @@ def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) ->
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return observed and expected agreement from the five sums in the first axis."""
     shared, agreeing, first, second, options = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         observed: FloatArray = agreeing / shared

@@ -117,7 +117,6 @@ def _conger(inputs: CoefficientInputs) -> Estimator:
 
 
 def _scott(inputs: CoefficientInputs) -> Estimator:
-    """Return Scott's pi: Fleiss' kappa on the units that both annotators rated."""
     drawn = inputs.data.state == Cell.CATEGORY
     if len(np.unique(inputs.data.annotator[drawn])) != 2:
         advice = "Report fleiss_kappa, or cohen_kappa of each pair."
@@ -258,7 +257,6 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def _scale(name: str, source: str, *steps: tuple[str, float, bool]) -> Scale:
-    """Return a scale of steps (label, lower, includes_lower)."""
     bins = tuple(Bin(word, lower, includes_lower=includes) for word, lower, includes in steps)
     return Scale(name, bins, source)
 
@@ -320,7 +318,6 @@ SCALES = MappingProxyType(
 
 
 def _reaches(step: Bin, value: float) -> bool:
-    """Return whether a value is in this step or above it."""
     # A coefficient of 0.6 may be computed as 0.6000000000000001.
     return value >= step.lower - ROUNDING if step.includes_lower else value > step.lower + ROUNDING
 
@@ -360,7 +357,6 @@ def label(scale: Scale, value: float) -> str:
 
 
 def _normal(value: float) -> float:
-    """Return the standard normal distribution function."""
     return erfc(-value / sqrt(2)) / 2
 
 

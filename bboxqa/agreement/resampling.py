@@ -124,7 +124,6 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 def _drawn_counts(
     n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
 ) -> Iterator[NDArray[Any]]:
-    """Yield the counts of `drawn_weights` with a dtype, transposed in memory."""
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     # Draws of several replicates cost one call, as long as they stay in the cache.
@@ -212,7 +211,6 @@ def replicates_of_all(
 
 
 def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexArray) -> None:
-    """Add the columns of a table, after those of the tables on which it is based."""
     if table not in changes:
         if table.base is not None:
             _add_changes(changes, table.base, clusters)
@@ -220,7 +218,6 @@ def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexA
 
 
 def _products(changes: Mapping[SumTable, Any], weights: FloatArray) -> dict[SumTable, FloatArray]:
-    """Return the sums of each table over the drawn clusters, (D, B)."""
     sums: dict[SumTable, FloatArray] = {}
     for table, change in changes.items():
         product = table.product(change, weights)
@@ -475,8 +472,6 @@ def plan_clusters(
 
 
 def _needed(n_clusters: int, factor: float) -> int:
-    """Return the fewest clusters, at least 2, whose interval is narrower by a factor."""
-
     def width(n: int) -> float:
         return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
 
@@ -489,7 +484,6 @@ def _needed(n_clusters: int, factor: float) -> int:
 
 
 def _error_of_spread(without: FloatArray) -> float:
-    """Return the relative standard error of the variance of a coefficient; see `jackknife`."""
     known = without[~np.isnan(without)]
     squares = (known - known.mean()) ** 2 if len(known) else np.zeros(1)
     if not squares.any():
