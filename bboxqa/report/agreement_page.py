@@ -32,7 +32,6 @@ from bboxqa.report.numbers import (
 from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
 from bboxqa.report.pictures import (
     Pixels,
-    ShownImages,
     image_address,
     image_pages,
     shown_images,
@@ -215,8 +214,20 @@ def annotators_section(of: Documents) -> Section | None:
     if not of.is_diagnosed:
         return None
     sentences: list[str] = []
-    people = _annotators(of)
-    evidence = [Evidence([people])] if people.rows else []
+    # With one category, all have the same one.
+    several = len(of.part["categories"]) > 1
+    rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
+    people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
+    people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
+    rows = [
+        [
+            row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
+            *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
+        ]
+        for row in people
+    ]  # fmt: skip
+    columns = ["annotator", "annotations", "F1 with the others", *rates]
+    evidence = [Evidence([Data("Annotators", columns, rows, is_open=True)])] * bool(rows)
     order = [row["annotator"] for row in of.rows("agreement_matrix")]
     shared = [pair for pair in of.part["pairs"] if pair["n_units"] >= _FEWEST]
     # Two annotators have one pair, whose F1 is that of all.
@@ -241,24 +252,6 @@ def annotators_section(of: Documents) -> Section | None:
         caption = "How far the edges of boxes are from those of the others, with the 95 % interval"
         evidence.append(Evidence(chart=charts.offsets(rows), caption=caption))
     return Section("annotators", "Annotators", sentences, evidence)
-
-
-def _annotators(of: Documents) -> Data:
-    """Return figures of annotators with their intervals, the lowest F1 first."""
-    # With one category, all give the same.
-    several = len(of.part["categories"]) > 1
-    rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
-    people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
-    people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
-    rows = [
-        [
-            row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
-            *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
-        ]
-        for row in people
-    ]  # fmt: skip
-    columns = ["annotator", "annotations", "F1 with the others", *rates]
-    return Data("Annotators", columns, rows, is_open=True)
 
 
 def categories_section(of: Documents) -> Section | None:
@@ -451,52 +444,48 @@ def agreement_pages(
     of = Documents(files)
     shown = worst_first(of.worst, every=target.split)[: target.top]
     images = shown_images(of.worst, shown, pixels or {}, [row["name"] for row in of.people])
-    yield INDEX, _page(of, images, target)
-    if target.split:
-        yield from image_pages(images)
-
-
-def _page(of: Documents, images: ShownImages, target: PageTarget) -> str:
     summary, manifest = of.summary, of.manifest
-    measure, title = measure_of(summary["similarity"]), _title(of)
+    measure = measure_of(summary["similarity"])
+    reference = of.part["reference"]["name"] if "reference" in of.part else None
+    title = f"Agreement of {count(summary['n_annotators'], 'annotator')}"
+    if reference is not None and not summary["n_images"]:
+        title += f" with {reference}"
     status, told, *sentences = headline(summary["thresholds"], manifest["settings"])
     made = [
         figures_section(of, sentences, measure),
         *(section for make in _SECTIONS if (section := make(of)) is not None),
     ]
-    reference = of.part["reference"]["name"] if "reference" in of.part else None
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
     anchors = {section.name: section.title for section in made}
-    return render(
-        "agreement",
-        linked=target.split,
-        above=target.above,
-        title=title,
-        kicker=title + n_images,
-        status=status,
-        verdict=told,
-        next_step=next_step(of.part, of.diagnosis),
-        people=annotator_lines(of),
-        send_back=_send_back(of, reference),
-        anchors=anchors
-        | ({"images": "Images"} if images.pictures else {})
-        | {"reproduce": "How to reproduce"},
-        sections=made,
-        measure=measure,
-        images=images,
-        images_printed=target.n_images is not None,
-        address_of=image_address if target.split else None,
-        command=command(manifest, reference),
-        citation=citation(summary, manifest),
-        settings=settings_table(manifest),
-        inputs=inputs_table(manifest["inputs"]),
+    yield (
+        INDEX,
+        render(
+            "agreement",
+            linked=target.split,
+            above=target.above,
+            title=title,
+            kicker=title + n_images,
+            status=status,
+            verdict=told,
+            next_step=next_step(of.part, of.diagnosis),
+            people=annotator_lines(of),
+            send_back=_send_back(of, reference),
+            anchors=anchors
+            | ({"images": "Images"} if images.pictures else {})
+            | {"reproduce": "How to reproduce"},
+            sections=made,
+            measure=measure,
+            images=images,
+            images_printed=target.n_images is not None,
+            address_of=image_address if target.split else None,
+            command=command(manifest, reference),
+            citation=citation(summary, manifest),
+            settings=settings_table(manifest),
+            inputs=inputs_table(manifest["inputs"]),
+        ),
     )
-
-
-def _title(of: Documents) -> str:
-    people = f"Agreement of {count(of.summary['n_annotators'], 'annotator')}"
-    alone = "reference" in of.part and not of.summary["n_images"]
-    return f"{people} with {of.part['reference']['name']}" if alone else people
+    if target.split:
+        yield from image_pages(images)
 
 
 def _send_back(of: Documents, reference: str | None) -> tuple[str, str] | None:

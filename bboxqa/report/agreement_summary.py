@@ -10,7 +10,7 @@ import msgspec
 from bboxqa.core.arrays import remembered
 from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
 from bboxqa.model.diagnosis import ALL_AGREE, Diagnosis, Line
-from bboxqa.model.results import Figure, MeasuredAgreement, ReferenceAgreement, ThresholdResult
+from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import (
     estimate_text,
@@ -31,6 +31,8 @@ OF_SETTINGS = ("similarity", "matcher", "missing", "empty_images", "bootstrap", 
 _RATES = ("f1", "miss_rate", "extra_rate", "class_share")
 _OF_REPEATS = ("n_images", "n_annotations", "f1", "alpha", "class_alpha", "class_share", "mean_iou")
 _OF_REFERENCE = ("precision", "recall", "f1", "class_share", "mean_similarity")
+_ABOUT_REFERENCE = ("n_images", "n_reference_images", "n_empty_images", "n_annotations")
+_COUNTS_OF_REFERENCE = ("n_images", "n", "n_reference", "n_matched")
 
 _OF_PAIR = {"gain_interval": "gain", "share_interval": "share"}
 _OF_KIND = {
@@ -69,8 +71,16 @@ def _threshold(part: ThresholdResult) -> Record:
     found["pairs"] = part.pairs.records()
     if part.repeats is not None:
         found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
-    if part.reference is not None:
-        found["reference"] = _reference(part.reference)
+    if (reference := part.reference) is not None:
+        found["reference"] = {
+            **picked(reference, "name", *_ABOUT_REFERENCE),
+            "annotators": [
+                {"name": row["annotator"]}
+                | _record(row, *_COUNTS_OF_REFERENCE, *_OF_REFERENCE)
+                | _offsets(reference.offsets, row["annotator"], ("measure", "unit", "systematic"))
+                for row in reference.annotators.records()
+            ],
+        }
     return found
 
 
@@ -129,22 +139,6 @@ def _named(table: Table, name: str, *names: str) -> list[Record]:
     ]
 
 
-def _reference(found: ReferenceAgreement) -> Record:
-    """Return the reference, and a record of the figures of each annotator."""
-    counts = ("n_images", "n", "n_reference", "n_matched")
-    of_rotated = ("measure", "unit", "systematic")
-    about = ("n_images", "n_reference_images", "n_empty_images", "n_annotations")
-    return {
-        **picked(found, "name", *about),
-        "annotators": [
-            {"name": row["annotator"]}
-            | _record(row, *counts, *_OF_REFERENCE)
-            | _offsets(found.offsets, row["annotator"], of_rotated)
-            for row in found.annotators.records()
-        ],
-    }
-
-
 def _offsets(table: Table | None, annotator: str, of_rotated: Sequence[str]) -> Record:
     """Return the offsets of an annotator: of edges, or of rotated boxes."""
     every = [] if table is None else table.records()
@@ -170,6 +164,8 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
     {'value': 0.0, 'interval': None}
     """
     tables = diagnosis.tables
+    offsets = tables.get("rotated_offsets", tables.get("offsets"))
+    of_rotated = ("measure", "unit", "spread", "systematic")
     return {
         "threshold": diagnosis.threshold_label,
         "story": list(diagnosis.story),
@@ -178,7 +174,12 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
         ],
         "warnings": list(diagnosis.warnings),
         "advice": diagnosis.advice,
-        "annotators": _annotators(tables),
+        "annotators": [
+            {"name": row["annotator"]}
+            | _record(row, "n", *_RATES)
+            | _offsets(offsets, row["annotator"], of_rotated)
+            for row in tables["annotators"].records()
+        ],
         "confusions": [
             _flat(row, _OF_PAIR, "alpha_merged") for row in tables["confusions"].records()
         ],
@@ -195,18 +196,6 @@ def table_records(tables: Mapping[str, Table], names: Collection[str]) -> Record
         for name, table in tables.items()
         if name in names
     }
-
-
-def _annotators(tables: Mapping[str, Table]) -> list[Record]:
-    """Return the figures of each annotator."""
-    offsets = tables.get("rotated_offsets", tables.get("offsets"))
-    of_rotated = ("measure", "unit", "spread", "systematic")
-    return [
-        {"name": row["annotator"]}
-        | _record(row, "n", *_RATES)
-        | _offsets(offsets, row["annotator"], of_rotated)
-        for row in tables["annotators"].records()
-    ]
 
 
 def _flat(row: Record, intervals: Mapping[str, str], *without: str) -> Record:

@@ -95,7 +95,13 @@ def text_lines(
         for part in result.thresholds
     ]
     _, *verdict = headline(records, msgspec.to_builtins(result.settings))
-    above = [] if quiet else [_compared(result)]
+    counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
+    if not result.n_images:
+        counts = "no image has two annotators"
+    column = first.pairs.columns["annotator_1"]
+    names = [*column.names] if isinstance(column, Categorical) else []
+    who = people(result.n_annotators, names, result.attribution)
+    above = [] if quiet else [f"{counts}, {who}"]
     is_chance = is_by_chance(records[0])
     warnings = _warnings(result, None if quiet else story, is_chance=is_chance)
     above += [f"Warning: {line}" for line in warnings]
@@ -121,16 +127,6 @@ def text_lines(
     yield from lines
     if details:
         yield from _details(result, story, _MOST_LINES - len(lines))
-
-
-def _compared(result: MeasuredAgreement) -> str:
-    """Return who was taken for an annotator, and what they drew."""
-    counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
-    if not result.n_images:
-        counts = "no image has two annotators"
-    column = result.thresholds[0].pairs.columns["annotator_1"]
-    names = [*column.names] if isinstance(column, Categorical) else []
-    return f"{counts}, {people(result.n_annotators, names, result.attribution)}"
 
 
 def people(n: int, names: Sequence[str], attribution: str) -> str:

@@ -159,18 +159,14 @@ def decomposition(rows: Rows) -> Chart:
         ends = share["interval"] and [100 * each for each in share["interval"]]
         figure = {"value": 100 * (share["value"] or 0), "interval": ends}
         color = 2 if row["kind"] == ALL_AGREE else 0
-        found.append(_Row(row["kind"], [figure], _gain_text(row, gain), color))
+        text = count(row["n_any"], "object")
+        if row[gain] is not None and abs(row[gain]) >= 0.0005:
+            text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {signed(row[gain], 3)} if settled"
+        found.append(_Row(row["kind"], [figure], text, color))
     return _of_rows(
         title, found, 25, ["an object may have several kinds"], most=1,
         x_label="per cent of objects",
     )  # fmt: skip
-
-
-def _gain_text(row: Record, gain: str) -> str:
-    text = count(row["n_any"], "object")
-    if row[gain] is None or abs(row[gain]) < 0.0005:
-        return text
-    return f"{text}\n{'F1' if gain == 'f1_gain' else 'alpha'} {signed(row[gain], 3)} if settled"
 
 
 def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
@@ -336,15 +332,19 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
     if not counts:
         return nothing(title, "no object has several annotators to compare")
     every = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
-    names = _most_confused(every, counts, least)
+    confused: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for (name, other), n in counts.items():
+        used[name] += n
+        if name != other and NO_BOX not in (name, other):
+            confused.update({name: n, other: n})
+    most = sorted(every, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
+    names = sorted(name for name in most if used[name] >= least)
     own = [*names, NO_BOX]
-    sums: Counter[str] = Counter()
-    for (name, _), n in counts.items():
-        sums[name] += n
     cells: _Cells = {}
     for (name, other), n in counts.items():
         if n and name in own and other in own:
-            share = n / sums[name]
+            share = n / used[name]
             cells[name, other] = (share, "<1" if share < 0.01 else f"{100 * share:.0f}")
     who = "one annotator" if annotator is None else set_apart(short_name(annotator))
     shown = part_of(len(names), len(every), "categories")
@@ -353,23 +353,9 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
         f"row: category by {who}; in brackets: pairs",
         "column: category by another, % of the row",
     )
-    beside = {name: f"{set_apart(_shown(name, 28))} ({sums[name]:,})" for name in own}
+    beside = {name: f"{set_apart(_shown(name, 28))} ({used[name]:,})" for name in own}
     below = {name: _shown(name, _LONGEST_BELOW) for name in own}
     return _matrix(title, legend, beside, below, cells)
-
-
-def _most_confused(
-    names: Sequence[str], counts: Mapping[tuple[str, str], int], least: int
-) -> list[str]:
-    """Return the categories to draw, sorted."""
-    confused: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for (own, other), n in counts.items():
-        used[own] += n
-        if own != other and NO_BOX not in (own, other):
-            confused.update({own: n, other: n})
-    kept = sorted(names, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
-    return sorted(name for name in kept if used[name] >= least)
 
 
 def _shown(name: str, longest: int) -> str:

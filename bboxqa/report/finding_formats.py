@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, zip_longest
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from bboxqa.core.json_values import json_line, json_safe
@@ -16,7 +16,6 @@ from bboxqa.model.findings import (
     Finding,
     FoundBox,
     FoundReport,
-    RuleText,
     Severity,
     identities,
 )
@@ -38,11 +37,13 @@ from bboxqa.report.pages import ONE_FILE, Data, PageTarget, render
 from bboxqa.report.pictures import Pixels, outline_path
 from bboxqa.report.reproduction import inputs_table, settings_table
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_FIXABLE = {
+    None: "",
+    "safe": " It can be fixed with --fix.",
+    "unsafe": " It can be fixed with --fix --unsafe-fixes.",
+}
 # GitHub keeps at most this many results of a run.
 _MOST_RESULTS = 5000
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -108,11 +109,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def sarif_lines(report: FoundReport) -> Iterator[str]:
     """Yield a SARIF log of one run, with at most 5,000 results, the worst first."""
-    log = {"$schema": _SARIF, "version": "2.1.0", "runs": [_sarif_run(report)]}
-    yield from json.dumps(json_safe(log), indent=1, allow_nan=False).split("\n")
-
-
-def _sarif_run(report: FoundReport) -> dict[str, Any]:
     index = {code: number for number, code in enumerate(report.rules)}
     named = list(zip(report.findings, identities(report.findings), strict=True))
     named.sort(key=lambda pair: -pair[0].severity.rank)
@@ -124,30 +120,24 @@ def _sarif_run(report: FoundReport) -> dict[str, Any]:
         )
         notification = {"level": "warning", "message": {"text": text}}
         invocation["toolExecutionNotifications"] = [notification]
-    rules = [_sarif_rule(rule) for rule in report.rules.values()]
-    return {
+    rules = [
+        {
+            "id": rule.code,
+            "shortDescription": {"text": rule.title[:1].upper() + rule.title[1:]},
+            "fullDescription": {"text": rule.breaks},
+            "help": {"text": f"{rule.explanation} {rule.breaks}".strip() + _FIXABLE[rule.fix]},
+            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        }
+        for rule in report.rules.values()
+    ]
+    run = {
         "tool": {"driver": {"name": "bboxqa", "version": report.version, "rules": rules}},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(finding, name, index) for finding, name in named[:_MOST_RESULTS]],
     }
-
-
-def _sarif_rule(rule: RuleText) -> dict[str, Any]:
-    fixable = {
-        None: "",
-        "safe": " It can be fixed with --fix.",
-        "unsafe": " It can be fixed with --fix --unsafe-fixes.",
-    }[rule.fix]
-    title = rule.title[:1].upper() + rule.title[1:]
-    explained = f"{rule.explanation} {rule.breaks}".strip()
-    return {
-        "id": rule.code,
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": rule.breaks},
-        "help": {"text": f"{explained}{fixable}"},
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-    }
+    log = {"$schema": _SARIF, "version": "2.1.0", "runs": [run]}
+    yield from json.dumps(json_safe(log), indent=1, allow_nan=False).split("\n")
 
 
 def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any]:
@@ -222,51 +212,40 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
     A test fails if its rule has findings of a severity that fails the run; milder findings are
     written as its output.
     """
-    from xml.etree.ElementTree import Element, indent, tostring
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
     for finding in report.findings:
         found.setdefault(finding.file, {}).setdefault(finding.code, []).append(finding)
     codes = [*report.rules, *sorted(set(report.counts) - set(report.rules))]
-    suites = [_suite(report, name, by_code, codes) for name, by_code in found.items()]
-    failures = sum(int(suite.attrib["failures"]) for suite in suites)
-    n_tests = len(codes) * len(suites)
-    root = Element(
-        "testsuites", name="bboxqa", tests=str(n_tests), failures=str(failures), errors="0"
-    )
-    root.extend(suites)
+    root = Element("testsuites", name="bboxqa", tests=str(len(codes) * len(found)))
+    total = 0
+    for name, by_code in found.items():
+        suite = SubElement(root, "testsuite", name=_xml(name), tests=str(len(codes)))
+        for exporter in (each.exporter for each in report.files if each.name == name):
+            if exporter:
+                properties = SubElement(suite, "properties")
+                SubElement(properties, "property", name="exporter", value=_xml(exporter))
+        n_failures = 0
+        for code in codes:
+            rule, findings = rule_text(report, code), by_code.get(code, [])
+            case = SubElement(suite, "testcase", classname=_xml(name), name=_xml(labelled(rule)))
+            lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
+            ranks = [each.severity.rank for each in findings]
+            if max(ranks, default=-1) >= report.fail_on.rank:
+                n_failures += 1
+                worst = findings[ranks.index(max(ranks))].severity
+                message = _xml(f"{count(len(findings), 'finding')}: {rule.title}")
+                failure = SubElement(case, "failure", type=worst, message=message)
+                failure.text = "\n".join(map(_xml, [*lines, rule.breaks]))
+            elif lines:
+                SubElement(case, "system-out").text = "\n".join(map(_xml, lines))
+        suite.attrib |= {"failures": str(n_failures), "errors": "0", "skipped": "0"}
+        total += n_failures
+    root.attrib |= {"failures": str(total), "errors": "0"}
     indent(root, "")
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield from tostring(root, "unicode").split("\n")
-
-
-def _suite(
-    report: FoundReport, name: str, by_code: dict[str, list[Finding]], codes: list[str]
-) -> "Element":
-    """Return the tests of a file."""
-    from xml.etree.ElementTree import Element, SubElement
-
-    suite = Element("testsuite", name=_xml(name), tests=str(len(codes)))
-    for exporter in (each.exporter for each in report.files if each.name == name):
-        if exporter:
-            SubElement(
-                SubElement(suite, "properties"), "property", name="exporter", value=_xml(exporter)
-            )
-    n_failures = 0
-    for code in codes:
-        rule, findings = rule_text(report, code), by_code.get(code, [])
-        case = SubElement(suite, "testcase", classname=_xml(name), name=_xml(labelled(rule)))
-        lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
-        worst = max((each.severity for each in findings), key=lambda each: each.rank, default=None)
-        if worst is not None and worst.rank >= report.fail_on.rank:
-            n_failures += 1
-            message = _xml(f"{count(len(findings), 'finding')}: {rule.title}")
-            failure = SubElement(case, "failure", type=worst, message=message)
-            failure.text = "\n".join(map(_xml, [*lines, rule.breaks]))
-        elif lines:
-            SubElement(case, "system-out").text = "\n".join(map(_xml, lines))
-    suite.attrib |= {"failures": str(n_failures), "errors": "0", "skipped": "0"}
-    return suite
 
 
 def _xml(text: str) -> str:
@@ -305,6 +284,11 @@ def findings_page(
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
     number = {name: index for index, name in enumerate(names[: target.top], 1)}
     drawn: set[str] = set()
+    content_rows = [
+        [f"{each.name}: {each.kind}" if each.kind else each.name, each.exporter or "not known",
+         each.n_images, each.n_annotations, each.n_categories]
+        for each in report.files
+    ]  # fmt: skip
     return render(
         "findings",
         linked=target.split,
@@ -314,7 +298,7 @@ def findings_page(
         report=report,
         counts=severity_counts(report),
         next_step=next_command(found),
-        files=Data("Content", _OF_FILE, [_row_of_file(file) for file in report.files]),
+        files=Data("Content", _OF_FILE, content_rows),
         groups=found,
         pictures={
             group.rule.code: [*_pictures(group.listed, number, pixels, drawn)] for group in found
@@ -355,12 +339,6 @@ def _with_boxes(found: Iterable[Group]) -> list[str]:
     ]
     turns = chain.from_iterable(zip_longest(*of_rule))
     return [*dict.fromkeys(name for name in turns if name is not None)]
-
-
-def _row_of_file(file: FileReport) -> list[object]:
-    name = f"{file.name}: {file.kind}" if file.kind else file.name
-    counts = (file.n_images, file.n_annotations, file.n_categories)
-    return [name, file.exporter or "not known", *counts]
 
 
 def _records(finding: Finding) -> Sequence[str]:

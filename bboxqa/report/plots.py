@@ -77,7 +77,17 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
 
     with page_style(), fonts_for(chart.texts):
         found = layout(chart)
-        ax, share = (_new_axes(found), 1.0) if ax is None else (ax, _share_of_room(ax, found))
+        share = 1.0
+        if ax is None:
+            from matplotlib import pyplot as plt
+
+            size = (found.total_width / 72, found.total_height / 72)
+            ax = plt.figure(figsize=size, layout="constrained", facecolor=BACK).subplots()
+        else:
+            # Letters are smaller than on a figure of their own.
+            extent, dots = ax.get_window_extent(), ax.figure.dpi / 72
+            room = extent.width / found.total_width, extent.height / found.total_height
+            share = min(max(min(room) / dots, _LEAST), 1)
         ax.set(xlim=chart.x, ylim=chart.y)
         lines = [*filter(None, chart.legend)]
         of_title = max(share, _LEAST_OF_TITLE)
@@ -97,20 +107,6 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
             # The axes may have had labels before.
             each.set_fontfamily(mpl.rcParams["font.family"])
     return ax
-
-
-def _share_of_room(ax: "Axes", found: Layout) -> float:
-    """Return how much smaller letters are on given axes than on a figure of their own."""
-    extent, figure = ax.get_window_extent(), ax.figure
-    width, height = (72 * side / figure.dpi for side in (extent.width, extent.height))
-    return min(max(min(width / found.total_width, height / found.total_height), _LEAST), 1)
-
-
-def _new_axes(found: Layout) -> "Axes":
-    from matplotlib import pyplot as plt
-
-    size = (found.total_width / 72, found.total_height / 72)
-    return plt.figure(figsize=size, layout="constrained", facecolor=BACK).subplots()
 
 
 def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:

@@ -64,12 +64,6 @@ def documents_of(
     return documents
 
 
-def _tables(result: MeasuredAgreement, diagnosis: Diagnosis | None) -> dict[str, Table]:
-    """Return all tables of a result and its diagnosis; those of all thresholds are kept."""
-    own = {} if diagnosis is None else {**diagnosis.tables, "review": diagnosis.review}
-    return own | {name: stacked_tables(parts) for name, parts in result.threshold_tables().items()}
-
-
 def write_folder(
     result: MeasuredAgreement,
     documents: Mapping[str, dict[str, Any]],
@@ -85,7 +79,9 @@ def write_folder(
     The tables of `CSV_FILES` are csv files, with `details` all of them. details.json has the other
     tables, the diagnosis and the worst images.
     """
-    tables = _tables(result, diagnosis)
+    own = {} if diagnosis is None else {**diagnosis.tables, "review": diagnosis.review}
+    # Of a table of both, the one of all thresholds is kept.
+    tables = own | {name: stacked_tables(of) for name, of in result.threshold_tables().items()}
     others = result.threshold_tables().keys() - {*CSV_FILES}
     inside = {name: documents[name] for name in IN_DETAILS if name in documents}
     files = {name: each for name, each in documents.items() if name not in IN_DETAILS}
