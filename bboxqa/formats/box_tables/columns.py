@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.tables import NAMED_ONCE, Rows, repeated_name
@@ -228,74 +228,62 @@ def unit_of(boxes: FloatArray) -> tuple[str, BoolArray, BoolArray]:
     return "either" if is_unclear else "shares", is_larger, is_share
 
 
-def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Choices) -> BoxKind:
-    """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
+class BoxRows(msgspec.Struct, frozen=True, eq=False):
+    """The boxes of consecutive rows, and rows without one."""
 
-    Raises DatasetError if the numbers fit several kinds.
-    """
-    said, _, unit = (choices.box_format or "").partition("-")
-    form = said or columns.form
-    if form and unit and "objects" not in columns.of:
-        return BoxKind(form, is_share=unit == "shares")
-    read = [_boxes_in_part(part, columns) for part in parts]
-    at = np.concatenate([np.zeros(0, np.int64), *(each for each, _, _, _ in read)])
-    boxes = np.concatenate([np.zeros((0, 4)), *(each for _, each, _, _ in read)])
-    sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each, _ in read)])
-    if len(at) and all(each for _, _, _, each in read):
-        form = "xywh"
-    found_unit, larger, shares = unit_of(boxes)
-    unit = unit or found_unit
-    if unit == "either":
-        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
-        other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
-        lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
-        raise DatasetError(
-            [f"{name}: has {lines}; expected either shares of the image or pixels"],
-            "Write all boxes in one unit, or say it: --box-format "
-            f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
-        )
-    is_share = unit == "shares"
-    if not form and (np.abs(boxes) > 1).any() | is_share:
-        form = _form_of(boxes, np.ones_like(sizes) if is_share else sizes)
-        if not form:
-            column = one_line(columns.of.get("bbox") or columns.of["objects"])
-            both = f"{column!r} may hold left, top, width and height, or two corners"
-            raise DatasetError(
-                [f"{name}: {both}: all numbers fit both"],
-                "Say which it is: --box-format xywh, xyxy or cxcywh",
-            )
-    return BoxKind(form or "xywh", is_share)
+    at: Sequence[int]
+    """The line, or the Parquet row number, of each of N boxes."""
+    place: Sequence[int]
+    """The number of each among the objects of its row; 0 where there is no object."""
+    cells: Mapping[str, Sequence[Any]]
+    """By the keys of `NAMES`, the cells of each; None where it has none."""
+    numbers: FloatArray
+    """(N, 4) float64. NaN where there is no box."""
+    problems: Mapping[int, str]
+    """By index, why there is none."""
 
+    @property
+    def are_named(self) -> bool:
+        """Whether the numbers of all boxes have names, which say their layout."""
+        named, has_box = self.cells.get(_NAMED, ()), ~np.isnan(self.numbers[:, 0])
+        return bool(named and has_box.any() and np.array(named, np.bool_)[has_box].all())
 
-def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray, bool]:
-    """Return lines, (N, 4) boxes, (N, 2) sizes of their images, and whether all are `_NAMED`."""
-    plain = plain_boxes(part, columns.form)
-    if plain is not None:
-        return np.array(part.at), plain, np.full((len(plain), 2), np.nan), False
-    at, boxes, sizes, is_named = [], [], [], True
-    for line, row in part.records():
-        with suppress(ValueProblemError):
-            size = [side_of(row.get(f"image_{each}"), each) or np.nan for each in SIDES]
-            for cells in boxes_in(row):
+    def sizes(self) -> FloatArray:
+        """Return width and height of the image of each box, (N, 2); NaN where unknown."""
+        found = np.full((len(self.at), 2), np.nan)
+        for column, side in enumerate(SIDES):
+            for row, cell in enumerate(self.cells.get(f"image_{side}", ())):
                 with suppress(ValueProblemError):
-                    if (box := numbers_of_box(cells, columns.form)) is not None:
-                        at.append(line)
-                        is_named &= _NAMED in cells
-                        boxes.append(box)
-                        sizes.append(size)
-    return (
-        np.array(at, np.int64),
-        np.array(boxes).reshape(-1, 4),
-        np.array(sizes, np.float64).reshape(-1, 2),
-        is_named,
-    )
+                    found[row, column] = side_of(cell, side) or np.nan
+        return found
 
 
-def plain_boxes(part: Rows, form: str) -> FloatArray | None:
+def boxes_in(part: Rows, form: str) -> BoxRows:
+    """Return the boxes in rows; for an image without objects, a row without a box."""
+    cells: dict[str, Sequence[Any]] = part.cells
+    at, place, problems = part.at, [0] * len(part.at), dict[int, str]()
+    if "objects" in cells:
+        rows = [(line, *each) for line, row in part.records() for each in _objects_of(row)]
+        at, place = [line for line, _, _ in rows], [number for _, number, _ in rows]
+        keys = dict.fromkeys(key for _, _, row in rows for key in row)
+        cells = {key: [row.get(key) for _, _, row in rows] for key in keys}
+    if (numbers := _plain_numbers(cells, form)) is None:
+        numbers = np.full((len(at), 4), np.nan)
+        names = [*FORMS.get(form, ("bbox",)), "problem"]
+        none = [None] * len(at)
+        for row, given in enumerate(zip(*(cells.get(name, none) for name in names), strict=True)):
+            try:
+                numbers[row] = _numbers_in(dict(zip(names, given, strict=True)), form)
+            except ValueProblemError as error:
+                problems[row] = str(error)
+    return BoxRows(at, place, cells, numbers, problems)
+
+
+def _plain_numbers(cells: Mapping[str, Sequence[Any]], form: str) -> FloatArray | None:
     """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
-    if not form or not part.at:
+    columns = [cells[key] for key in FORMS.get(form, ())]
+    if not columns or not columns[0]:
         return None
-    columns = [part.cells[key] for key in FORMS[form]]
     if any(bool in {*map(type, each)} for each in columns if type(each[0]) is not str):
         return None
     try:
@@ -310,6 +298,61 @@ def plain_boxes(part: Rows, form: str) -> FloatArray | None:
     return np.ascontiguousarray(numbers.T) if is_sound else None
 
 
+def _numbers_in(cells: Cells, form: str) -> list[float]:
+    """Return the four numbers of a box, NaN where all are empty; refuse what is no number."""
+    if cells["problem"] is not None:
+        raise ValueProblemError(cells["problem"])
+    if form:
+        if all(_is_empty(cells[key]) for key in FORMS[form]):
+            return [np.nan] * 4
+        return [_number(cells[key], key) for key in FORMS[form]]
+    if not _holds(given := cells["bbox"]):
+        return [np.nan] * 4
+    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
+    if len(values) != 4:
+        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
+    return [_number(each, "bbox") for each in values]
+
+
+def box_kind_of(name: str, parts: Sequence[BoxRows], columns: Columns, choices: Choices) -> BoxKind:
+    """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
+
+    Raises DatasetError if the numbers fit several kinds.
+    """
+    said, _, unit = (choices.box_format or "").partition("-")
+    form = said or columns.form
+    if form and unit and "objects" not in columns.of:
+        return BoxKind(form, is_share=unit == "shares")
+    whole = np.concatenate([np.zeros((0, 4)), *(part.numbers for part in parts)])
+    has_box = ~np.isnan(whole[:, 0])
+    boxes, at = whole[has_box], np.array([at for part in parts for at in part.at])[has_box]
+    if len(at) and all(part.are_named for part in parts if part.at):
+        form = "xywh"
+    found_unit, larger, shares = unit_of(boxes)
+    unit = unit or found_unit
+    if unit == "either":
+        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
+        other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
+        lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
+        raise DatasetError(
+            [f"{name}: has {lines}; expected either shares of the image or pixels"],
+            "Write all boxes in one unit, or say it: --box-format "
+            f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
+        )
+    is_share = unit == "shares"
+    if not form and (np.abs(boxes) > 1).any() | is_share:
+        sizes = np.concatenate([part.sizes() for part in parts])[has_box]
+        form = _form_of(boxes, np.ones_like(sizes) if is_share else sizes)
+        if not form:
+            column = one_line(columns.of.get("bbox") or columns.of["objects"])
+            both = f"{column!r} may hold left, top, width and height, or two corners"
+            raise DatasetError(
+                [f"{name}: {both}: all numbers fit both"],
+                "Say which it is: --box-format xywh, xyxy or cxcywh",
+            )
+    return BoxKind(form or "xywh", is_share)
+
+
 def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     """Return the only layout that fits the numbers of all boxes; "" if several fit."""
     if (boxes[:, 2:] < boxes[:, :2]).any():
@@ -320,16 +363,14 @@ def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     return "xyxy" if is_beyond else ""
 
 
-def boxes_in(row: Mapping[str, Any]) -> list[Cells]:
-    """Return the cells of each box in a row; for an image without objects, cells without a box.
-
-    Raises ValueProblemError if the column of objects holds anything else.
-    """
-    if "objects" not in row:
-        return [{**row}]
-    cells = {**row}
-    listed = _listed(cells.pop("objects"))
-    return [{**cells, **_cells_of(each)} for each in listed] or [cells]
+def _objects_of(row: Cells) -> list[tuple[int, Cells]]:
+    """Return the number and the cells of each object in a row; 0 and its cells without one."""
+    objects = row.pop("objects")
+    try:
+        listed = [*map(_cells_of, _listed(objects))]
+    except ValueProblemError as error:
+        return [(0, {**row, "problem": str(error)})]
+    return [(number, {**row, **each}) for number, each in enumerate(listed or [{}], start=1)]
 
 
 def _listed(objects: object) -> list[Any]:
@@ -428,27 +469,6 @@ def _holds(value: object) -> bool:
 def _listing(names: Iterable[str]) -> str:
     """Return the first names, quoted."""
     return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
-
-
-def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
-    """Return the four numbers of a box; None where all are empty.
-
-    Raises ValueProblemError if they are not numbers.
-    """
-    if form:
-        values = [cells.get(key) for key in FORMS[form]]
-        if all(_is_empty(each) for each in values):
-            return None
-        return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]
-    if "problem" in cells:
-        raise ValueProblemError(cells["problem"])
-    given = cells.get("bbox")
-    if not _holds(given):
-        return None
-    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
-    if len(values) != 4:
-        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
-    return [_number(each, "bbox") for each in values]
 
 
 def _is_empty(value: object) -> bool:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, unguarded
 from bboxqa.formats.box_tables.columns import (
@@ -16,13 +17,11 @@ from bboxqa.formats.box_tables.columns import (
     FORMS,
     NAMES,
     BoxKind,
-    Cells,
+    BoxRows,
     Columns,
     box_kind_of,
     boxes_in,
     columns_of,
-    numbers_of_box,
-    plain_boxes,
 )
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
@@ -39,19 +38,16 @@ from bboxqa.formats.source import (
 from bboxqa.formats.tables import (
     Delimited,
     Parquet,
-    Rows,
     TableFile,
     class_names,
     header_of,
     table_in,
 )
-from bboxqa.formats.translation.collector import UNLABELLED, Boxes, Collector, Lines
+from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import (
     LEAST_PIXELS,
     MOST_BEYOND,
-    ValueProblemError,
     angle_in,
-    mapping,
     plain_text,
     turned_box,
 )
@@ -91,24 +87,22 @@ def translate(path: Path, into: Collector) -> None:
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
     places = [table.header.index(name) for name in columns.of.values()]
-    parts = [replace(each, keys=[*columns.of]) for each in table.chunks(places)]
+    rows = [replace(each, keys=[*columns.of]) for each in table.chunks(places)]
+    parts = [boxes_in(each, columns.form) for each in rows]
     boxes = box_kind_of(table.name, parts, columns, choices)
     records = _TableRecords(path, member, table, columns, boxes, into)
-    # Columns of boxes have no place for these.
-    says_more = into.in_full and not columns.of.keys().isdisjoint(("score", "created_at", "track"))
-    n_rows, problems = 0, []
-    for part in parts:
-        n_rows += len(part.at)
+    problems = []
+    for part, given in zip(parts, rows, strict=True):
+        records.add(part)
         wrong = [
             (at, f"has {count(n, 'cell')}, and the first line {len(table.header)}")
-            for at, n in part.ragged
+            for at, n in given.ragged
         ]
         problems += wrong
-        if says_more or not into.takes_boxes or not records.add_plain(part):
-            for at, row in part.records():
-                records.add_row(at, row)
         for at, problem in wrong:
-            records.refuse(at, problem)
+            where = Where(member.name, at)
+            into.defect("T001", f"{records.word} {at}: {problem}", where)
+    n_rows = sum(len(part.at) for part in rows)
     if not n_rows:
         at, problem = problems[0] if problems else (0, "")
         found = f"line {at} {problem}; no row could be read" if problem else "has no rows"
@@ -162,182 +156,138 @@ class _TableRecords:
         # As bboxqa writes cells that spreadsheets would run as formulas.
         self._said: Callable[[str], str] = unguarded if isinstance(table, Delimited) else str
         self._named: Callable[[str], str] = name_in if isinstance(table, Delimited) else str
-        self._of_objects = "objects" in columns.of
-        self._word = "row" if isinstance(table, Parquet) else "line"
+        self.word = "row" if isinstance(table, Parquet) else "line"
+        """What messages call a row."""
         self._n_sizeless = 0
         # Whether rows without a box name annotators, who were asked and drew nothing.
         self._has_empty = False
-        self._sides: dict[str, tuple[object, object]] = {}
 
-    def refuse(self, at: int, problem: str) -> None:
-        """Report a line that is no row."""
-        where = Where(self._member.name, at)
-        self._into.defect("T001", f"{self._word} {at}: {problem}", where)
-
-    def add_row(self, at: int, row: Cells) -> None:
-        """Add the boxes of a row."""
-        where, label = Where(self._member.name, at), f"{self._word} {at}"
-        try:
-            boxes = boxes_in(row)
-        except ValueProblemError as error:
-            self._into.refuse(label, error, where)
-            return
-        for number, cells in enumerate(boxes, start=1):
-            named = f"{label}, object {number}" if self._of_objects else label
-            try:
-                numbers = numbers_of_box(cells, self._columns.form)
-            except ValueProblemError as error:
-                self._into.refuse(named, error, where)
-                continue
-            self._add(cells, numbers, named, where)
-
-    def add_plain(self, part: Rows) -> bool:
-        """Add the boxes of rows; return False if any row holds more than a box."""
-        cells, boxes = part.cells, plain_boxes(part, self._columns.form)
-        if boxes is None:
-            return False
-        keys = [key for key in _OF_GROUPS if key in cells]
-        known: dict[tuple[object, ...], int] = {}
-        try:
-            rows = zip(*(cells[key] for key in keys), strict=True)
-            group = np.array([known.setdefault(each, len(known)) for each in rows])
-            category, labels = _coded(cells.get("category", [""] * len(boxes)))
-            is_crowd = any(map(_is_true, {*cells.get("iscrowd", ())}))
-            is_turned = any(map(angle_in, {*cells.get("rotation", ())}))
-        except TypeError:
-            # A list or an object is no plain cell.
-            return False
-        groups = [dict(zip(keys, each, strict=True)) for each in known]
-        has_labels = "category" not in cells or all(labels)
-        if is_turned or is_crowd or not has_labels or not all(map(_is_named, groups)):
-            return False
-        firsts = np.unique(group, return_index=True)[1].tolist()
-        images, people = [], []
-        for row, each in zip(firsts, groups, strict=True):
-            where = Where(self._member.name, part.at[row])
-            image = self._image(self._said(plain_text(each["image"])), each, where)
-            annotator = self._named(plain_text(each.get("annotator")))
-            if annotator:
-                self._into.ask(image, annotator)
-            images.append(image)
-            people.append(annotator)
-        bbox = self._boxes.in_corner_and_size(boxes)
+    def add(self, part: BoxRows) -> None:
+        """Add the boxes of rows, and the images and annotators of rows without one."""
+        into, cells, of_row = self._into, part.cells, self._images_of(part)
+        is_drawn = ~np.isnan(part.numbers[:, 0])
+        self._has_empty |= any(who for row, (_, who) in of_row.items() if not is_drawn[row])
+        rows = np.array([row for row in of_row if is_drawn[row]], np.int64)
+        bbox, problems = self._boxes.in_corner_and_size(part.numbers[rows]), dict[int, str]()
         if self._boxes.is_share:
-            if (
-                not all("width" in image for image in images)
-                or (np.abs(boxes - 0.5) > 0.5 + MOST_BEYOND).any()
-            ):
-                return False
-            bbox *= np.array([[image["width"], image["height"]] * 2 for image in images])[group]
-        lines = Lines([self._member.name], np.zeros(len(bbox), np.int64), np.array(part.at))
-        category_id = self._categories_of(category, labels, lines)
-        annotators = [*dict.fromkeys(filter(None, people))]
-        codes = {"": -1} | {name: code for code, name in enumerate(annotators)}
-        found = Boxes(
-            np.array([image["id"] for image in images])[group],
-            category_id,
+            sides = [[of_row[row][0].get(side, np.nan) for side in SIDES] for row in rows.tolist()]
+            sizes = np.array(sides, np.float64).reshape(-1, 2)
+            kept, problems = self._shares_in(part, rows, ~np.isnan(sizes[:, 0]))
+            rows, bbox = rows[kept], (bbox * np.tile(sizes, 2))[kept]
+        if not len(rows):
+            return
+        lines = Lines([self._member.name], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
+        listed = rows.tolist()
+        given = cells.get("category", [""] * len(part.at))
+        labels = [plain_text(given[row]) for row in listed]
+        known: dict[str, int] = {}
+        for place, label in enumerate(labels):
+            if label not in known:
+                named = self._named(label)
+                known[label] = into.category(
+                    self._names.get(named, named) or UNLABELLED, lines.where(place)
+                )
+        codes = {"": -1}
+        people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
+        boxes = Boxes(
+            np.array([of_row[row][0]["id"] for row in listed], np.int64),
+            np.array([known[label] for label in labels], np.int64),
             bbox,
             lines,
-            np.array([codes[name] for name in people])[group],
-            annotators,
-            self._own_ids(part),
+            np.array(people, np.int64),
+            [*codes][1:],
+            [self._own_id(part, row) for row in listed],
         )
-        self._into.boxes(found)
-        return True
+        first = into.n
+        if self._has_more(cells):
+            for place, row in enumerate(listed):
+                record = {**boxes.record(place), **_more_of(cells, row, self._said)}
+                if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
+                    record |= turned_box(record["bbox"], degrees)
+                # Converted files keep the order of keys that they had.
+                record["category_id"] = record.pop("category_id")
+                into.annotation(record, lines.where(place))
+        else:
+            into.boxes(boxes)
+        rest = enumerate(zip(listed, labels, strict=True)) if problems or "" in known else ()
+        for place, (row, label) in rest:
+            if not label and "category" in self._columns.of:
+                problem = f"{self._label(part, row)}: has no category"
+                into.defect("T004", problem, lines.where(place), first + place)
+            if row in problems:
+                into.defect("T003", problems[row], lines.where(place), first + place)
 
-    def _categories_of(
-        self, category: IndexArray, labels: Sequence[str], lines: Lines
-    ) -> IndexArray:
-        """Return the category id of each row, (N,), from the code of its label."""
-        begins = np.unique(category, return_index=True)[1].tolist()
-        said = map(self._named, labels)
-        names = [self._names.get(each, each) or UNLABELLED for each in said]
-        named = zip(names, begins, strict=True)
-        ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
-        found: IndexArray = ids[category]
+    def _label(self, part: BoxRows, row: int) -> str:
+        number = part.place[row]
+        return f"{self.word} {part.at[row]}" + f", object {number}" * bool(number)
+
+    def _own_id(self, part: BoxRows, row: int) -> str:
+        own = self._said(plain_text(part.cells["id"][row])) if "id" in part.cells else ""
+        is_shown = "objects" in self._columns.of or self.word == "row"
+        return own or (self._label(part, row) if is_shown else "")
+
+    def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
+        """Return whether annotations have keys that columns of boxes have no place for."""
+        is_kept = self._into.in_full or not self._into.takes_boxes
+        if is_kept and not cells.keys().isdisjoint(("score", "created_at", "track")):
+            return True
+        crowds, angles = ({*map(str, cells.get(key, ()))} for key in ("iscrowd", "rotation"))
+        return any(map(_is_true, crowds)) or any(map(angle_in, angles))
+
+    def _images_of(self, part: BoxRows) -> dict[int, tuple[Record, str]]:
+        """Return image and annotator of each row that can be read; report the others."""
+        known: dict[tuple[str, ...], tuple[Record, str] | None] = {}
+        found = {}
+        keys = [key for key in _OF_GROUPS if key in part.cells]
+        groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
+        for row, group in enumerate(groups):
+            problem = part.problems.get(row, "")
+            if not problem and group not in known:
+                known[group] = self._image(part, row)
+            if not problem and (each := known[group]) is not None:
+                found[row] = each
+            else:
+                problem = f"{self._label(part, row)}: {problem or 'does not name its image'}"
+                self._into.defect("T001", problem, Where(self._member.name, part.at[row]))
         return found
 
-    def _own_ids(self, part: Rows) -> list[str]:
-        shown = [f"row {at}" for at in part.at] if self._word == "row" else []
-        given = [self._said(plain_text(each)) for each in part.cells.get("id", ())]
-        if given and shown:
-            return [own or label for own, label in zip(given, shown, strict=True)]
-        return given or shown
-
-    def _add(self, cells: Cells, numbers: list[float] | None, label: str, where: Where) -> None:
-        given = cells.get("image")
-        name = plain_text(mapping(given).get("path")) if isinstance(given, dict) else given
-        name = self._said(plain_text(name))
-        if not name:
-            self._into.defect("T001", f"{label}: does not name its image", where)
-            return
-        image = self._image(name, cells, where)
-        annotator = self._named(plain_text(cells.get("annotator")))
-        if annotator:
-            self._into.ask(image, annotator)
-        if numbers is None:
-            self._has_empty |= bool(annotator)
-            return
-        box, problem = np.array([numbers], np.float64), ""
-        bbox: FloatArray = self._boxes.in_corner_and_size(box)
-        if self._boxes.is_share:
-            if "width" not in image:
-                self._n_sizeless += 1
-                return
-            share, side = max(
-                zip(numbers, FORMS[self._boxes.form], strict=True),
-                key=lambda each: abs(each[0] - 0.5),
-            )
-            if abs(share) > LEAST_PIXELS:
-                found = f"{side} is {share:g}, which is in pixels; expected 0 to 1"
-                self._into.refuse(label, ValueProblemError(found), where)
-                return
-            if not -MOST_BEYOND <= share <= 1 + MOST_BEYOND:
-                problem = f"{side} is {share:g}; expected 0 to 1, a share of the image"
-            bbox = bbox * ((image["width"], image["height"]) * 2)
-        (corner_and_size,) = bbox.tolist()
-        record: Record = {"image_id": image["id"], "bbox": corner_and_size}
-        record |= self._shared(cells, label)
-        if degrees := angle_in(cells.get("rotation")):
-            record |= turned_box(corner_and_size, degrees)
-        if annotator:
-            record["annotator"] = annotator
-        category = self._named(plain_text(cells.get("category")))
-        number = self._into.category(self._names.get(category, category) or UNLABELLED, where)
-        row = self._into.annotation({**record, "category_id": number}, where)
-        if not category and "category" in self._columns.of:
-            self._into.defect("T004", f"{label}: has no category", where, row)
-        if problem:
-            self._into.defect("T003", f"{label}: {problem}", where, row)
-
-    def _image(self, name: str, cells: Cells, where: Where) -> Record:
-        image = self._into.image(name, where, whole_number(cells.get("image_id")))
-        if "file_name" not in image:
-            image["file_name"] = name
+    def _image(self, part: BoxRows, row: int) -> tuple[Record, str] | None:
+        """Return the image of a row and its annotator, who was asked; None without an image."""
+        cells = {key: part.cells[key][row] for key in _OF_GROUPS if key in part.cells}
+        given, into, where = cells.get("image"), self._into, Where(self._member.name, part.at[row])
+        path = given.get("path") if isinstance(given, dict) else given
+        if not (name := self._said(plain_text(path))):
+            return None
+        image = into.image(name, where, whole_number(cells.get("image_id")))
+        image.setdefault("file_name", name)
         sides = cells.get("image_width"), cells.get("image_height")
-        # Most rows repeat the size of the previous row.
-        if self._sides.get(name) != sides:
-            self._sides[name] = sides
-            size = self._into.size(image, name, sides, where)
-            size = size or given_size(self._into.settings.choices, name)
-            if size is not None and "width" not in image:
-                image |= {"width": size[0], "height": size[1]}
-        return image
+        size = into.size(image, name, sides, where) or given_size(into.settings.choices, name)
+        for side, pixels in zip(SIDES, size or (), strict=False):
+            image.setdefault(side, pixels)
+        if annotator := self._named(plain_text(cells.get("annotator"))):
+            into.ask(image, annotator)
+        return image, annotator
 
-    def _shared(self, cells: Cells, label: str) -> Record:
-        is_shown = self._of_objects or self._word == "row"
-        own = self._said(plain_text(cells.get("id"))) or (label if is_shown else "")
-        shared: Record = {"own_id": own} if own else {}
-        if "iscrowd" in cells and _is_true(cells["iscrowd"]):
-            shared["iscrowd"] = 1
-        if "created_at" in cells and (made := plain_text(cells["created_at"])):
-            shared["created_at"] = made
-        if "track" in cells and (track := plain_text(cells["track"])):
-            shared["track_id"] = self._said(track)
-        if "score" in cells:
-            with suppress(TypeError, ValueError, OverflowError):
-                shared["score"] = float(cells["score"])
-        return shared
+    def _shares_in(
+        self, part: BoxRows, rows: IndexArray, has_size: BoolArray
+    ) -> tuple[BoolArray, dict[int, str]]:
+        """Return which boxes in shares can be read, and what is wrong with some; report others."""
+        numbers = part.numbers[rows]
+        self._n_sizeless += int((~has_size).sum())
+        farthest = np.abs(numbers - 0.5).argmax(1)
+        share = numbers[np.arange(len(rows)), farthest]
+        are_pixels = has_size & (np.abs(share) > LEAST_PIXELS)
+        is_odd = has_size & (np.abs(share - 0.5) > 0.5 + MOST_BEYOND)
+        problems = {}
+        for place in np.flatnonzero(are_pixels | is_odd).tolist():
+            row, side = int(rows[place]), FORMS[self._boxes.form][farthest[place]]
+            label = f"{self._label(part, row)}: {side} is {share[place]:g}"
+            if are_pixels[place]:
+                where = Where(self._member.name, part.at[row])
+                self._into.defect("T001", f"{label}, which is in pixels; expected 0 to 1", where)
+            else:
+                problems[row] = f"{label}; expected 0 to 1, a share of the image"
+        return has_size & ~are_pixels, problems
 
     def add_notes(self) -> None:
         """Add defects of the whole table, and notes."""
@@ -374,20 +324,20 @@ def _display_names(path: Path) -> dict[str, str]:
     return found
 
 
-def _coded(values: Sequence[object]) -> tuple[IndexArray, list[str]]:
-    """Return (N,) codes of cells, and the distinct texts."""
-    known: dict[str, int] = {}
-    codes = [known.setdefault(each, len(known)) for each in map(plain_text, values)]
-    return np.array(codes, np.int64), [*known]
+def _more_of(cells: Mapping[str, Sequence[Any]], row: int, said: Callable[[str], str]) -> Record:
+    """Return further keys of the annotation in a row."""
+    more: Record = {}
+    if "iscrowd" in cells and _is_true(cells["iscrowd"][row]):
+        more["iscrowd"] = 1
+    if "created_at" in cells and (made := plain_text(cells["created_at"][row])):
+        more["created_at"] = made
+    if "track" in cells and (track := plain_text(cells["track"][row])):
+        more["track_id"] = said(track)
+    if "score" in cells:
+        with suppress(TypeError, ValueError, OverflowError):
+            more["score"] = float(cells["score"][row])
+    return more
 
 
 def _is_true(cell: object) -> bool:
     return str(cell).strip().lower() in _TRUE
-
-
-def _is_named(cells: Mapping[str, object]) -> bool:
-    """Return whether cells name the image, and the annotator if there is a column for it."""
-    annotator = plain_text(cells.get("annotator", "-"))
-    # Two different names may look the same once escaped.
-    is_plain = annotator.isprintable() and "\\" not in annotator
-    return bool(plain_text(cells["image"]) and annotator) and is_plain
