@@ -1,6 +1,9 @@
 """Small data sets made from rows, and COCO documents made from records."""
 
+import csv
+import io
 import json
+from random import Random
 
 import numpy as np
 from msgspec.structs import replace
@@ -133,6 +136,43 @@ def document(annotations, images=None, categories=None, **more):
     }
 
 
+def document_of(rows, images=1, categories=("cat",), *, size=(100, 100), **of_images):
+    """Return a COCO document from rows of image, annotator, category and box.
+
+    Images and categories are names, or a number of images; their ids are their places, from 1 on.
+    An annotator may be None, and a fifth part of a row holds further keys.
+    """
+    names = [f"{n}.jpg" for n in range(1, images + 1)] if isinstance(images, int) else images
+    sides = dict(zip(("width", "height"), size, strict=True))
+    return document(
+        [
+            annotation(
+                n, at, what, box, **({} if who is None else {"annotator": who}), **dict(*more)
+            )
+            for n, (at, who, what, box, *more) in enumerate(rows, 1)
+        ],
+        [image(n, name, **sides, **of_images) for n, name in enumerate(names, 1)],
+        [{"id": n, "name": name} for n, name in enumerate(categories, 1)],
+    )
+
+
+def noisy(seed, n_images, people=("ann", "bob"), *, outlines=False):
+    """Return a document of annotators who see nearly the same objects, of two categories."""
+    chance = Random(seed)
+    rows = []
+    for place in range(1, n_images + 1):
+        for _ in range(chance.randint(0, 4)):
+            x, y = chance.uniform(0, 60), chance.uniform(0, 60)
+            for who in people:
+                if chance.random() < 0.15:
+                    continue
+                left, top = x + chance.uniform(0, 4), y + chance.uniform(0, 4)
+                ring = [left, top, left + 30, top, left + 30, top + 25, left, top + 25]
+                more = {"segmentation": [ring]} if outlines else {}
+                rows.append((place, who, chance.choice([1, 1, 2]), (left, top, 30, 25), more))
+    return document_of(rows, n_images, ("cat", "dog"))
+
+
 def two_annotators(**more):
     """Return a sound document of two annotators who agree."""
     return document([annotation(1, annotator="ann"), annotation(2, annotator="bob")], **more)
@@ -147,3 +187,9 @@ def write(path, content):
         text = content if isinstance(content, str) else json.dumps(content)
         path.write_text(text, "utf-8")
     return path
+
+
+def csv_rows(source):
+    """Return the rows of a table, which is given as its path or its text."""
+    text = source if isinstance(source, str) else source.read_bytes().decode()
+    return [*csv.DictReader(io.StringIO(text, newline=""))]

@@ -1,6 +1,7 @@
 """Annotations joined to units and objects, and what there is to count in them, one by one."""
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
@@ -25,6 +26,20 @@ def random_data(seed, *, n_annotators=3, everyone=False, **more):
         rows = [row for row in rows if assigned[row[0], row[1]]]
     data = dataset(rows, n_images=len(assigned), n_annotators=n_annotators)
     return with_assigned(data, assigned)
+
+
+def drawn_again(units, n_draws, seed=0):
+    """Yield the cells of draws of images with replacement, each copy with units of its own."""
+    cells, rng = units.reliability, np.random.default_rng(seed)
+    image = cells.group[cells.unit]
+    images = np.unique(image)
+    for _ in range(n_draws):
+        copies = [np.flatnonzero(image == each) for each in rng.choice(images, len(images))]
+        number = np.repeat(np.arange(len(copies)), [len(copy) for copy in copies])
+        rows = np.concatenate(copies)
+        unit = np.unique(number * len(cells.group) + cells.unit[rows], return_inverse=True)[1]
+        group = np.zeros(unit.max() + 1, np.int32)
+        yield replace(cells.take(rows), unit=unit, group=group, n_groups=1)
 
 
 def objects_of(units):

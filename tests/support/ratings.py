@@ -4,10 +4,18 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bboxqa.agreement.cohen import agreement_weights
 from bboxqa.agreement.resampling import jackknife, replicates_of_all
 from bboxqa.agreement.unit_counts import from_table
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
+AGREEMENTS = {
+    "identity": np.eye(4).tolist(),
+    "linear": agreement_weights("linear", 4).tolist(),
+    "quadratic": agreement_weights("quadratic", 4).tolist(),
+    "own": [[1, 0.5, 0.25, 0], [0.5, 1, 0.5, 0.125], [0, 0.25, 1, 0.75], [0, 0.5, 0.5, 1]],
+}
+"""Weights of the agreement of four values."""
 LEVELS = {
     "nominal": "nominal",
     "ordinal": "ordinal",
@@ -36,6 +44,11 @@ def reliability(values, n_values=4, *, group=None, weight=None):
     if weight is not None:
         data = replace(data, weight=np.asarray(weight, np.int64))
     return data
+
+
+def matrix(name):
+    """Return weights of agreement as coefficients take them: nothing where they are none."""
+    return None if name == "identity" else np.array(AGREEMENTS[name])
 
 
 def units_of(values):
