@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import brute_statistics as brute
-from support.ratings import at_total, reliability, tables, units_of
+from support.ratings import AGREEMENTS, at_total, matrix, reliability, tables, units_of
 
 from bboxqa.agreement.chance import (
     Expectation,
@@ -25,21 +25,9 @@ from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
 K = 4
-IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]
-OWN = [[1, 0.5, 0.25, 0], [0.5, 1, 0.5, 0.125], [0, 0.25, 1, 0.75], [0, 0.5, 0.5, 1]]
-WEIGHTS = {
-    "identity": IDENTITY,
-    "linear": [[1 - Fraction(abs(a - b), 3) for b in range(K)] for a in range(K)],
-    "quadratic": [[1 - Fraction((a - b) ** 2, 9) for b in range(K)] for a in range(K)],
-    "own": OWN,
-}
 EXPECTATIONS = get_args(Expectation)
 kinds = st.sampled_from(EXPECTATIONS)
-weightings = st.sampled_from(list(WEIGHTS))
-
-
-def matrix(name):
-    return agreement_weights(OWN if name == "own" else name, K)
+weightings = st.sampled_from(list(AGREEMENTS))
 
 
 def estimated(kind, values, weights=None, **more):
@@ -70,7 +58,7 @@ def check(estimator, observed, expected):
 
 @given(tables(), kinds, weightings)
 def test_by_definition(values, kind, name):
-    units, weights = units_of(values), WEIGHTS[name]
+    units, weights = units_of(values), AGREEMENTS[name]
     observed = brute.unit_agreement(units, weights)
     expected = None if observed is None else brute.expected_agreement(kind, units, weights)
     check(estimated(kind, values, matrix(name)), observed, expected)
@@ -127,7 +115,7 @@ def test_fleiss_of_each_diagnosis():
 
 @given(tables(), weightings)
 def test_conger_is_the_mean_over_pairs_of_annotators(values, name):
-    weights = WEIGHTS[name]
+    weights = AGREEMENTS[name]
     observed = brute.unit_agreement(units_of(values), weights)
     given_by = [[int(code) for code in row if code >= 0] for row in values]
     shares = [[Fraction(own.count(code), len(own)) for code in range(K)] for own in given_by if own]
@@ -179,6 +167,9 @@ def test_without_a_cluster_is_that_of_the_rest(values, kind):
     assert jackknife(found) == pytest.approx(without, nan_ok=True)
 
 
+ONES = "weights: expected agreements from 0 to 1 with 1 on the diagonal, or disagreements with 0"
+
+
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
@@ -186,26 +177,13 @@ def test_without_a_cluster_is_that_of_the_rest(values, kind):
         ([[1, 0]], "weights is 1 x 2; expected 4 x 4, one row per value"),
         (-np.eye(4), "weights: expected finite numbers, 0 or more"),
         (np.full((4, 4), np.nan), "weights: expected finite numbers, 0 or more"),
-        (
-            np.full((4, 4), 0.5),
-            (
-                "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
-                "or disagreements with 0 on the diagonal"
-            ),
-        ),
-        (
-            np.zeros((4, 4)),
-            (
-                "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
-                "or disagreements with 0 on the diagonal"
-            ),
-        ),
+        (np.full((4, 4), 0.5), ONES),
+        (np.zeros((4, 4)), ONES),
     ],
 )
 def test_wrong_weights(weights, said):
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ConfigError, match=f"^{said}"):
         agreement_weights(weights, 4)
-    assert str(error.value) == said
 
 
 def test_too_many_values_for_weights():

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 from support import brute_statistics as brute
 from support.ratings import (
+    AGREEMENTS,
     at_total,
     jackknife_of,
+    matrix,
     only_units,
     reliability,
     tables,
@@ -18,29 +20,17 @@ from support.ratings import (
 )
 
 from bboxqa.agreement import cohen
-from bboxqa.agreement.cohen import agreement_weights, cohen_pairs, prefers_cells
+from bboxqa.agreement.cohen import cohen_pairs, prefers_cells
 from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.columns import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
 
 K = 4
-IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]
-OWN = [[1, 0.5, 0.25, 0], [0.5, 1, 0.5, 0.125], [0, 0.25, 1, 0.75], [0, 0.5, 0.5, 1]]
-WEIGHTS = {
-    None: IDENTITY,
-    "linear": agreement_weights("linear", K).tolist(),
-    "quadratic": agreement_weights("quadratic", K).tolist(),
-    "own": OWN,
-}
-weightings = st.sampled_from(list(WEIGHTS))
+weightings = st.sampled_from(list(AGREEMENTS))
 # Unit, annotator, value: an annotator may come several times in a unit.
 answers_given = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, K - 1)), min_size=1, max_size=20
 )
-
-
-def matrix(name):
-    return None if name is None else np.array(WEIGHTS[name])
 
 
 def data_of(rows):
@@ -78,7 +68,7 @@ def test_every_pair_by_its_cross_table(rows, name):
     expected = pairs_of(rows)
     assert list(zip(table.first.tolist(), table.second.tolist(), strict=True)) == list(expected)
     for place, shared in enumerate(expected.values()):
-        observed, chance, kappa = brute.kappa(shared, WEIGHTS[name])
+        observed, chance, kappa = brute.kappa(shared, AGREEMENTS[name])
         assert table.n_shared[place] == len(shared)
         assert table.observed[place] == pytest.approx(float(observed))
         assert table.expected[place] == pytest.approx(float(chance))
@@ -94,7 +84,7 @@ def test_means_over_pairs(rows, name, by_shared):
         assert found.status == "undefined: no unit has two values to compare"
         return
     part = np.array([len(shared) if by_shared else 1 for shared in pairs], float)
-    parts = np.array([[float(x) for x in brute.kappa(s, WEIGHTS[name])] for s in pairs])
+    parts = np.array([[float(x) for x in brute.kappa(s, AGREEMENTS[name])] for s in pairs])
     observed, expected, kappa = part @ parts / part.sum()
     assert found.value == pytest.approx(kappa)
     assert (found.observed, found.expected) == pytest.approx((observed, expected))
@@ -117,7 +107,7 @@ def test_agreement_on_everything_is_1_also_with_one_value():
 
 
 @given(tables(), weightings, st.booleans(), st.integers(0, 2**32))
-@example(np.full((2, 3), -1), None, False, 0)
+@example(np.full((2, 3), -1), "identity", False, 0)
 def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
     group = np.arange(values.shape[1]) // 2
@@ -278,7 +268,7 @@ def test_statsmodels_agrees():
         values = rng.integers(0, K, (2, 40))
         table = np.zeros((K, K), int)
         np.add.at(table, tuple(values), 1)
-        for name, wt in ((None, None), ("linear", "linear"), ("quadratic", "quadratic")):
+        for name, wt in (("identity", None), ("linear", "linear"), ("quadratic", "quadratic")):
             expected = inter_rater.cohens_kappa(table, wt=wt)
             found = mean_of_pairs(cohen_pairs(reliability(values), 2, matrix(name)))
             assert found.value == pytest.approx(expected.kappa)
@@ -290,7 +280,7 @@ def test_scikit_learn_agrees():
     rng = np.random.default_rng(6)
     for _ in range(10):
         values = rng.integers(0, K, (2, 30))
-        for name in (None, "linear", "quadratic"):
-            expected = metrics.cohen_kappa_score(*values, weights=name, labels=range(K))
+        for name, weights in (("identity", None), ("linear", "linear"), ("quadratic", "quadratic")):
+            expected = metrics.cohen_kappa_score(*values, weights=weights, labels=range(K))
             found = cohen_pairs(reliability(values), 2, matrix(name)).table
             assert found.kappa[0] == pytest.approx(expected)

@@ -142,19 +142,15 @@ def test_means_over_pairs_are_drawn_in_pairs(name, sizes):
     assert (same.value, same.standard_error, same.interval) == (0, 0, (0, 0))
 
 
-def test_unknown_coefficient():
-    ours = stats.ratings_from_table([[0, 1], [0, 1]])
-    with pytest.raises(ConfigError, match="coefficient is 'kappa'; expected one of "):
-        stats.difference(ours, ours, "kappa")
-
-
-def test_all_is_no_coefficient():
-    ours = stats.ratings_from_table([[0, 1], [0, 1]])
-    with pytest.raises(ConfigError, match="coefficient is 'all'; expected one name"):
-        stats.difference(ours, ours, "all")
-
-
-def test_level_that_does_not_suit():
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"coefficient": "kappa"}, "coefficient is 'kappa'; expected one of "),
+        ({"coefficient": "all"}, "coefficient is 'all'; expected one name"),
+        ({"level": "ordinal"}, "is not a number"),
+    ],
+)
+def test_what_is_refused(settings, message):
     ours = stats.ratings_from_table([["low", "high"], ["low", "low"]])
-    with pytest.raises(ConfigError, match="is not a number"):
-        stats.difference(ours, ours, level="ordinal", bootstrap=0)
+    with pytest.raises(ConfigError, match=message):
+        stats.difference(ours, ours, **settings)

@@ -17,7 +17,6 @@ from bboxqa.agreement.nominal import (
 )
 from bboxqa.agreement.object_counts import count_pairs
 from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_table
-from bboxqa.model.units import Coincidences
 
 K = 4
 modes = st.sampled_from(["category", "ignore"])
@@ -137,47 +136,3 @@ def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
                 assert found[a, b][1] == len(units)
             else:
                 assert (a, b) not in found
-
-
-@given(tables(), modes, st.integers(0, 8))
-def test_coincidences_of_shards_add_to_the_whole(table, missing, cut):
-    whole = coincidences(from_table(*table, K), missing)
-    parts = [
-        coincidences(from_table(*(side[:, part] for side in table), K), missing)
-        for part in (slice(0, cut), slice(cut, None))
-    ]
-    shift = min(cut, table[0].shape[1])
-    joined = Coincidences(
-        group=np.concatenate([parts[0].group, parts[1].group + shift]).astype(np.int32),
-        **{
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in ("value", "marginal", "diagonal")
-        },
-        n_groups=whole.n_groups,
-        n_values=whole.n_values,
-    )
-    for name in ("group", "value", "marginal", "diagonal"):
-        assert np.array_equal(getattr(joined, name), getattr(whole, name))
-    same(pooled_alpha(joined).value, None if np.isnan(pooled_alpha(whole).value)
-         else pooled_alpha(whole).value)  # fmt: skip
-
-
-def test_category_0_is_not_missing():
-    with_zero = counted([[0, 1, 0], [0, 1, 1]])
-    without = counted([[2, 1, 2], [2, 1, 1]])
-    assert pooled_alpha(with_zero).value == pooled_alpha(without).value
-    missed = counted([[0, 1, -1], [0, 1, 1]])
-    assert pooled_alpha(missed).value != pooled_alpha(with_zero).value
-    assert missed.value.tolist() == [0, 1, 1, 4]
-
-
-def test_a_miss_counts_as_a_category_or_not_at_all():
-    values = [[0, 1, 2, 3], [0, 1, 2, -1]]
-    assert pooled_alpha(counted(values)).value < 1
-    assert pooled_alpha(counted(values, missing="ignore")).value == 1
-
-
-def test_one_image_that_agrees_on_everything():
-    data = one_image(from_table(np.array([[1, 1], [1, 1]]), np.ones((2, 2), bool), K))
-    alpha = pooled_alpha(coincidences(data, "category"))
-    assert (alpha.value, alpha.status) == (1, ONE_IMAGE)

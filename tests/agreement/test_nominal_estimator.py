@@ -66,20 +66,6 @@ def equal(a, b, tolerance=0.0):
         assert a.categories[value] == pytest.approx(interval, abs=tolerance, rel=0, nan_ok=True)
 
 
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
-def test_percentiles_are_those_of_numpy(values, level):
-    shares = (1 - level) / 2, (1 + level) / 2
-    expected = np.quantile(values, shares)
-    assert quantiles(np.array([values]), *shares)[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_several_thresholds_are_as_each_alone():
-    values = [table(1, 0.9), table(2, 0.7), table(3, 0.4)]
-    together = run(*values)
-    for part, alone in zip(together, values, strict=True):
-        equal(part, run(alone)[0], tolerance=1e-12)
-
-
 def test_as_drawing_images_one_by_one():
     """Replay the draws: build the table that each replicate stands for, and measure it."""
     values, replicates = table(4, 0.7), 60

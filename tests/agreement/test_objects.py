@@ -11,20 +11,15 @@ from support import brute
 from support.datasets import dataset, object_rows, with_assigned
 
 from bboxqa import agree
-from bboxqa.agreement.object_counts import join_objects
 from bboxqa.agreement.objects import f1_costs
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import compared_images, count_part, split_images
+from bboxqa.pipelines.counting import compared_images, count_part
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 
 SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
 BOX = (0.0, 0.0, 10.0, 10.0)
-SUMS = (
-    "alone", "alone_same", "matched", "possible", "same_class", "similarity", "similarity_rest",
-    "below",
-)  # fmt: skip
 
 
 def made(seed, n_annotators=3):
@@ -177,19 +172,6 @@ def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
         assert [_nan(row["f1"])] == approx([same / possible if possible else None])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_existence_of_two_does_not_depend_on_others(seed):
-    data = made(seed, n_annotators=4)
-    pairs = agree(data, bootstrap=0).pairs
-    for row in pairs.records():
-        ends = [data.annotator_names.index(row[name]) for name in ("annotator_1", "annotator_2")]
-        assigned = np.zeros_like(data.assigned)
-        assigned[:, ends] = data.assigned[:, ends]
-        kept = np.flatnonzero(np.isin(data.annotations.annotator, ends))
-        two = replace(data, annotations=data.annotations.take(kept), assigned=assigned)
-        assert approx([row["f1"]]) == [agree(two, bootstrap=0).existence.f1]
-
-
 def test_an_example_by_hand():
     """Two images, three annotators asked about both.
 
@@ -212,21 +194,6 @@ def test_an_example_by_hand():
     # Without image 0, F1 is 1/3, and without image 1 it is 1.
     sums = count_part(compared_images(dataset(rows)), AgreeSettings()).objects[0].images
     assert f1_costs(sums).tolist() == approx([1 / 3 - 4 / 6, 1 - 4 / 6])
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_counts_of_parts_add_up(seed):
-    whole = compared_images(made(seed))
-    expected = count_part(whole, SETTINGS).objects[0]
-    parts = [count_part(part, SETTINGS).objects[0] for part in split_images(whole, 2)]
-    assert len(parts) == 2
-    joined = join_objects(parts)
-    for name in ("images", "categories", "pairs"):
-        for of in SUMS:
-            found = getattr(getattr(joined, name), of)
-            assert found.tolist() == getattr(getattr(expected, name), of).tolist()
-    assert joined.pair.tolist() == expected.pair.tolist()
-    assert joined.similarities == pytest.approx(expected.similarities)
 
 
 @pytest.mark.parametrize("seed", range(3))
