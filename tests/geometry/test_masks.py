@@ -49,25 +49,17 @@ def test_there_and_back(lengths):
         (b"0P", "the last number is cut off"),
         (b"PPPPPPPPPP1", "a number of more than 50 bits"),
         (b"O", "a run of negative length"),
-        (b"0455O", None),
     ],
 )
 def test_malformed_counts(text, message):
-    if message is None:
-        assert decode_counts(b"0455").tolist() == [0, 4, 5, 9]
-        return
+    assert decode_counts(b"0455").tolist() == [0, 4, 5, 9]
     with pytest.raises(ValueError, match=message):
         decode_counts(text)
 
 
-@given(st.binary(max_size=40))
+# Any bytes, and those of the alphabet alone.
+@given(st.binary(max_size=40) | st.lists(st.integers(48, 111), max_size=40).map(bytes))
 def test_any_bytes_are_decoded_or_refused(text):
-    with suppress(ValueError):
-        assert (decode_counts(text) >= 0).all()
-
-
-@given(st.lists(st.integers(48, 111), max_size=40).map(bytes))
-def test_any_characters_of_the_alphabet_are_decoded_or_refused(text):
     with suppress(ValueError):
         assert (decode_counts(text) >= 0).all()
 

@@ -35,27 +35,13 @@ def check_optimum(pairs, weights):
     assert sum(weights[place] for place in chosen) == best
 
 
-@given(graphs())
-def test_total_weight_is_the_largest(graph):
-    check_optimum(*graph)
-
-
-@given(graphs(most_weight=1))
-def test_all_tied(graph):
-    check_optimum(*graph)
-
-
-@given(graphs(most_weight=2**42))
-def test_weights_as_large_as_those_in_use(graph):
-    check_optimum(*graph)
-
-
-@given(graphs())
-def test_the_sparse_solver_gives_the_same_total(graph):
-    pairs, weights = graph
+@pytest.mark.parametrize("dense", [1 << 22, 0], ids=["tables", "lists"])
+# All tied, and as large as those in use.
+@given(graphs() | graphs(most_weight=1) | graphs(most_weight=2**42))
+def test_total_weight_is_the_largest(dense, graph):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, "_DENSE", 0)
-        check_optimum(pairs, weights)
+        patch.setattr(assignment, "_DENSE", dense)
+        check_optimum(*graph)
 
 
 @pytest.mark.parametrize("dense", [1 << 22, 0])
@@ -85,7 +71,6 @@ def test_tables_and_blocks_give_the_same_as_lists(graph, step):
         patch.setattr(blocks, "_ROWS", step)
         patch.setattr(assignment, "_COLUMNS", step)
         patch.setattr(assignment, "_MANY", 1)
-        patch.setattr(assignment, "FULL", 1000)
         patch.setattr(assignment, "FULL", 1000)
         assert assign(left, right, weight).tolist() == expected
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import brute
-from support.datasets import dataset, document, image, random_rows, write
+from support.datasets import annotation, dataset, document, image, random_rows, write
 from support.reference import WORKED
 
 from bboxqa.agreement.nominal import pooled_alpha
@@ -100,22 +101,8 @@ def test_recursive_as_defined(seed, similarity, lenient):
         assert found == expected
 
 
-@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
-def test_greedy_as_defined(seed, similarity, lenient):
-    data = made(seed, n_annotators=4, n_boxes=4)
-    threshold = SIMILARITY_OF[similarity]
-    pairs, _ = candidate_pairs(data, similarity, threshold)
-    more = {"category_lenient": lenient}
-    weight = pair_weights(pairs, data.annotations.category, threshold, **more)
-    expected = set()
-    content = drawn(data)
-    for nodes, edges in weighted(data, pairs, weight):
-        expected |= brute.greedy_units(nodes, edges, content)
-    assert units_of(data, pairs, "greedy", threshold, **more) == expected
-
-
 @pytest.mark.parametrize("few", [0, 16, 10**6], ids=["chains", "both", "rounds"])
-@pytest.mark.parametrize("matcher", ["average", "complete"])
+@pytest.mark.parametrize("matcher", ["greedy", "average", "complete"])
 @settings(max_examples=20)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.booleans())
 # Two units are left that chains of their own have joined.
@@ -127,10 +114,12 @@ def test_linkage_as_defined(matcher, few, seed, similarity, tied, lenient):
     pairs, _ = candidate_pairs(data, similarity, threshold)
     more = {"category_lenient": lenient}
     weight = pair_weights(pairs, data.annotations.category, threshold, **more)
-    content, expected = drawn(data), set()
-    for nodes, edges in weighted(data, pairs, weight):
-        whole = matcher == "complete"
-        expected |= brute.linkage_units(nodes, edges, content, complete=whole)
+    slow = brute.greedy_units
+    if matcher != "greedy":
+        slow = partial(brute.linkage_units, complete=matcher == "complete")
+    expected = {
+        unit for image in weighted(data, pairs, weight) for unit in slow(*image, drawn(data))
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linkage, "_FEW", few)
         assert units_of(data, pairs, matcher, threshold, **more) == expected
@@ -342,16 +331,15 @@ def test_hungarian_is_for_two():
 def document_of(records, size, categories=None):
     """Return a document of one image from id → annotator, category, bbox."""
     used = sorted({category for _, category, _ in records.values()})
-    names = categories or {str(number): f"class {number}" for number in used}
+    names = categories or {number: f"class {number}" for number in used}
     return document(
         [
-            {"id": int(n), "image_id": 1, "category_id": category, "bbox": bbox,
-             "annotator": annotator}
-            for n, (annotator, category, bbox) in records.items()
+            annotation(int(n), 1, what, box, annotator=who)
+            for n, (who, what, box) in records.items()
         ],
-        images=[{"id": 1, "file_name": "a.png", "width": size[0], "height": size[1]}],
-        categories=[{"id": int(number), "name": name} for number, name in names.items()],
-    )  # fmt: skip
+        [image(1, "a.png", width=size[0], height=size[1])],
+        [{"id": int(number), "name": name} for number, name in names.items()],
+    )
 
 
 def schematic(case, tmp_path):

@@ -1,29 +1,23 @@
 """Similarity of key points against pycocotools and a brute-force computation."""
 
-import json
 from math import exp
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from support.datasets import annotation, document, image, write
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.box_similarities import COCO_SIGMAS
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
 
-_IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
+_IMAGE = image(1, "a.jpg", width=640, height=480)
 
 
-def _read(tmp_path, annotations, categories=({"id": 1, "name": "person"},), images=(_IMAGE,)):
-    records = [
-        {"id": number, "image_id": 1, "category_id": 1, "iscrowd": 0} | each
-        for number, each in enumerate(annotations, 1)
-    ]
-    document = {"images": [*images], "categories": [*categories], "annotations": records}
-    path = tmp_path / "people.json"
-    path.write_text(json.dumps(document))
-    return bboxqa.read_coco(path, keypoints=True)
+def _read(tmp_path, records):
+    content = document([annotation(n, **each) for n, each in enumerate(records, 1)], [_IMAGE])
+    return bboxqa.read_coco(write(tmp_path / "people.json", content), keypoints=True)
 
 
 def _people(rng, n, n_joints=17, *, missing=0.0):
@@ -118,7 +112,7 @@ def test_equals_brute_force(tmp_path, n_joints, missing):
 
 def test_categories_without_known_sigmas_are_refused_with_ways_out(tmp_path):
     data = _read(tmp_path, _people(np.random.default_rng(1), 2, 5))
-    with pytest.raises(ConfigError, match=r"'person' has 5 key points.*sigmas=.estimated"):
+    with pytest.raises(ConfigError, match=r"'cat' has 5 key points.*sigmas=.estimated"):
         bboxqa.agree(data, similarity="keypoints")
 
 
@@ -134,13 +128,9 @@ def _dogs(tmp_path, **joints):
     """Write a dog of each annotator, with a key point at 1, 1 and one at 9, 9, and their names."""
     for name, names in joints.items():
         numbers = [1, 1, 2, 9, 9, 2] if names[0].startswith("h") else [9, 9, 2, 1, 1, 2]
-        annotation = {"keypoints": numbers, "bbox": [1, 1, 8, 8], "area": 64}
-        document = {
-            "images": [_IMAGE],
-            "categories": [{"id": 1, "name": "dog", "keypoints": names}],
-            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, **annotation}],
-        }
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        dog = annotation(1, bbox=(1, 1, 8, 8), keypoints=numbers, area=64)
+        category = {"id": 1, "name": "dog", "keypoints": names}
+        write(tmp_path / f"{name}.json", document([dog], [_IMAGE], [category]))
     return [tmp_path / f"{name}.json" for name in joints]
 
 
@@ -167,8 +157,7 @@ def test_results_of_a_model_need_no_boxes(tmp_path):
         for each in people
         if each["annotator"] == "ann"
     ]
-    model = tmp_path / "model.json"
-    model.write_text(json.dumps(results))
+    model = write(tmp_path / "model.json", results)
     data = bboxqa.read_coco(tmp_path / "people.json", keypoints=True, predictions=model)
     assert data.annotator_names == ("ann", "bob", "model")
     points, annotator = data.annotations.keypoints.packed(), data.annotations.annotator
