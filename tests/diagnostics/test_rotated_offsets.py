@@ -5,6 +5,7 @@ from collections import defaultdict
 import jsonschema
 import numpy as np
 import pytest
+from support.datasets import document_of
 from support.wrong_shapes import rotated, turned_boxes
 
 import bboxqa
@@ -18,22 +19,14 @@ PEOPLE = ("ann", "bob", "cid", "dan")
 
 def document(change, *, people=PEOPLE[:3], n_images=12, side=(60.0, 30.0), noise=0.0):
     """Return boxes that are far apart, five in each image; change(who, box) may change each."""
-    rng = np.random.default_rng(4)
-    images, annotations = [], []
-    for image in range(1, n_images + 1):
-        images.append({"id": image, "file_name": f"{image}.png", "width": 1000, "height": 200})
-        for place in range(5):
-            truth = np.array([100 + 200 * place, 100, *side, rng.uniform(0, 180)])
+    rng, rows = np.random.default_rng(4), []
+    for place in range(1, n_images + 1):
+        for x in range(100, 1100, 200):
+            truth = np.array([x, 100, *side, rng.uniform(0, 180)])
             for who in people:
                 box = change(who, truth + noise * rng.normal(0, 1, 5))
-                annotations.append(
-                    {
-                        "id": len(annotations) + 1, "image_id": image, "category_id": 1,
-                        "annotator": who, "bbox": [float(number) for number in box],
-                    }
-                )  # fmt: skip
-    categories = [{"id": 1, "name": "ship"}]
-    return {"images": images, "categories": categories, "annotations": annotations}
+                rows.append((place, who, 1, box.tolist()))
+    return document_of(rows, n_images, ("ship",), size=(1000, 200))
 
 
 def units_of(change, *, bootstrap=0, **more):

@@ -6,28 +6,7 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.agreement_groups import copies
-
-
-def drawn(seed, *, spread, copied=0.0, n_images=40, whole=False):
-    """Return annotators with errors of these sizes; the second copies some images of the first."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for image in range(n_images):
-        copies_image = rng.random() < copied
-        for x in (20, 120, 220):
-            errors = [rng.normal(0, size, 4) for size in spread]
-            if copies_image:
-                errors[1] = errors[0]
-            for annotator, error in enumerate(errors):
-                edges = np.array([x, 20, x + 50, 70]) + (np.round(error) if whole else error)
-                box = (*edges[:2], *(edges[2:] - edges[:2]))
-                rows.append((image, annotator, 0, tuple(map(float, box))))
-    return dataset(rows)
-
-
-def copied_by_pair(data):
-    table = copies(matched(data, bootstrap=200))
-    return {(row["annotator_1"][-1], row["annotator_2"][-1]): row for row in table.records()}
+from bboxqa.diagnostics.object_cells import pair_similarity
 
 
 def test_shares_one_by_one():
@@ -42,6 +21,10 @@ def test_shares_one_by_one():
                 units.data.annotator_names[of.annotator[right]],
             )
             pairs.setdefault(key, []).append(((boxes[left] == boxes[right]).all(), similarity))
+    for first, second, n, mean, least in pair_similarity(units).rows():
+        reached = [s for _, s in pairs[first, second] if s >= units.threshold]
+        assert (n, least) == (len(reached), min(reached))
+        assert mean == pytest.approx(np.mean(reached))
     table = copies(units)
     assert len(table) == 6
     for row in table.records():
@@ -61,7 +44,15 @@ def test_shares_one_by_one():
 def test_expected_share_is_that_of_independent_edges():
     # Of errors of 0.3 px, 90.4 % round to 0 and 4.8 % to each side: two edges are equal in 82 %,
     # four in 0.8220⁴ = 0.457.
-    found = copied_by_pair(drawn(5, spread=[0.3, 0.3], n_images=400, whole=True))["0", "1"]
+    rng = np.random.default_rng(5)
+    rows = []
+    for image in range(400):
+        for x in (20, 120, 220):
+            for who in (0, 1):
+                edges = np.array([x, 20, x + 50, 70]) + np.round(rng.normal(0, 0.3, 4))
+                left, top, right, bottom = edges
+                rows.append((image, who, 0, (left, top, right - left, bottom - top)))
+    (found,) = copies(matched(dataset(rows), bootstrap=200)).records()
     assert found["expected_share"] == pytest.approx(0.457, abs=0.06)
     assert found["identical_share"] == pytest.approx(0.457, abs=0.06)
     assert not found["copied"]

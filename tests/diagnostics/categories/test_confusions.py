@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.matched import matched, random_data
+from support.matched import drawn_again, matched, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.nominal import pooled_alpha
@@ -32,19 +32,7 @@ def test_merged_alpha_is_that_of_one_category(seed, missing):
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 def test_intervals_are_those_of_drawn_images_measured_alone(missing):
     units = matched(random_data(4, n_images=14, n_categories=3), missing=missing, bootstrap=40)
-    data, names = units.reliability, units.data.category_names
-    images, image_of = np.unique(data.group[data.unit]), units.data.annotations.image
-    rng, drawn = np.random.default_rng(0), []
-    for _ in range(40):
-        copies = [
-            np.flatnonzero(data.group[data.unit] == image)
-            for image in images[rng.integers(0, len(images), len(images))]
-        ]
-        number = np.repeat(np.arange(len(copies)), [len(cells) for cells in copies])
-        cells = np.concatenate(copies)
-        unit = np.unique(number * len(data.group) + data.unit[cells], return_inverse=True)[1]
-        group = np.zeros(unit.max() + 1, np.int32)
-        drawn.append(replace(data.take(cells), unit=unit, group=group, n_groups=1))
+    names, drawn = units.data.category_names, [*drawn_again(units, 40)]
 
     def alpha(found, one, other):
         value = np.where(found.value == other, one, found.value).astype(np.int32)
@@ -56,7 +44,8 @@ def test_intervals_are_those_of_drawn_images_measured_alone(missing):
         pair = names.index(row["first"]), names.index(row["second"])
         gains = [alpha(each, *pair) - alpha(each, 0, 0) for each in drawn]
         category = units.data.annotations.category
-        low, high = expanded(gains, len(np.unique(image_of[np.isin(category, pair)])))
+        images = units.data.annotations.image[np.isin(category, pair)]
+        low, high = expanded(gains, len(np.unique(images)))
         assert np.isnan(gains).mean() <= 0.05
         assert low <= row["gain"] <= high
         assert (row["gain_low"], row["gain_high"]) == pytest.approx((low, high))

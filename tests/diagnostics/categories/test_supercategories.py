@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.matched import matched, random_data
+from support.matched import drawn_again, matched, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.nominal import pooled_alpha
@@ -44,26 +44,14 @@ def test_merged_alpha_is_that_of_one_category(missing):
 def test_the_interval_is_that_of_drawn_images_measured_alone():
     data = random_data(3, n_images=15, n_categories=7, everyone=True)
     units = matched(replace(data, supercategories=ABOVE), bootstrap=40)
-    cells = units.reliability
-    images = np.unique(cells.group[cells.unit])
-    rng, gains = np.random.default_rng(0), []
-    for _ in range(40):
-        rows, unit = [], []
-        for number, image in enumerate(images[rng.integers(0, len(images), len(images))]):
-            own = np.flatnonzero(cells.group[cells.unit] == image)
-            rows.append(own)
-            unit.append(cells.unit[own] + number * len(cells.group))
-        unit = np.unique(np.concatenate(unit), return_inverse=True)[1]
-        group = np.zeros(unit.max() + 1, np.int32)
-        drawn = replace(cells.take(np.concatenate(rows)), unit=unit, group=group, n_groups=1)
-        gains.append(
-            [
-                alpha_with(units, above, drawn) - alpha_with(units, [], drawn)
-                for above in (["animal"], ["thing"], ["animal", "thing"])
-            ]
-        )
+    above = (["animal"], ["thing"], ["animal", "thing"])
+    gains = [
+        [alpha_with(units, each, drawn) - alpha_with(units, [], drawn) for each in above]
+        for drawn in drawn_again(units, 40)
+    ]
+    n_images = len(np.unique(units.reliability.group[units.reliability.unit]))
     rows = {row["supercategory"]: row for row in supercategories(units).records()}
-    expected = expanded(gains, len(images)).T
+    expected = expanded(gains, n_images).T
     for name, bounds in zip(("animal", "thing", "(all)"), expected, strict=True):
         assert bounds[0] <= rows[name]["gain"] <= bounds[1]
         assert (rows[name]["gain_low"], rows[name]["gain_high"]) == pytest.approx(tuple(bounds))

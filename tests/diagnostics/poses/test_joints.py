@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.datasets import document_of
 from support.poses import SWAPPED, people_document
 from support.wrong_shapes import mirrored, people
 
@@ -93,15 +94,11 @@ def test_figures_by_hand():
         ("ann", 2): [10, 10, 2, 20, 20, 2],
         ("bob", 2): [10, 10, 2, 0, 0, 0],
     }
-    document = {
-        "images": [{"id": n, "file_name": f"{n}.jpg", "width": 50, "height": 50} for n in (1, 2)],
-        "categories": [{"id": 1, "name": "dog"}],
-        "annotations": [
-            {"id": number, "image_id": image, "category_id": 1, "annotator": who, "area": 100}
-            | {"bbox": [10, 10, 10, 10], "keypoints": keypoints, "iscrowd": 0}
-            for number, ((who, image), keypoints) in enumerate(points.items(), 1)
-        ],
-    }
+    rows = [
+        (place, who, 1, (10, 10, 10, 10), {"area": 100, "keypoints": keypoints})
+        for (who, place), keypoints in points.items()
+    ]
+    document = document_of(rows, 2, ("dog",))
     data = bboxqa.read_coco(document, keypoints=True)
     result = bboxqa.agree(data, similarity="keypoints", sigmas=0.5, bootstrap=0)
     first, second = result.diagnose().tables["joints"].records()

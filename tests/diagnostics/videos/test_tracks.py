@@ -9,6 +9,7 @@ from jsonschema import validate
 from msgspec.structs import replace
 from support.cli import run
 from support.cvat_xml import head
+from support.datasets import document_of
 from support.matched import matched
 from support.tool_files import write
 
@@ -22,22 +23,17 @@ COLUMNS = ("annotator_1", "track", "annotator_2", "before", "after", "until", "s
 
 def film(*frames, video="film"):
     """Return a document of frames, {annotator: {track: left edge of a box of 20 px}} each."""
-    images = [
-        {"id": n, "file_name": f"{video}/{n}.jpg", "width": 999, "height": 99, "annotators": [*who]}
-        for n, who in enumerate(frames, 1)
-    ]
     rows = [
-        {"image_id": n, "annotator": name, "track_id": track, "bbox": [left, 10, 20, 20]}
+        (n, name, 1, (left, 10, 20, 20), {"track_id": track})
         for n, who in enumerate(frames, 1)
         for name, boxes in who.items()
         for track, left in boxes.items()
     ]
-    more = {"category_id": 1, "area": 400, "iscrowd": 0}
-    return {
-        "images": images,
-        "categories": [{"id": 1, "name": "person"}],
-        "annotations": [{"id": n, **row, **more} for n, row in enumerate(rows, 1)],
-    }
+    names = [f"{video}/{n}.jpg" for n in range(1, len(frames) + 1)]
+    content = document_of(rows, names, ("person",), size=(999, 99))
+    for record, who in zip(content["images"], frames, strict=True):
+        record["annotators"] = [*who]
+    return content
 
 
 def read(document):
