@@ -1,6 +1,5 @@
 """What a user of `bboxqa compare` reads and writes, of files and of a saved result."""
 
-import csv
 import json
 import re
 import shutil
@@ -8,7 +7,7 @@ import shutil
 import jsonschema
 import pytest
 from support.cli import run
-from support.datasets import annotation, document, write
+from support.datasets import annotation, csv_rows, document, document_of, write
 from support.reference import data_file
 
 from bboxqa.report.comparison import comparison_schema
@@ -71,12 +70,10 @@ def test_json_and_files_say_the_same(folder):
     assert pooled["difference"] == pytest.approx(pooled["after"] - pooled["before"])
     low, high = pooled["interval"]
     assert low < pooled["difference"] < high
-    with (out / "changes.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(out / "changes.csv")
     assert len(rows) == 31 + 16 + 16 + 15
     assert {row["change"] for row in rows} == {"moved", "renamed", "removed", "added"}
-    with (out / "alpha_images.csv").open(newline="", encoding="utf-8") as file:
-        assert next(csv.reader(file))[:2] == ["iou_threshold", "image"]
+    assert [*csv_rows(out / "alpha_images.csv")[0]][:2] == ["iou_threshold", "image"]
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     assert [source["name"] for source in manifest["inputs"]] == ["before.json", "after.json"]
 
@@ -196,21 +193,13 @@ def queue(tmp_path_factory):
     folder = tmp_path_factory.mktemp("queue")
     boxes = [[60 * (place % 5), 60 * (place // 5), 40, 40] for place in range(12)]
     alike = [1, 2] * 5
-    drawn = {"ann": [*alike, 1, 1], "bob": [*alike, 2]}
-    who = [
-        (name, box, category)
-        for name, categories in drawn.items()
+    rows = [
+        (1, name, category, box)
+        for name, categories in (("ann", [*alike, 1, 1]), ("bob", [*alike, 2]))
         for box, category in zip(boxes, categories, strict=False)
     ]
-    annotations = [
-        {"id": number, "image_id": 1, "category_id": category, "bbox": box, "area": 1600,
-         "iscrowd": 0, "annotator": name}
-        for number, (name, box, category) in enumerate(who, 1)
-    ]  # fmt: skip
-    image = {"id": 1, "file_name": "a.jpg", "width": 400, "height": 300}
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    whole = {"images": [image], "annotations": annotations, "categories": categories}
-    (folder / "export.json").write_text(json.dumps(whole))
+    content = document_of(rows, ["a.jpg"], ("cat", "dog"), size=(400, 300))
+    write(folder / "export.json", content)
     assert run("agree", "export.json", "--out", "result", cwd=folder).returncode == 0
     for name, to in (("cvat", "cvat"), ("tasks.json", "label-studio")):
         done = run("convert", "result/review.json", name, "--to", to, cwd=folder)

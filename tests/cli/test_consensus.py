@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cli import run
+from support.datasets import csv_rows, document_of, write
 from support.reviews import in_coco, in_cvat, in_studio
 
 import bboxqa
@@ -19,29 +20,17 @@ SIMULATED = Path("tests/data/simulated.json").resolve()
 PEOPLE = ("ann", "bob", "cid")
 
 
-def document(boxes, *, asked=PEOPLE, size=(100, 100), **image):
+def document(boxes, *, asked=PEOPLE, size=(100, 100)):
     """Return COCO of boxes by annotator; each is x, y, width, height, and maybe a category."""
     named = [(who, box) for who, own in boxes.items() for box in own]
-    names = sorted({box[4] for _, box in named if len(box) > 4} | {"cat"})
-    return {
-        "images": [{"id": 7, "file_name": "a.jpg", "annotators": [*asked], **image}
-                   | dict(zip(("width", "height"), size, strict=True))],
-        "categories": [{"id": 10 + n, "name": name} for n, name in enumerate(names)],
-        "annotations": [
-            {"id": number, "image_id": 7, "bbox": [*box[:4]], "annotator": who,
-             "category_id": 10 + names.index(box[4] if len(box) > 4 else "cat")}
-            for number, (who, box) in enumerate(named)
-        ],
-    }  # fmt: skip
+    names = sorted({name for _, (*_, name) in named if isinstance(name, str)} | {"cat"})
+    rows = [(1, who, 1 + names.index((*box, "cat")[4]), box[:4]) for who, box in named]
+    return document_of(rows, ["a.jpg"], names, size=size, annotators=[*asked])
 
 
 def written(folder, content, *options, name="export.json", out="merged.json"):
-    (folder / name).write_text(json.dumps(content))
+    write(folder / name, content)
     return run("consensus", name, "-o", out, *options, cwd=folder)
-
-
-def rows_of(path):
-    return [*csv.DictReader(path.read_text().splitlines())]
 
 
 def test_the_merged_file_says_who_drew_what_and_dropped_csv_the_rest(tmp_path):
@@ -61,17 +50,17 @@ def test_the_merged_file_says_who_drew_what_and_dropped_csv_the_rest(tmp_path):
         "Next: bboxqa consensus export.json -o merged.json --send-back review/ --to cvat --force",
     ]
     merged = json.loads((tmp_path / "merged.json").read_text())
-    assert merged["images"] == [{"id": 7, "file_name": "a.jpg", "width": 100, "height": 100}]
+    assert merged["images"] == [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}]
     assert merged["annotations"] == [
         {
-            "id": 1, "image_id": 7, "category_id": 10, "bbox": [11, 10, 20, 20], "area": 400,
-            "iscrowd": 0, "votes": 2, "asked": 3, "drawn_by": ["ann", "bob"], "members": [0, 2],
+            "id": 1, "image_id": 1, "category_id": 1, "bbox": [11, 10, 20, 20], "area": 400,
+            "iscrowd": 0, "votes": 2, "asked": 3, "drawn_by": ["ann", "bob"], "members": [1, 3],
             "spread": [2, 0, 2, 0], "tie": False,
         }
     ]  # fmt: skip
-    assert rows_of(tmp_path / "dropped.csv") == [
+    assert csv_rows(tmp_path / "dropped.csv") == [
         {
-            "image": "a.jpg", "annotator": "ann", "id": "1", "category": "cat", "x": "60.0",
+            "image": "a.jpg", "annotator": "ann", "id": "2", "category": "cat", "x": "60.0",
             "y": "60.0", "width": "9.0", "height": "9.0", "reason": "outvoted: 1 of 3 drew it",
         }
     ]  # fmt: skip
@@ -105,7 +94,7 @@ def test_each_annotation_is_a_member_or_dropped_and_shuffling_changes_no_byte(se
     merged = coco_document(first)
     members = [number for each in merged["annotations"] for number in each["members"]]
     dropped = [int(each["id"]) for each in first.dropped.records()]
-    assert sorted(members + dropped) == [*range(len(content["annotations"]))]
+    assert sorted(members + dropped) == [*range(1, len(content["annotations"]) + 1)]
     people = {each["id"]: each["annotator"] for each in content["annotations"]}
     for each in merged["annotations"]:
         assert each["drawn_by"] == [people[member] for member in each["members"]]
@@ -222,7 +211,7 @@ def of_all(folder):
     """Return the annotators and ids of merged.json and of dropped.csv."""
     merged = json.loads((folder / "merged.json").read_text())["annotations"]
     kept = [str(member) for each in merged for member in each["members"]]
-    return kept + [row["id"] for row in rows_of(folder / "dropped.csv")], merged
+    return kept + [row["id"] for row in csv_rows(folder / "dropped.csv")], merged
 
 
 def test_tangled_outlines_count_as_boxes_and_a_note_says_so(tmp_path):
@@ -232,9 +221,9 @@ def test_tangled_outlines_count_as_boxes_and_a_note_says_so(tmp_path):
     content["annotations"][0]["bbox"][2] += 2
     found = written(tmp_path, content, "--iou", "0.1")
     every, merged = of_all(tmp_path)
-    assert (sorted(every), found.returncode) == (["0", "1", "2"], 0)
+    assert (sorted(every), found.returncode) == (["1", "2", "3"], 0)
     assert "2 outlines that cross themselves more than 500 times: the box counts" in found.stderr
-    assert ", such as annotation 0 in a.jpg" in found.stderr
+    assert ", such as annotation 1 in a.jpg" in found.stderr
     # The third outline is the only one that is left.
     assert len(merged[0]["segmentation"]) >= 1
     content["annotations"][2]["segmentation"] = [tangled]
@@ -254,12 +243,9 @@ def test_keys_that_are_not_merged_are_named_in_one_note(tmp_path):
 
 def export(folder):
     """Write a file of three annotators: agreed, tied, outvoted and badly placed objects."""
-    images = [{"id": n, "file_name": name, "width": 200, "height": 200,
-               "annotators": ["ann", "bob", "cid"]}
-              for n, name in enumerate(["a.jpg", "b.jpg", "c.jpg", "d.jpg"], 1)]  # fmt: skip
     rows = [
         # Agreed: nobody has to look.
-        *((1, who, 1, [10, 10, 40, 40]) for who in ("ann", "bob", "cid")),
+        *((1, who, 1, [10, 10, 40, 40]) for who in PEOPLE),
         # A tie of categories, with two of three votes.
         (2, "ann", 1, [20, 20, 50, 50]), (2, "bob", 2, [22, 20, 50, 50]),
         # Outvoted, one vote below the quorum.
@@ -269,15 +255,9 @@ def export(folder):
         (4, "ann", 1, [50, 50, 40, 40]), (4, "bob", 1, [66, 50, 40, 40]),
         (4, "cid", 1, [50, 64, 40, 40]),
     ]  # fmt: skip
-    content = {
-        "images": images,
-        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
-        "annotations": [
-            {"id": n, "image_id": image, "annotator": who, "category_id": category, "bbox": box}
-            for n, (image, who, category, box) in enumerate(rows, 1)
-        ],
-    }
-    (folder / "export.json").write_text(json.dumps(content))
+    images, more = ["a.jpg", "b.jpg", "c.jpg", "d.jpg"], {"annotators": [*PEOPLE]}
+    content = document_of(rows, images, ("cat", "dog"), size=(200, 200), **more)
+    write(folder / "export.json", content)
 
 
 def sent(folder, to):
@@ -290,7 +270,7 @@ def sent(folder, to):
 
 def of_csv(path, change, added=()):
     """Change a table of boxes."""
-    rows = [*csv.DictReader(path.read_text().splitlines())]
+    rows = csv_rows(path)
     kept, sides = [], ("x", "y", "width", "height")
     for row in rows:
         new = change(row["image"], [float(row[each]) for each in sides], row["category"])
@@ -319,7 +299,7 @@ def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):
         "2 proposed boxes among them: delete what is no object; accept --add-proposed adds"
         in found.stderr
     )
-    rows = [*csv.DictReader((tmp_path / "review/sent.csv").read_text().splitlines())]
+    rows = csv_rows(tmp_path / "review/sent.csv")
     assert [(row["image"], row["category"], row["reason"]) for row in rows] == [
         ("c.jpg", "cat", "dropped: drawn by 1 of 3, 2 keep an object"),
         ("c.jpg", "dog", "dropped: drawn by 1 of 3, 2 keep an object"),
@@ -384,19 +364,9 @@ def test_options_that_do_not_fit_are_refused(tmp_path):
 
 
 def test_a_proposal_that_another_object_overlaps_is_added_once(tmp_path):
-    boxes = [(who, [0, 0, 100, 100]) for who in ("ann", "bob", "cid")] + [
-        ("ann", [0, 30, 100, 100])
-    ]
-    content = {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 200, "height": 200}],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": number, "image_id": 1, "category_id": 1, "bbox": box, "iscrowd": 0,
-             "area": box[2] * box[3], "annotator": who}
-            for number, (who, box) in enumerate(boxes, 1)
-        ],
-    }  # fmt: skip
-    (tmp_path / "a.json").write_text(json.dumps(content))
+    boxes = [*((who, [0, 0, 100, 100]) for who in PEOPLE), ("ann", [0, 30, 100, 100])]
+    rows = [(1, who, 1, box) for who, box in boxes]
+    write(tmp_path / "a.json", document_of(rows, size=(200, 200)))
     command = ("consensus", "a.json", "-o", "merged.json", "--send-back", "review", "--to", "coco")
     assert run(*command, cwd=tmp_path).returncode == 0
     for before, after, n in (("merged", "new", 1), ("new", "again", 0)):
