@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +9,24 @@ import msgspec
 
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
+from bboxqa.formats.source import SourcePath
 
 if TYPE_CHECKING:
     from bboxqa.formats.translation.collector import Translate
 
 _READING = "bboxqa.formats.translation.reading"
-Recognises = Callable[[Path], int]
+Recognises = Callable[[SourcePath], int]
 """Returns how sure a format is of a file or folder, by the beginning of files only: 0 no, 1 maybe,
 2 sure. True is sure.
 """
 
 
-Reader = Callable[[Path, ReadSettings], AnnotationFile]
+Reader = Callable[[SourcePath, ReadSettings], AnnotationFile]
 """Returns the records of a file, with what the settings ask for where the format has it;
 attribution and joining with other files come later. Raises DatasetError with everything in the file
 that cannot be read.
 """
-DocumentReader = Callable[[Path, ReadSettings], RawDocument]
+DocumentReader = Callable[[SourcePath, ReadSettings], RawDocument]
 """Returns the records of a source with their positions, for the rules of `validate`, which find
 defects in them. Raises DatasetError if the source cannot be read at all.
 """
@@ -48,7 +48,7 @@ class Format(msgspec.Struct, frozen=True):
     recognises_folder: Recognises | None = None
     """Called with the path of a folder; returns whether the whole folder is one source of this
     format. It is not if it contains such folders, one per annotator. None if sources are files."""
-    folders_in_parts: Callable[[Path], list[Path]] | None = None
+    folders_in_parts: Callable[[SourcePath], list[SourcePath]] | None = None
     """Called with the path of such a folder; returns its folders of labels that may be by one
     person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none."""
     translate: Callable[..., Any] | None = None
@@ -63,7 +63,7 @@ def translated_format(
     translate: "Translate | str",
     *,
     recognises_folder: Recognises | None = None,
-    folders_in_parts: Callable[[Path], list[Path]] | None = None,
+    folders_in_parts: Callable[[SourcePath], list[SourcePath]] | None = None,
 ) -> Format:
     """Return a format whose files are translated into COCO records.
 

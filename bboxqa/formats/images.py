@@ -20,12 +20,7 @@ from bboxqa.formats.label_folders import (
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
-from bboxqa.formats.source import (
-    files_in,
-    folders_and_files,
-    is_like_folder,
-    readable_members,
-)
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.files import add_others, json_or_xml_of_tools
 from bboxqa.model.annotations import Choices, GivenSize
@@ -271,8 +266,8 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     own = f"{_as_named(path).name}/"
     for folder, split in _around(path) if not pictures else ():
-        held = [readable_members(each / split) for each in _picture_folders(folder)]
-        for files in (*held, files_in(folder)):
+        held = [(each / split).readable_members for each in _picture_folders(folder)]
+        for files in (*held, folder.direct_members):
             found = [each for each in files if is_picture(each.name)]
             known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
             if found and not (names and known.isdisjoint(names)):
@@ -281,29 +276,30 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     return pictures
 
 
-def _picture_folders(folder: Path) -> list[Path]:
+def _picture_folders(folder: SourcePath) -> list[SourcePath]:
     """Return the folders of pictures in a folder, the most usual names first."""
-    named = filter(OF_PICTURES.fullmatch, folders_and_files(folder)[0])
+    named = filter(OF_PICTURES.fullmatch, folder.names.folders)
     return [folder / each for each in sorted(named, key=lambda name: (name not in _USUAL, name))]
 
 
-def shared_folders(path: Path) -> list[Path]:
+def shared_folders(path: Path) -> list[SourcePath]:
     """Return the folders around a source that may hold files for all annotators."""
     return [folder for folder, _ in _around(path)]
 
 
-def _around(path: Path) -> list[tuple[Path, str]]:
+def _around(path: Path) -> list[tuple[SourcePath, str]]:
     """Return the folders around a source, and those around its split, each with that split."""
-    found: list[tuple[Path, str]] = []
-    above: list[tuple[Path, str]] = []
-    is_folder = is_like_folder(path) and not path.is_file()
+    found: list[tuple[SourcePath, str]] = []
+    above: list[tuple[SourcePath, str]] = []
+    source = SourcePath.at(path)
     # What is around a link comes before what is around the folder that it leads to.
-    parents = (_as_named(path).parent, path.resolve().parent)
-    for parent in dict.fromkeys(parents if is_folder else ()):
+    parents = dict.fromkeys((_as_named(path).parent, path.resolve().parent))
+    for parent in map(source.beside, parents if source.is_folder and not path.is_file() else ()):
         near = _with_parent(parent)
         found += [(each, "") for each in near]
         if is_split(split := near[-1].name):
-            above += [(each, split) for each in _with_parent(near[-1].parent)]
+            around = near[-1].beside(near[-1].parent)
+            above += [(each, split) for each in _with_parent(around)]
     return [*found, *above]
 
 
@@ -312,9 +308,9 @@ def _as_named(path: Path) -> Path:
     return path.resolve() if ".." in path.parts else path.absolute()
 
 
-def _with_parent(folder: Path) -> list[Path]:
+def _with_parent(folder: SourcePath) -> list[SourcePath]:
     is_of_labels = folder.name.lower() in ("labels", "annotations")
-    return [folder, folder.parent] if is_of_labels else [folder]
+    return [folder, folder.beside(folder.parent)] if is_of_labels else [folder]
 
 
 def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:

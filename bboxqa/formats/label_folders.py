@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
 
@@ -14,7 +14,7 @@ import msgspec
 from bboxqa.core.file_names import SPLIT, is_split
 from bboxqa.formats.heads import as_utf8
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import folders_and_files, head_of, is_like_folder
+from bboxqa.formats.source import SourcePath
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
@@ -86,35 +86,34 @@ class LabelFolders(msgspec.Struct, frozen=True):
     may_be_empty: bool = False
     """Whether label files without labels are empty."""
 
-    def is_one_source(self, folder: Path, *, is_marked: bool = False) -> bool:
+    def is_one_source(self, folder: SourcePath, *, is_marked: bool = False) -> bool:
         """Return whether a folder is one data set, and not the parent of several.
 
         `is_marked` says whether another file indicates the format.
         """
-        if self._has_labels(folder, strict=not is_marked):
+        has_labels = self._filled_have_labels(folder, folder.names.files, strict=not is_marked)
+        if has_labels or (has_labels is None and self._may_be_empty(folder.names.files)):
             return True
-        inside = folders_and_files(folder, LOOKED_AT)[0]
-        known = [each for each in inside if INSIDE.fullmatch(each)]
-        if any(self._holds_labels(folder / each, strict=not is_marked) for each in known):
+        known = [each for each in folder.folders if INSIDE.fullmatch(each.name)]
+        if any(self._holds_labels(each, strict=not is_marked) for each in known):
             return True
         # Several folders may be by a person each, also in other formats.
-        others = [folder / each for each in inside if is_marked and each not in known]
+        others = [each for each in folder.folders if is_marked and each not in known]
         held = [each for each in others if _may_hold_labels(each)]
         return len(held) == 1 and self._holds_labels(held[0])
 
-    def folders_in_parts(self, folder: Path) -> list[Path]:
+    def folders_in_parts(self, folder: SourcePath) -> list[SourcePath]:
         """Return the folders of labels in a data set, each of which may be by one person.
 
         A folder that holds all labels is entered. Empty if labels are beside the folders, or if
         the folders are splits of the data set.
         """
         while True:
-            inside, files = folders_and_files(folder, LOOKED_AT)
-            has_labels = self._filled_have_labels(folder, files, strict=False)
+            has_labels = self._filled_have_labels(folder, folder.names.files, strict=False)
             # Here empty files are labels in all formats: others beside them are known by now.
-            if has_labels or (has_labels is None and self._are_named(files)):
+            if has_labels or (has_labels is None and self._are_named(folder.names.files)):
                 return []
-            held = [each for name in inside if self._holds_labels(each := folder / name)]
+            held = [each for each in folder.folders if self._holds_labels(each)]
             if len(held) != 1:
                 return [] if any(is_split(each.name) for each in held) else held
             folder = held[0]
@@ -122,22 +121,16 @@ class LabelFolders(msgspec.Struct, frozen=True):
     def _is_named(self, name: str) -> bool:
         return name.lower().endswith(self.suffix) and (self.suffix != ".txt" or is_label_name(name))
 
-    def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
+    def _holds_labels(self, folder: SourcePath, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
         is_empty = False
-        for path, files in files_by_folder(folder):
-            has_labels = self._filled_have_labels(path, files, strict=strict)
+        for here, files in files_by_folder(folder):
+            has_labels = self._filled_have_labels(here, files, strict=strict)
             if has_labels is not None:
                 # Empty files beside labels of another format are of that format.
                 return has_labels
             is_empty = is_empty or self._may_be_empty(files)
         return is_empty
-
-    def _has_labels(self, folder: Path, *, strict: bool) -> bool:
-        """Return whether the files directly in a folder are labels; empty ones may be."""
-        files = folders_and_files(folder, LOOKED_AT)[1]
-        found = self._filled_have_labels(folder, files, strict=strict)
-        return self._may_be_empty(files) if found is None else found
 
     def _may_be_empty(self, files: Sequence[str]) -> bool:
         return self.may_be_empty and self._are_named(files)
@@ -148,19 +141,17 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return not others and any(map(self._is_named, files))
 
     def _filled_have_labels(
-        self, folder: Path, files: Sequence[str], *, strict: bool
+        self, folder: SourcePath, files: Sequence[str], *, strict: bool
     ) -> bool | None:
         """Return whether most of a sample of filled label files hold labels; None without any."""
-        named = sorted(filter(self._is_named, files))
+        files = files[:LOOKED_AT]
+        named = [*filter(self._is_named, files)]
         # Labels may be named like notes.
-        noted = (
-            [] if named else sorted(each for each in files if each.lower().endswith(self.suffix))
-        )
+        found = named or [each for each in files if each.lower().endswith(self.suffix)]
         # Logs and the like have similar names, so that the first files may all be such.
-        found = named or noted
         step = max(1, len(found) // _SAMPLE)
         spread = chain.from_iterable(found[first::step] for first in range(step))
-        heads = (as_utf8(head_of(folder / each)) for each in spread)
+        heads = (as_utf8((folder / each).head) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         n_labels = sum(self.is_label(head, strict) for head in filled)
         if not filled or not (named or n_labels):
@@ -168,39 +159,32 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return 2 * n_labels > len(filled) if strict else n_labels > 0
 
 
-def _may_hold_labels(folder: Path) -> bool:
+def _may_hold_labels(folder: SourcePath) -> bool:
     names = (each for _, names in files_by_folder(folder) for each in names)
     return any(is_label_name(each) or each.lower().endswith((".json", ".xml")) for each in names)
 
 
-def has_empty_labels_only(folder: Path) -> bool:
+def has_empty_labels_only(folder: SourcePath) -> bool:
     """Return whether a folder has label files, all of which are empty."""
     labels = (
-        here / each
-        for here, files in (files_by_folder(folder) if is_like_folder(folder) else ())
-        for each in files
+        here / each for here, files in files_by_folder(folder) for each in files
         if is_label_name(each)
-    )
-    are_filled = (bool(as_utf8(head_of(each)).strip()) for each in labels)
+    )  # fmt: skip
+    are_filled = (bool(as_utf8(each.head).strip()) for each in labels)
     return next(are_filled, True) is False and not any(are_filled)
 
 
-def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the folders of a data set, and the names of their files."""
-    left = LOOKED_AT
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        inside, files = folders_and_files(here, left)
+def files_by_folder(folder: SourcePath) -> Iterator[tuple[SourcePath, Sequence[str]]]:
+    """Yield the folders of a data set, and the names of their files; none of a file."""
+    left, waiting = LOOKED_AT, [(folder, 0)] if folder.is_folder else []
+    while waiting and left > 0:
+        here, depth = waiting.pop()
+        files = here.names.files[:left]
         yield here, files
         left -= len(files)
-        if left <= 0:
-            return
-        if "labels" in inside:
-            inside = ["labels"]
-        if len(here.relative_to(folder).parts) >= _DEPTH:
-            inside = []
-        waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
+        inside = ["labels"] if "labels" in here.names.folders else here.names.folders
+        below = [each for each in inside if each not in here.names.links]
+        waiting += [(here / each, depth + 1) for each in reversed(below) if depth < _DEPTH]
 
 
 def place_of(name: str) -> str:
@@ -340,14 +324,12 @@ def is_mask_name(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES)
 
 
-def holds_masks(path: Path) -> bool:
+def holds_masks(source: SourcePath) -> bool:
     """Return whether a folder or an archive holds pictures that may be masks."""
-    return is_like_folder(path) and any(
-        is_mask_name(name) for _, names in files_by_folder(path) for name in names
-    )
+    return any(is_mask_name(name) for _, names in files_by_folder(source) for name in names)
 
 
-def people_of_masks(folder: Path, *, by_image: bool) -> list[Path]:
+def people_of_masks(folder: SourcePath, *, by_image: bool) -> list[SourcePath]:
     """Return the folders in a folder, each of which is by one person; none if all is by one.
 
     A folder that holds all masks is entered. If `by_image`, an image has a folder of its masks.
@@ -360,14 +342,11 @@ def people_of_masks(folder: Path, *, by_image: bool) -> list[Path]:
     return []
 
 
-def _folders(folder: Path) -> list[Path]:
-    inside = folders_and_files(folder)[0]
-    return [folder / each for each in inside if not OF_PICTURES.fullmatch(each)]
+def _folders(folder: SourcePath) -> list[SourcePath]:
+    return [each for each in folder.folders if not OF_PICTURES.fullmatch(each.name)]
 
 
-def _has_masks(folder: Path) -> bool:
+def _has_masks(folder: SourcePath) -> bool:
     """Return whether masks are directly in a folder, or in one inside that says so."""
-    inside, names = folders_and_files(folder, LOOKED_AT)
-    return any(map(is_mask_name, names)) or any(
-        _has_masks(folder / each) for each in inside if re.fullmatch(OF_MASKS, each, re.IGNORECASE)
-    )
+    of_masks = (e for e in folder.folders if re.fullmatch(OF_MASKS, e.name, re.IGNORECASE))
+    return any(map(is_mask_name, folder.names.files)) or any(map(_has_masks, of_masks))

@@ -91,7 +91,7 @@ def read_whole(path: Path) -> bytes:
     return data
 
 
-def no_such_file(paths: list[Path]) -> DatasetError:
+def no_such_file(paths: Sequence[Path]) -> DatasetError:
     """Return the error for files that do not exist."""
     relative = any(not path.is_absolute() for path in paths)
     return DatasetError(

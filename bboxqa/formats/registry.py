@@ -1,8 +1,8 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from os.path import realpath
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.file_names import folder_problem, is_split
-from bboxqa.core.files import Identity, identity_of
+from bboxqa.core.file_names import is_split
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.format import Format, translated_format
+from bboxqa.formats.format import Format, Recognises, translated_format
 from bboxqa.formats.heads import (
     TABLES,
     begins,
@@ -36,14 +35,7 @@ from bboxqa.formats.label_folders import LabelFolders, files_by_folder, holds_ma
 from bboxqa.formats.member import READABLE, is_picture
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import LIST, begins_with_results
-from bboxqa.formats.source import (
-    archive_around,
-    folders_and_files,
-    head_of,
-    is_like_folder,
-    members_of,
-    text_head,
-)
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import results_among
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
@@ -59,28 +51,23 @@ _READ_ONLY = ("darwin", "datumaro", "supervisely", "via")
 _LOOKED_AT, _SAMPLE = 50, 5
 
 
-def _begins(kind: str, path: Path) -> bool:
-    head = text_head(path)[1]
+def _begins(kind: str, source: SourcePath) -> bool:
+    head = source.text_head[1]
     return is_via_head(head) if kind == "VIA" else bool(kind) and begins(kind, head)
 
 
-def _all_begin(kind: str, folder: Path) -> bool:
+def _all_begin(kind: str, folder: SourcePath) -> bool:
     """Return whether a folder has JSON files directly inside, and a few of them are of a kind."""
     files = _json_in(folder)[:_SAMPLE]
-    return bool(files) and all(begins(kind, head_of(each)) for each in files)
+    return bool(files) and all(begins(kind, each.head) for each in files)
 
 
-def _json_in(folder: Path) -> list[Path]:
+def _json_in(folder: SourcePath) -> list[SourcePath]:
     """Return the JSON files directly in a folder; none if it cannot be read."""
-    names = folders_and_files(folder)[1]
-    return [folder / each for each in names if each.lower().endswith(".json")]
+    return [folder / each for each in folder.names.files if each.lower().endswith(".json")]
 
 
-def _below(folder: Path) -> list[Path]:
-    return [folder / each for each in folders_and_files(folder)[0]]
-
-
-def _is_datumaro(folder: Path) -> bool:
+def _is_datumaro(folder: SourcePath) -> bool:
     """Return whether a folder is one data set; files not named as subsets belong to annotators."""
     if _all_begin("Datumaro", folder / "annotations"):
         return True
@@ -88,32 +75,32 @@ def _is_datumaro(folder: Path) -> bool:
     return all(subsets) and _all_begin("Datumaro", folder)
 
 
-def _is_supervisely(folder: Path) -> bool:
+def _is_supervisely(folder: SourcePath) -> bool:
     """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
     # Annotations in `ann` and in a folder beside it are those of two people.
     own = folder / "ann"
     if _all_begin("Supervisely", own):
-        return not any(_all_begin("Supervisely", each) for each in _below(folder) if each != own)
+        return not any(_all_begin("Supervisely", each) for each in folder.folders if each != own)
     named = (each for each in _json_in(folder) if each.name.lower() == "meta.json")
-    return any(is_meta_head(head_of(each)) for each in named) or _all_begin("Supervisely", folder)
+    return any(is_meta_head(each.head) for each in named) or _all_begin("Supervisely", folder)
 
 
-def _is_yolo(folder: Path) -> bool:
+def _is_yolo(folder: SourcePath) -> bool:
     """Return whether a folder is one YOLO data set, rather than a folder of several."""
-    names = [each for each in folders_and_files(folder)[1] if is_names_file(each)]
-    is_marked = any(is_names_head(each, head_of(folder / each)) for each in names)
+    names = [each for each in folder.names.files if is_names_file(each)]
+    is_marked = any(is_names_head(each, (folder / each).head) for each in names)
     return _YOLO.is_one_source(folder, is_marked=is_marked)
 
 
-def _has_boxes(path: Path, said: Mapping[str, str] = MappingProxyType({})) -> bool:
+def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({})) -> bool:
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
-    name, head = text_head(path)
+    name, head = source.text_head
     if not name.lower().endswith(TABLES) and not _is_rows(head):
         return False
     from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.box_tables.reader import header_in
 
-    header = header_in(members_of(path)[0])
+    header = header_in(source.members[0])
     return bool(header) and (bool(said) or not columns_of(header, {}).problem)
 
 
@@ -137,8 +124,8 @@ _YOLO = LabelFolders(
 def _format(
     name: str,
     suffixes: tuple[str, ...],
-    recognises: str | Callable[[Path], int] = "",
-    recognises_folder: Callable[[Path], int] | None = None,
+    recognises: str | Recognises = "",
+    recognises_folder: Recognises | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
     """Return a format whose reader is `translate` in the module or folder of its name."""
@@ -157,18 +144,18 @@ def _format(
     )
 
 
-def _is_sagemaker(folder: Path) -> bool:
+def _is_sagemaker(folder: SourcePath) -> bool:
     """Return whether a folder has the answers of workers, as Ground Truth arranges them."""
-    inside = (folder / each for each in ("", "worker-response", "annotations/worker-response"))
-    homes = [each for each in inside if "iteration-1" in folders_and_files(each)[0]]
+    inside = (folder, folder / "worker-response", folder / "annotations/worker-response")
+    homes = [each for each in inside if "iteration-1" in each.names.folders]
     homes += [folder] if folder.name.startswith("iteration-") else []
     below = (each for home in homes for each, _ in files_by_folder(home))
     first = next((file for each in below for file in _json_in(each)), None)
-    return first is not None and begins("SageMaker", head_of(first))
+    return first is not None and begins("SageMaker", first.head)
 
 
-def _is_zooniverse(path: Path) -> bool:
-    columns = text_head(path)[1].removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
+def _is_zooniverse(source: SourcePath) -> bool:
+    columns = source.text_head[1].removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     return bool(columns) and {*columns[0].split(b",")} >= _OF_ZOONIVERSE
 
 
@@ -203,8 +190,6 @@ _MASKS, _OBJECT_FILES = (
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
-# Reading a data set asks about a path more than ten times.
-_KEPT = 1 << 15
 _DEPTH = 12
 
 
@@ -234,8 +219,9 @@ def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
 
 def document_of(path: Path, choices: Choices) -> RawDocument | None:
     """Return the records of a source with their places; None if its format is not checked."""
-    read = format_of(path, choices).document
-    return None if read is None else read(path, replace(WHOLE, choices=choices))
+    source = SourcePath.at(path)
+    read = format_of(source, choices).document
+    return None if read is None else read(source, replace(WHOLE, choices=choices))
 
 
 def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
@@ -244,82 +230,74 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     If the user says what the columns of tables hold, any table is one of boxes; if they say what
     masks hold, any folder or archive of pictures is one of masks.
     """
-    if choices.mask and holds_masks(path):
+    source = SourcePath.at(path)
+    if choices.mask and source.once(holds_masks):
         return [_OBJECT_FILES if choices.mask.startswith("objects") else _MASKS]
-    if is_like_folder(path):
-        return _formats_at(path) or _formats_inside(path)
-    if is_surely_coco(path):
-        return [COCO]
-    found = _formats_at(path)
-    is_table = found in ([], [COCO]) and bool(choices.columns) and _has_boxes(path, choices.columns)
-    return [FORMATS["table"]] if is_table else found
+    found = source.once(_recognised)
+    if source.is_folder:
+        return found or source.once(_formats_inside)
+    is_table = found in ([], [COCO]) and bool(choices.columns) and not is_surely_coco(source)
+    return [FORMATS["table"]] if is_table and _has_boxes(source, choices.columns) else found
 
 
-def _formats_at(path: Path) -> list[Format]:
+def _recognised(source: SourcePath) -> list[Format]:
     """Return the formats that are most sure of a file, or for which a folder is one source."""
-    with suppress(OSError):
-        return [*_recognised(path, identity_of(archive_around(path) or path), names())]
-    return []
-
-
-@lru_cache(_KEPT)
-def _recognised(path: Path, identity: Identity, known: tuple[str, ...]) -> tuple[Format, ...]:
-    """Return the formats that are most sure of a path: 0 no, 1 maybe, 2 sure."""
-    del identity, known
+    if not source.is_folder and is_surely_coco(source):
+        return [COCO]
+    if source.archive is None and not source.exists():
+        return []
     found: dict[Format, int] = {}
-    is_folder = is_like_folder(path)
     for each in all_formats():
-        recognises = each.recognises_folder if is_folder else each.recognises
+        recognises = each.recognises_folder if source.is_folder else each.recognises
         # Formats of other packages open files themselves. Reading a file reports an error.
         with suppress(OSError):
-            answer = recognises(path) if recognises is not None else 0
+            answer = recognises(source) if recognises is not None else 0
             found[each] = 2 if answer is True else int(answer)
     most = max(found.values(), default=0)
-    return tuple(each for each, value in found.items() if value == most and most)
+    return [each for each, value in found.items() if value == most and most]
 
 
 def is_source(folder: Path) -> bool:
     """Return whether a folder is one source, rather than a folder of several sources."""
-    return bool(_formats_at(folder))
+    return bool(SourcePath.at(folder).once(_recognised))
 
 
-def _formats_inside(folder: Path) -> list[Format]:
+def _formats_inside(folder: SourcePath) -> list[Format]:
     """Return the formats of what is in an archive, or the common one of the sources in a folder."""
     try:
-        sources, _ = sources_below(folder)
+        sources, _ = folder.once(sources_below)
     except DatasetError:
         return []
-    found = dict.fromkeys(each for source in sources for each in _formats_at(source))
+    found = dict.fromkeys(each for source in sources for each in source.once(_recognised))
     is_common = len(found) == 1 and all(each.is_dir() for each in sources)
     return [*found] if is_common or not folder.is_dir() else []
 
 
-def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
+def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath]]:
     """Return the sources in a folder or an archive, sorted, and the files that are none.
 
     Sources are folders of labels, files that a format recognises, and all JSON. Pictures, results
     of bboxqa and what lies in folders of labels are left out, but for files of other formats there.
     Raises DatasetError if a folder inside cannot be read.
     """
-    folders: list[Path] = []
-    files: list[Path] = []
+    folders: list[SourcePath] = []
+    files: list[SourcePath] = []
     waiting = [(folder, _DEPTH)]
     root = realpath(folder)
     while waiting:
         here, depth = waiting.pop()
-        if here.is_dir() and (problem := folder_problem(here)):
+        if here.names.problem:
             # Passing over it would lose annotations.
-            raise DatasetError([problem], READABLE)
-        inside, names = folders_and_files(here)
-        left_out = results_among(names)
-        named = (each for each in sorted(names) if each[0] != "." and not is_picture(each))
+            raise DatasetError([f"{here}: cannot be read: {here.names.problem}"], READABLE)
+        left_out = results_among(here.names.files)
+        named = (each for each in here.names.files if not is_picture(each))
         found = [here / each for each in named if each not in left_out]
-        if _formats_at(here):
+        if here.once(_recognised):
             folders.append(here)
             files += _of_others([*found, *_json_in(here / "annotations")], here)
             continue
         files += found
-        below = [each for name in inside if not _leads_back(each := here / name, root)]
+        below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
         waiting += [(each, depth - 1) for each in reversed(below) if depth]
     ends = suffixes()
     read = [each for each in files if each.name.lower().endswith(ends) and _is_read(each)]
@@ -331,24 +309,22 @@ def sources_below(folder: Path) -> tuple[list[Path], list[Path]]:
     return sorted([*folders, *read]), [each for each in files if each not in kept]
 
 
-def _leads_back(folder: Path, root: str) -> bool:
-    """Return whether a folder is a link to what is read anyway, or to a folder around it."""
-    if not folder.is_symlink():
-        return False
-    to = Path(realpath(folder))
-    return to.is_relative_to(root) or Path(root).is_relative_to(to)
+def _is_new(link: Path, root: str) -> bool:
+    """Return whether a link leads neither to what is read anyway, nor to a folder around it."""
+    to = Path(realpath(link))
+    return not (to.is_relative_to(root) or Path(root).is_relative_to(to))
 
 
-def _is_read(file: Path) -> bool:
+def _is_read(file: SourcePath) -> bool:
     """Return whether a format recognises a file; any JSON may be COCO."""
     found = formats_of(file)
     return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
 
 
-def _of_others(files: Sequence[Path], folder: Path) -> Iterator[Path]:
+def _of_others(files: Sequence[SourcePath], folder: SourcePath) -> Iterator[SourcePath]:
     """Yield the files of many images in another format beside labels, of the first ones."""
     ends = (".json", ".xml", *TABLES)
-    known = (COCO, *_formats_at(folder), *OF_ONE_IMAGE)
+    known = (COCO, *folder.once(_recognised), *OF_ONE_IMAGE)
     for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
         if is_surely_coco(each) or format_of(each) not in known:
             yield each

@@ -1,4 +1,4 @@
-"""The files of a source: a file, a folder, or an archive that is read in place, within limits.
+"""A source: a file, a folder or an archive that is read in place, and what it holds, within limits.
 
 An archive is like a folder: paths lead into it, as ``a.zip/ann/labels``.
 """
@@ -7,16 +7,15 @@ import hashlib
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
-from operator import attrgetter
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file, is_folder
-from bboxqa.core.files import Identity, digest_of, identity_of
+from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.heads import HEAD, begins
 from bboxqa.formats.member import (
@@ -32,46 +31,275 @@ from bboxqa.formats.member import (
     opened_file,
 )
 
-# Archives of several people are asked about in turn. A list has up to a million files.
-_KEPT, _KEPT_HEADS = 2, 4
+if TYPE_CHECKING:
+    _Path = Path
+else:
+    _Path = type(Path())
+_Value = TypeVar("_Value")
+# Of small files, which a folder has many of, most heads are short.
+_KEPT_HEADS = 256
 _SHOWN = 3
 _SMALL = 1 << 16
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
-_Names = tuple[list[str], list[str]]
+
+
+class Names(NamedTuple):
+    """The sorted names of what is directly in a folder, without hidden files and folders."""
+
+    folders: Sequence[str] = ()
+    files: Sequence[str] = ()
+    links: frozenset[str] = frozenset()
+    """Those of `folders` that are links to folders."""
+    problem: str = ""
+    """Why the folder cannot be read."""
+
+
+class _Archive(NamedTuple):
+    """The content of an archive, or of a packed file, which has the name ""."""
+
+    files: dict[str, Member]
+    """Sorted."""
+    folders: dict[str, Names]
+
+
+class SourcePath(_Path):
+    """A path with what it holds, which is listed once, when it is asked for.
+
+    Paths made with ``/`` know of each other, so that each is looked at once.
+    """
+
+    @classmethod
+    def at(cls, path: Path) -> "SourcePath":
+        """Return a path as a source; itself if it is one."""
+        return path if isinstance(path, cls) else cls(path)
+
+    @cached_property
+    def _known(self) -> dict[str, "SourcePath"]:
+        return {str(self): self}
+
+    @cached_property
+    def _heads(self) -> dict[str, bytes]:
+        return {}
+
+    @cached_property
+    def _made(self) -> dict[Callable[..., Any], Any]:
+        return {}
+
+    def once(self, make: "Callable[[SourcePath], _Value]") -> _Value:
+        """Return ``make(source)``, computed once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        value: _Value = self._made[make]
+        return value
+
+    def beside(self, path: Path) -> "SourcePath":
+        """Return another path, which is looked at together with this one."""
+        if (name := str(path)) not in self._known:
+            self._known[name] = found = SourcePath(path)
+            vars(found).update(_known=self._known, _heads=self._heads)
+        return self._known[name]
+
+    def __truediv__(self, name: str | os.PathLike[str]) -> "SourcePath":
+        return self.beside(super().__truediv__(name))
+
+    @cached_property
+    def archive(self) -> "SourcePath | None":
+        """The archive that the path leads into; None if it leads into none."""
+        # Raises OSError for a path that no file can have.
+        if self.exists():
+            return None
+        around = next((self.beside(each) for each in self.parents if each.exists()), None)
+        return around if around is not None and is_archive(around.head) else None
+
+    @property
+    def _place(self) -> str:
+        return "" if self.archive is None else self.relative_to(self.archive).as_posix()
+
+    @cached_property
+    def _packed(self) -> _Archive | DatasetError | None:
+        """The content of the archive that the path leads to or into, or why it cannot be read."""
+        if self.archive is not None:
+            return self.archive._packed  # noqa: SLF001 - of this class
+        try:
+            return _content_of(self) if self.is_file() and is_archive(self.head) else None
+        except DatasetError as error:
+            return error.with_traceback(None)
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, an archive of files, or a folder inside an archive."""
+        if self.is_dir():
+            return True
+        with suppress(OSError):
+            packed, place = self._packed, self._place
+            is_whole = isinstance(packed, _Archive) and "" in packed.files
+            return isinstance(packed, _Archive) and place in packed.folders and not is_whole
+        return False
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the path leads to an archive, or into one."""
+        return self.archive is not None or is_archive(self.head)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names in a folder; none in what is no folder, or cannot be read."""
+        if not self.is_folder:
+            return Names()
+        if isinstance(self._packed, _Archive):
+            return self._packed.folders[self._place]
+        folders, files, links = list[str](), list[str](), set[str]()
+        try:
+            with os.scandir(self) as entries:
+                for each in entries:
+                    if each.name[0] == ".":
+                        continue
+                    if is_folder(each):
+                        folders.append(each.name)
+                        links |= {each.name} if each.is_symlink() else set()
+                    # Pipes and devices may have no end.
+                    elif is_file(each):
+                        files.append(each.name)
+        except OSError as error:
+            return Names(problem=error.strerror or str(error))
+        return Names(sorted(folders), sorted(files), frozenset(links))
+
+    @property
+    def folders(self) -> list["SourcePath"]:
+        """The folders directly inside."""
+        return [self / each for each in self.names.folders]
+
+    @property
+    def head(self) -> bytes:
+        """The first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read."""
+        name = str(self)
+        if name not in self._heads:
+            if len(self._heads) == _KEPT_HEADS:
+                del self._heads[next(iter(self._heads))]
+            self._heads[name] = self._read_head()
+        return self._heads[name]
+
+    def _read_head(self) -> bytes:
+        with suppress(DatasetError, OSError, LookupError):
+            # Reading a pipe would consume its data, and may block.
+            if self.is_file():
+                with self.open("rb") as file:
+                    return file.read(HEAD)
+            if isinstance(packed := self._packed, _Archive):
+                return packed.files[self._place].head()
+        return b""
+
+    @property
+    def text_head(self) -> tuple[str, bytes]:
+        """The name and the beginning of a file, or of the only file that is packed in it."""
+        packed = self._packed if is_archive(self.head) else None
+        only = [*packed.files.values()] if isinstance(packed, _Archive) else []
+        return (self.stem, only[0].head()) if len(only) == 1 else (self.name, self.head)
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """The files of the source, sorted by name, without hidden files.
+
+        Archives inside an archive are ordinary files. Raises DatasetError if an archive is broken,
+        encrypted or too large, or has names that lead out of it; or if a folder cannot be read.
+        """
+        if self.is_dir():
+            return sorted(self._below(), key=lambda each: each.name)
+        packed, place = self._packed, self._place
+        if isinstance(packed, DatasetError):
+            raise DatasetError(packed.problems, packed.advice)
+        if packed is None:
+            size = self.stat().st_size
+            return [Member("", str(self), size, partial(opened_file, self), is_file=True)]
+        if not place:
+            return [*packed.files.values()]
+        if place in packed.files:
+            return [packed.files[place]._replace(name="", top="")]
+        names = [*packed.files]
+        # "0" is the character behind "/".
+        start, stop = bisect_left(names, f"{place}/"), bisect_left(names, f"{place}0")
+        below = [packed.files[each] for each in names[start:stop]]
+        if not below:
+            held = [each for each in names if not is_picture(each)]
+            shown = first_few(held, _SHOWN, lambda each: one_line(each or self.parent.stem))
+            problem = f"{self}: no such file in the archive; it has {shown or 'no files'}"
+            raise DatasetError([problem], "Name one of these, or the archive for all of them.")
+        return [each._replace(name=each.name.removeprefix(f"{place}/"), top="") for each in below]
+
+    def _below(self) -> list[Member]:
+        """Return the files below a folder on disk."""
+        found, waiting = list[Member](), [(self, "")]
+        while waiting:
+            here, start = waiting.pop()
+            if problem := here.names.problem:
+                # Passing over it would lose annotations.
+                raise DatasetError([f"{here}: cannot be read: {problem}"], READABLE)
+            for name in here.names.files:
+                whole = f"{here}{os.sep}{name}"
+                opened = partial(opened_file, whole)
+                found.append(Member(escaped(start + name), whole, MAX_SIZE, opened, is_file=True))
+            own = (each for each in here.names.folders if each not in here.names.links)
+            waiting += [(here / each, f"{start}{each}/") for each in own]
+            if len(found) > MAX_MEMBERS:
+                raise DatasetError([f"{self}: has more than {count(MAX_MEMBERS, 'file')}"])
+        return found
+
+    @property
+    def readable_members(self) -> list[Member]:
+        """The `members`; none if they cannot be read."""
+        with suppress(DatasetError):
+            return self.members
+        return []
+
+    @property
+    def direct_members(self) -> list[Member]:
+        """The files directly in a folder, sorted by name; none if it cannot be read."""
+        if not self.is_dir():
+            return [each for each in self.readable_members if "/" not in each.name]
+        files = {each: f"{self}{os.sep}{each}" for each in self.names.files}
+        return [
+            Member(name, file, MAX_SIZE, partial(opened_file, file))
+            for name, file in files.items()
+            if os.path.isfile(file)  # noqa: PTH113 - of many
+        ]
+
+
+def _content_of(path: Path) -> _Archive:
+    """Return the content of an archive."""
+    from bboxqa.formats.member import is_packed_tar, tar_members, unzipped, zip_members
+
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head.startswith(ZIP):
+        members = zip_members(path)
+    elif is_tar(head) or is_packed_tar(path):
+        members = tar_members(path)
+    else:
+        size = most_of(path.stat().st_size)
+        members = [Member("", str(path), size, partial(unzipped, path))]
+    folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+    for name in (each.name for each in members):
+        *parts, last = name.split("/")
+        for depth, part in enumerate(parts):
+            around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+            if inside not in folders:
+                folders[inside] = [], []
+                folders[around][0].append(part)
+        folders["/".join(parts)][1].append(last)
+    named = {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
+    return _Archive({each.name: each for each in members}, named)
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a path leads to a file or a folder, maybe inside an archive."""
+    with suppress(DatasetError, OSError):
+        return path.exists() or bool(SourcePath.at(path).members)
+    return False
 
 
 def members_of(path: Path) -> list[Member]:
-    """Return the files of a source, sorted by name, without hidden files.
-
-    A source may be a file or a folder inside an archive, as ``a.zip/b.json`` is. Archives inside an
-    archive are ordinary files. Raises DatasetError if an archive is broken, encrypted or too large,
-    or has names that lead out of it.
-    """
-    if path.is_dir():
-        return _of_folder(path)
-    archive = archive_around(path)
-    if archive is None:
-        return [*_content_of(path).files.values()]
-    (files, names, _), name = _content_of(archive), _place_in(archive, path)
-    if name in files:
-        return [files[name]._replace(name="", top="")]
-    # "0" is the character behind "/".
-    start, stop = bisect_left(names, f"{name}/"), bisect_left(names, f"{name}0")
-    below = [files[each] for each in names[start:stop]]
-    if not below:
-        held = [each for each in files.values() if not is_picture(each.name)]
-        shown = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
-        problem = f"{path}: no such file in the archive; it has {shown or 'no files'}"
-        raise DatasetError([problem], "Name one of these, or the archive for all of them.")
-    return [each._replace(name=each.name.removeprefix(f"{name}/"), top="") for each in below]
-
-
-def readable_members(path: Path) -> list[Member]:
-    """Return the files of a source as `members_of` does; none if they cannot be read."""
-    try:
-        return members_of(path)
-    except DatasetError:
-        return []
+    """Return the files of a source; see `SourcePath.members`."""
+    return SourcePath.at(path).members
 
 
 def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
@@ -86,150 +314,6 @@ def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
     raise DatasetError([problem], "Unpack the archive, and name the file that is meant.")
 
 
-def archive_around(path: Path) -> Path | None:
-    """Return the archive that a path leads into; None if it leads into none."""
-    # Raises OSError for a path that no file can have.
-    if path.exists():
-        return None
-    found = next((each for each in path.parents if each.exists()), None)
-    is_inside = found is not None and found.is_file() and is_archive(head_of(found))
-    return found if is_inside else None
-
-
-def is_there(path: Path) -> bool:
-    """Return whether a path leads to a file or a folder, maybe inside an archive."""
-    with suppress(DatasetError, OSError):
-        return path.exists() or (archive_around(path) is not None and bool(members_of(path)))
-    return False
-
-
-def is_like_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder, an archive, or a folder inside an archive."""
-    if path.is_dir():
-        return True
-    with suppress(DatasetError, OSError):
-        if path.is_file():
-            return is_archive(head_of(path)) and "" not in _content_of(path).files
-        archive = archive_around(path)
-        return archive is not None and _place_in(archive, path) in _content_of(archive).folders
-    return False
-
-
-def folders_and_files(folder: Path, most: int = MAX_MEMBERS) -> _Names:
-    """Return names in a folder or archive up to the first `most` files: of folders, and of files.
-
-    Folders are sorted. Empty if the folder cannot be read.
-    """
-    folders: list[str] = []
-    files: list[str] = []
-    with suppress(OSError, DatasetError, LookupError):
-        if not folder.is_dir():
-            archive = archive_around(folder) or folder
-            folders, files = _content_of(archive).folders[_place_in(archive, folder)]
-            return sorted(folders), files[:most]
-        with os.scandir(folder) as found:
-            for each in found:
-                if not is_folder(each):
-                    files.append(each.name)
-                    if len(files) == most:
-                        break
-                elif each.name[0] != ".":
-                    folders.append(each.name)
-    return sorted(folders), files
-
-
-def _place_in(archive: Path, folder: Path) -> str:
-    return folder.relative_to(archive).as_posix().removeprefix(".")
-
-
-def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read.
-
-    As each format asks for it, the result is cached until the file changes.
-    """
-    with suppress(DatasetError, OSError, LookupError):
-        # Reading a pipe would consume its data, and may block.
-        if path.is_file():
-            return _head(path, None, identity_of(path))
-        if archive := archive_around(path):
-            return _head(path, archive, identity_of(archive))
-    return b""
-
-
-def is_packed(path: Path) -> bool:
-    """Return whether a path leads to an archive, or into one."""
-    return archive_around(path) is not None or is_archive(head_of(path))
-
-
-def text_head(path: Path) -> tuple[str, bytes]:
-    """Return the name and the beginning of a file, or of the only file that is packed in it."""
-    head = head_of(path)
-    packed = readable_members(path) if is_archive(head) else []
-    return (path.stem, packed[0].head()) if len(packed) == 1 else (path.name, head)
-
-
-@lru_cache(_KEPT_HEADS)
-def _head(path: Path, archive: Path | None, _identity: Identity) -> bytes:
-    if archive is not None:
-        return _content_of(archive).files[_place_in(archive, path)].head()
-    with path.open("rb") as file:
-        return file.read(HEAD)
-
-
-class _Archive(NamedTuple):
-    """The content of an archive, or of a single file, which has the name ""."""
-
-    files: dict[str, Member]
-    names: list[str]
-    """Sorted."""
-    folders: dict[str, _Names]
-    """The names of the folders and files in each folder."""
-
-
-def _content_of(path: Path) -> _Archive:
-    found = _listed(path, identity_of(path), os.getpid())
-    if isinstance(found, DatasetError):
-        raise DatasetError(found.problems, found.advice)
-    return found
-
-
-# Each format that looks at an archive lists it. The identity changes with the file, and processes
-# that share an open file would move the place at which the others read.
-@lru_cache(_KEPT)
-def _listed(path: Path, identity: Identity, process: int) -> _Archive | DatasetError:
-    del identity, process
-    try:
-        files = {each.name: each for each in _of_file(path)}
-    except DatasetError as error:
-        return error.with_traceback(None)
-    folders: dict[str, _Names] = {"": ([], [])}
-    for name in files:
-        *parts, last = name.split("/")
-        for depth, part in enumerate(parts):
-            around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-            if inside not in folders:
-                folders[inside] = [], []
-                folders[around][0].append(part)
-        folders["/".join(parts)][1].append(last)
-    return _Archive(files, sorted(files), folders)
-
-
-def _of_file(path: Path) -> list[Member]:
-    """Return the files of an archive, or a single file."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(HEAD)
-    if not is_archive(head):
-        return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
-    from bboxqa.formats.member import is_packed_tar, tar_members, unzipped, zip_members
-
-    if head.startswith(ZIP):
-        return zip_members(path)
-    if is_tar(head) or is_packed_tar(path):
-        return tar_members(path)
-    return [Member("", str(path), most_of(size), partial(unzipped, path))]
-
-
 def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> Iterator[Member]:
     """Yield the files with a suffix, in upper or lower case, or the only file of a source."""
     return (each for each in members if each.name.lower().endswith(suffixes) or not each.name)
@@ -238,21 +322,8 @@ def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> 
 def members_like(path: Path, kind: str, suffix: str | tuple[str, ...]) -> list[Member]:
     """Return the files of a source that have a suffix and begin like a kind of text."""
     # In an archive with images, only named files are opened.
-    named = members_with(readable_members(path), suffix)
+    named = members_with(SourcePath.at(path).readable_members, suffix)
     return [each for each in named if begins(kind, each.head())]
-
-
-def files_in(folder: Path) -> list[Member]:
-    """Return the files directly in a folder, sorted by name; empty if it cannot be read."""
-    if not folder.is_dir():
-        return [each for each in readable_members(folder) if "/" not in each.name]
-    named = sorted(each for each in folders_and_files(folder)[1] if each[0] != ".")
-    files = {each: folder / each for each in named}
-    return [
-        Member(name, str(file), MAX_SIZE, partial(opened_file, file))
-        for name, file in files.items()
-        if file.is_file()
-    ]
 
 
 def escaped(name: str) -> str:
@@ -264,35 +335,6 @@ def escaped(name: str) -> str:
     'caf%E9.txt'
     """
     return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", name)
-
-
-def _of_folder(path: Path) -> list[Member]:
-    """Return the files below a folder, without pipes and devices, which may have no end."""
-    found = []
-    waiting = [(str(path), "")]
-    while waiting:
-        folder, start = waiting.pop()
-        try:
-            with os.scandir(folder) as entries:
-                # Texts created in the order in which they are used are near each other in memory.
-                inside = sorted(entries, key=attrgetter("name"))
-        except OSError as error:
-            # Passing over it would lose annotations.
-            problem = f"{folder}: cannot be read: {error.strerror}"
-            raise DatasetError([problem], READABLE) from None
-        for each in inside:
-            if each.name[0] == ".":
-                continue
-            if each.is_dir(follow_symlinks=False):
-                waiting.append((each.path, f"{start}{each.name}/"))
-            elif is_file(each):
-                whole = f"{folder}{os.sep}{each.name}"
-                opened = partial(opened_file, whole)
-                name = escaped(start + each.name)
-                found.append(Member(name, whole, MAX_SIZE, opened, is_file=True))
-        if len(found) > MAX_MEMBERS:
-            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
-    return sorted(found, key=attrgetter("name"))
 
 
 def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tuple[int, str | None]:

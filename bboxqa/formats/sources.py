@@ -14,7 +14,7 @@ import msgspec
 
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, is_split, person_in
+from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
@@ -28,12 +28,7 @@ from bboxqa.formats.registry import (
     sources_below,
     suffixes,
 )
-from bboxqa.formats.source import (
-    folders_and_files,
-    is_like_folder,
-    is_packed,
-    members_of,
-)
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,
@@ -82,7 +77,7 @@ def paths_in(source: Files) -> list[AnyPath]:
 class Sources(msgspec.Struct):
     """The sources that are read, each with the annotator whose it is if files are people."""
 
-    files: list[Path] = msgspec.field(default_factory=list)
+    files: list[SourcePath] = msgspec.field(default_factory=list)
     names: list[str] = msgspec.field(default_factory=list)
     """The annotator of each file, by its path; several files may be of one."""
     notes: list[str] = msgspec.field(default_factory=list)
@@ -128,7 +123,8 @@ def sources_of(
     if within is not None:
         files = [part for _, each in given for part in sources_in(each, pattern, choices)]
         given, found.is_typed = [("", within)], False
-    for name, path in given:
+    for name, each in given:
+        path = SourcePath.at(each)
         if within is None:
             files, notes = listed(path, None if is_named else pattern, choices=choices)
             found.notes += notes
@@ -146,28 +142,28 @@ def sources_of(
 
 
 def _people_in(
-    path: Path, files: Sequence[Path], choices: Choices, *, may_be_clips: bool = False
-) -> list[tuple[Path, Path]]:
+    path: SourcePath, files: Sequence[SourcePath], choices: Choices, *, may_be_clips: bool = False
+) -> list[tuple[SourcePath, SourcePath]]:
     """Return the sources in a path, each with the folder or file of the person whose it is."""
     if len(files) == 1:
-        found = format_of(files[0], choices).folders_in_parts if is_like_folder(files[0]) else None
+        found = format_of(files[0], choices).folders_in_parts if files[0].is_folder else None
         parts = found(files[0]) if found else []
-        names = [each.name for one in parts for each in members_of(one)] if may_be_clips else []
+        names = [each.name for one in parts for each in one.members] if may_be_clips else []
         is_clips = may_be_clips and len({*names}) == len(names)
         return [(each, each) for each in (not is_clips and parts) or files]
     below = [each.relative_to(path).parts for each in files]
     depth = 0
     while len({each[depth] for each in below}) == 1 and min(map(len, below)) > depth + 1:
         depth += 1
-    of_person: dict[Path, list[Path]] = {}
+    of_person: dict[SourcePath, list[SourcePath]] = {}
     for file, part in zip(files, below, strict=True):
-        of_person.setdefault(path.joinpath(*part[: depth + 1]), []).append(file)
+        of_person.setdefault(path / "/".join(part[: depth + 1]), []).append(file)
     people = []
     for person, inside in of_person.items():
         # Folders of labels inside a folder may be read with it.
         is_whole = (
             len(inside) > 1
-            and all(map(is_like_folder, inside))
+            and all(each.is_folder for each in inside)
             and format_of(person, choices) is format_of(inside[0], choices)
         )
         people += [(each, person) for each in ([person] if is_whole else inside)]
@@ -233,7 +229,7 @@ def refuse_repeated_files(files: Sequence[Path]) -> None:
         raise DatasetError([f"a file is given twice: {twice}"])
 
 
-def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
+def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) -> None:
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
     # Empty label files are of any format: their annotator found nothing.
@@ -256,14 +252,14 @@ def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
 
 def list_files(
     paths: Sequence[AnyPath], pattern: str | None = None, *, choices: Choices = NO_CHOICES
-) -> list[Path]:
+) -> list[SourcePath]:
     """Return the given files, and the sources below the given folders; see `listed`."""
     return [each for path in paths for each in listed(path, pattern, choices=choices)[0]]
 
 
 def listed(
     path: AnyPath, pattern: str | None = None, *, choices: Choices = NO_CHOICES
-) -> tuple[list[Path], list[str]]:
+) -> tuple[list[SourcePath], list[str]]:
     """Return the sources in a path, sorted, and a note on files that are left out.
 
     These are a file itself, the files of an archive, or of a folder those that a format recognises
@@ -277,27 +273,26 @@ def listed(
         A glob that the names of files in a folder, or in an archive of several, have to match.
     choices : Choices
     """
-    path = Path(path)
+    path = SourcePath.at(Path(path))
     if choices.mask and path.is_file() and is_picture(path.name):
         problem = f"{path}: is one picture; masks are read from the folder of each person"
         raise DatasetError([problem], _NAME_ONE)
-    if not is_like_folder(path):
+    if not path.is_folder:
         is_unsure = format_of(path, choices) is COCO and not is_surely_coco(path)
-        if is_unsure and not (is_packed(path) and formats_of(path)):
+        if is_unsure and not (path.is_packed and formats_of(path)):
             refuse_unread(path)
         return _of_format([path], choices), []
     is_folder = path.is_dir()
-    if is_folder and (problem := folder_problem(path)):
-        raise DatasetError([problem])
+    if path.names.problem:
+        raise DatasetError([f"{path}: cannot be read: {path.names.problem}"])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
-    inside, names = folders_and_files(path)
-    if choices.mask and not inside and all(map(is_picture, names)):
+    if choices.mask and not path.names.folders and all(map(is_picture, path.names.files)):
         problem = f"{path}: has no masks in PNG or TIFF; JPEG changes the values of masks"
         raise DatasetError([problem], "Export the masks as PNG.")
     if not is_folder and path.match(pattern or "*"):
         pattern = None
-    below, others = sources_below(path)
+    below, others = path.once(sources_below)
     found = [each for each in below if _are_chosen(each, pattern)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
@@ -309,8 +304,8 @@ def listed(
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
-    sources = [each for each in found if is_like_folder(each) or not _is_unrelated(each)] or found
-    unknown = [each for each in sources if format_of(each) is COCO and not is_packed(each)]
+    sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
+    unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(foreign_kind(each) is not None for each in sources):
         refuse_foreign(sources[0])
     sources = _of_format(sources, choices)
@@ -318,9 +313,9 @@ def listed(
     return [path] if sources == below[:1] and not is_folder else sources, notes
 
 
-def _are_chosen(source: Path, pattern: str | None) -> bool:
+def _are_chosen(source: SourcePath, pattern: str | None) -> bool:
     """Return whether a pattern chooses a source, of labels in a folder all or none."""
-    if not pattern or not is_like_folder(source):
+    if not pattern or not source.is_folder:
         return _is_matched(pattern, source)
     below = ((here, name) for here, names in files_by_folder(source) for name in names)
     is_chosen = any((here / name).match(pattern) for here, name in below)
@@ -339,7 +334,7 @@ def without_files(notes: Sequence[str]) -> list[str]:
     return [note.partition(" (")[0] for note in notes]
 
 
-def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
+def _of_format(sources: list[SourcePath], choices: Choices) -> list[SourcePath]:
     """Return the sources of the format that the user chose; all if none was chosen."""
     chosen = choices.from_format
     if chosen is None:
@@ -380,7 +375,9 @@ def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
     return [f"{count(len(left), 'file')} left out: no annotations in a known format{why} ({shown})"]
 
 
-def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> DatasetError:
+def _nothing_in(
+    path: SourcePath, others: Sequence[SourcePath], pattern: str | None
+) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
     if all((path / name).is_file() for name in RESULT_FILES):
         refuse_results(path / name for name in sorted(RESULT_FILES))
@@ -389,7 +386,7 @@ def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> Data
         if foreign_kind(path) != "archive":
             refuse_foreign(path)
         refuse_damaged(others, ())
-    names = [each.name for each in members_of(path)]
+    names = [each.name for each in path.members]
     if not names:
         held = "a folder without files" if path.is_dir() else "an archive without files"
         return DatasetError([f"{path}: is {held}"], _NAME_ONE)
@@ -420,10 +417,13 @@ def _nothing_in(path: Path, others: Sequence[Path], pattern: str | None) -> Data
     return DatasetError([problem], advice + more)
 
 
-def sources_in(path: Path, pattern: str | None = None, choices: Choices = NO_CHOICES) -> list[Path]:
+def sources_in(
+    path: Path, pattern: str | None = None, choices: Choices = NO_CHOICES
+) -> list[SourcePath]:
     """Return the sources in a file or folder: itself, or those inside of an archive."""
-    is_packed = is_like_folder(path) and not path.is_dir()
-    return listed(path, pattern, choices=choices)[0] if is_packed else [path]
+    source = SourcePath.at(path)
+    is_packed = source.is_folder and not source.is_dir()
+    return listed(source, pattern, choices=choices)[0] if is_packed else [source]
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:
@@ -439,7 +439,7 @@ def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) 
         Folders of images.
     """
     for path in (Path(each) for each in paths if each is not None):
-        sources = [path]
+        sources: Sequence[Path] = [path]
         if path.is_dir():
             with suppress(BboxqaError, OSError):
                 sources = list_files([path])

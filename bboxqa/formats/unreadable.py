@@ -28,13 +28,7 @@ from bboxqa.formats.heads import (
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded, named_errors, read_whole
-from bboxqa.formats.source import (
-    archive_around,
-    folders_and_files,
-    head_of,
-    members_of,
-    members_with,
-)
+from bboxqa.formats.source import SourcePath, members_with
 from bboxqa.model.labels import number_of
 
 if TYPE_CHECKING:
@@ -73,7 +67,7 @@ def results_among(names: Collection[str]) -> set[str]:
 
 def is_result(file: Path) -> bool:
     """Return whether a file is one of `results_among` those of its folder."""
-    return file.name in results_among(folders_and_files(file.parent)[1])
+    return file.name in results_among(SourcePath.at(file.parent).names.files)
 
 
 def is_review_queue(file: Path) -> bool:
@@ -140,7 +134,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
-    name, head = path.name.lower(), head_of(path)
+    name, head = path.name.lower(), SourcePath.at(path).head
     if name.endswith(TABLES) and path.is_file() and not table and not head.strip(_BLANK):
         header = " with a header" if name.endswith(_CELLS) else ""
         problem = f"{path}: is empty; expected a table{header}"
@@ -192,18 +186,18 @@ def refuse_unread(path: Path) -> None:
 
     XML, label files and archives that are empty or cut off would be read as JSON.
     """
-    name = path.name.lower()
+    name, source = path.name.lower(), SourcePath.at(path)
     # JSON may have kept the name of the archive that it was unpacked from.
-    is_no_json = name.endswith((".xml", ".txt")) or (name.endswith(ARCHIVES) and not head_of(path))
-    if archive_around(path) is not None or foreign_kind(path) == "archive":
-        for each in members_of(path):
+    is_no_json = name.endswith((".xml", ".txt")) or (name.endswith(ARCHIVES) and not source.head)
+    if source.archive is not None or foreign_kind(source) == "archive":
+        for each in source.members:
             next(each.chunks(), b"")
-    elif is_no_json and (reason := damage_of(path)):
+    elif is_no_json and (reason := damage_of(source)):
         advice = READABLE if reason == DENIED else AGAIN
         if name.endswith(".txt"):
             advice = "If it is the label file of an image, name the folder of all labels."
         raise DatasetError([f"{path}: {reason}"], advice)
-    refuse_foreign(path)
+    refuse_foreign(source)
 
 
 def foreign_kind(path: Path) -> str | None:
@@ -211,7 +205,7 @@ def foreign_kind(path: Path) -> str | None:
 
     A file with the suffix .json that is not JSON gives None, as `validate` reports it.
     """
-    head, suffix = head_of(path), path.suffix.lower()
+    head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".json":
         return kind_in("json", head) or ("table" if is_lines(head) else None)
     if suffix == ".txt":
@@ -257,13 +251,13 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
         yield file, f"{reason}{more}"
 
 
-def refuse_damaged(files: Iterable[Path], sources: Sequence[Path]) -> None:
+def refuse_damaged(files: Iterable[SourcePath], sources: Sequence[SourcePath]) -> None:
     """Refuse a folder or an archive in which a file beside its sources is empty or cut off.
 
     Raises DatasetError; without the file, its annotator would be missing from the result.
     """
     # Archives are read if there is nothing else.
-    are_packed = any(is_archive(head_of(each)) for each in [*sources, *{e.parent for e in sources}])
+    are_packed = any(each.is_packed for each in sources)
     ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
     named = (each for each in files if each.name.lower().endswith(ends))
     if found := [*damaged(named, sources)]:
@@ -280,7 +274,7 @@ def damage_of(file: Path) -> str:
     looked at: a large one has a known format by its beginning, and its reader says where it ends.
     """
     try:
-        return _damage_of(file)
+        return _damage_of(SourcePath.at(file))
     except DatasetError as error:
         return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
     except PermissionError:
@@ -290,16 +284,16 @@ def damage_of(file: Path) -> str:
         return ""
 
 
-def _damage_of(file: Path) -> str:
+def _damage_of(file: SourcePath) -> str:
     if file.is_symlink() and not file.exists():
         return "is a link that leads nowhere"
     # Reading a pipe would consume its data.
     if file.exists() and not file.is_file():
         return ""
     is_packed = file.name.lower().endswith(ARCHIVES)
-    if is_packed and (head := head_of(file)) and not is_archive(head):
-        return absence_of(head) or "is not an archive"
-    member, *others = members_of(file)
+    if is_packed and file.head and not is_archive(file.head):
+        return absence_of(file.head) or "is not an archive"
+    member, *others = file.members
     if is_packed and member.name:
         named = members_with([member, *others], (".json", ".xml", *TABLES))
         damaged = ((each.name, damage_of(file / each.name)) for each in named)

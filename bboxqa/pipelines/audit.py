@@ -36,7 +36,7 @@ from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
-from bboxqa.formats.source import head_of
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.boxes import corners
@@ -137,7 +137,7 @@ def _is_list(path: Path, choices: Choices) -> bool:
     """Return whether a file is a list of results, maybe one without scores."""
     if not path.is_file() or is_results_list(path, choices):
         return path.is_file()
-    return format_of(path, choices) is COCO and LIST.match(head_of(path)) is not None
+    return format_of(path, choices) is COCO and LIST.match(SourcePath.at(path).head) is not None
 
 
 def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:

@@ -22,7 +22,7 @@ from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
-from bboxqa.formats.source import archive_around, is_packed
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
@@ -149,13 +149,13 @@ def _report(found: FoundReport) -> Report:
 
 
 def _documents(
-    files: Sequence[Path],
+    files: Sequence[SourcePath],
     images: AnyPath | Sequence[AnyPath] | None,
     truth: RawDocument | None,
     progress: Progress | None,
     choices: Choices,
 ) -> Iterator[Document]:
-    if missing := [each for each in files if not (lexists(each) or archive_around(each))]:
+    if missing := [each for each in files if not (lexists(each) or each.archive)]:
         raise no_such_file(missing)
     readers = [(file, read) for file in files for read in _readers(file, choices)]
     on_step = None if progress is None else partial(progress, "reading")
@@ -184,7 +184,7 @@ def _documents(
         yield document
 
 
-def _readers(file: Path, choices: Choices) -> list[DocumentReader]:
+def _readers(file: SourcePath, choices: Choices) -> list[DocumentReader]:
     """Return the readers of a file for the rules, one for each format that it holds.
 
     Raises DatasetError if a format has none.
@@ -263,7 +263,7 @@ def fix_file(
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
-    if format_of(file, choices) is not COCO or is_packed(file):
+    if format_of(file, choices) is not COCO or SourcePath.at(file).is_packed:
         advice = "Correct it in the tool or script that wrote it, and export it again; "
         advice += "--max-findings 0 in place of --fix lists all places."
         if format_of(file, choices) is COCO:

@@ -164,7 +164,7 @@ class People:
         paths = paths_in(source)
         unlisted: set[str] = set()
         try:
-            files = list_files(paths, pattern, choices=choices)
+            files = [*map(Path, list_files(paths, pattern, choices=choices))]
         except (BboxqaError, OSError):
             entries = [each for path in map(Path, paths) for each in path.rglob("*")]
             unlisted, files = people_in_paths(entries), []

@@ -29,10 +29,7 @@ from bboxqa.formats.images import given_size
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import (
-    archive_around,
-    files_in,
-    head_of,
-    members_of,
+    SourcePath,
     only_file,
 )
 from bboxqa.formats.tables import (
@@ -75,8 +72,9 @@ def header_in(member: Member) -> Sequence[str]:
 
 def translate(path: Path, into: Collector) -> None:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
-    inside = members_of(path)
-    if is_archive(head_of(path)):
+    source = SourcePath.at(path)
+    inside = source.members
+    if is_archive(source.head):
         named = [each for each in inside if (each.name or path.stem).lower().endswith(TABLES)]
         inside = [each for each in named if not columns_of(header_in(each), {}).problem]
     member, choices = only_file(path, inside, "boxes as a table"), into.settings.choices
@@ -311,8 +309,10 @@ class _TableRecords:
 
 def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
-    inside = members_of(archive_around(path) or path)
-    beside = inside if any(each.name for each in inside) else files_in(path.parent)
+    source = SourcePath.at(path)
+    inside = (source.archive or source).members
+    around = source.beside(path.parent)
+    beside = inside if any(each.name for each in inside) else around.direct_members
     found: dict[str, str] = {}
     for file in beside:
         if PurePosixPath(file.name).match(CLASS_NAMES):

@@ -47,16 +47,7 @@ from bboxqa.formats.scanner import (
     read_bytes,
     read_path,
 )
-from bboxqa.formats.source import (
-    head_of,
-    is_packed,
-    members_of,
-    members_with,
-    only_file,
-    readable_members,
-    size_and_digest,
-    text_head,
-)
+from bboxqa.formats.source import SourcePath, members_with, only_file, size_and_digest
 from bboxqa.model.annotations import Source
 from bboxqa.model.table import FilePlaces
 
@@ -211,13 +202,13 @@ def _converted(
     return records
 
 
-def _recognises(path: Path) -> int:
+def _recognises(path: SourcePath) -> int:
     """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
-    name, head = text_head(path)
+    name, head = path.text_head
     if _IMAGES.match(head) is not None:
         # Others have a list of images as well.
         return 1 if begins("Hasty", head[:_FIRST_KEYS]) or is_lines(head) else 2
-    if is_packed(path):
+    if path.is_packed:
         return 2 if begins_with_results(head) else int(_is_like(head))
     is_json = name.lower().endswith(".json")
     return int(is_json or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"))
@@ -225,7 +216,7 @@ def _recognises(path: Path) -> int:
 
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
-    return _recognises(path) == 2
+    return SourcePath.at(path).once(_recognises) == 2
 
 
 def _is_like(head: bytes) -> bool:
@@ -236,10 +227,11 @@ def _is_like(head: bytes) -> bool:
 
 def _packed(path: Path) -> Member | None:
     """Return the COCO JSON of an archive, or of a path into one; None of other files."""
-    if not is_packed(path):
+    source = SourcePath.at(path)
+    if not source.is_packed:
         return None
     is_json = path.is_file() and path.suffix.lower() == ".json"
-    named = members_with(readable_members(path) if is_json else members_of(path), ".json")
+    named = members_with(source.readable_members if is_json else source.members, ".json")
     found = [each for each in named if _is_like(each.head())]
     # What is called JSON and is not even an archive is no JSON.
     return None if is_json and not found else only_file(path, found, "COCO JSON")
@@ -248,7 +240,7 @@ def _packed(path: Path) -> Member | None:
 def begins_as_results(path: Path) -> bool:
     """Return whether COCO JSON, maybe in an archive, is a list of results."""
     packed = _packed(path)
-    return begins_with_results(head_of(path) if packed is None else packed.head())
+    return begins_with_results(SourcePath.at(path).head if packed is None else packed.head())
 
 
 def _document(path: Path, settings: ReadSettings) -> RawDocument:

@@ -17,7 +17,7 @@ from bboxqa.formats.cvat.elements import (
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
-from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
+from bboxqa.formats.source import SourcePath, members_like, members_with, only_file
 from bboxqa.formats.translation.collector import SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
@@ -254,8 +254,8 @@ class _Records:
         by_shape = _FRAMES_BY_SHAPE * self._tally["shapes"]
         if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):
             return
-        archive = archive_around(path)
-        n_files = len([*members_with(members_of(archive), ".xml")]) if archive else 1
+        archive = SourcePath.at(path).archive
+        n_files = len([*members_with(archive.members, ".xml")]) if archive else 1
         most = max(_MOST_FRAMES // n_files, by_shape)
         if n_frames > most:
             n_shapes = count(self._tally["shapes"], "shape")

@@ -27,7 +27,7 @@ from bboxqa.formats.records import (
     image_field,
 )
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.source import is_like_folder
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
 from bboxqa.model.table import FilePlaces, ShownIds
@@ -147,7 +147,7 @@ def _by_key(
     """
     keys = ANNOTATOR_KEYS if reading.annotator_key is None else (reading.annotator_key,)
     # The field of a tool counts even where it names one person.
-    least = 1 if reading.min_annotators > 1 and all(file.named_by for file in files) else 2
+    is_own = all(file.named_by for file in files)
     own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
     is_common = any(all(_names_in(file, key) for file in files) for key in keys)
     is_mixed = not is_common and all(own)
@@ -160,8 +160,10 @@ def _by_key(
             continue
         way = way_by_key(pairs)
         lacking = [file for file, key in pairs if not _names_in(file, key)]
-        if lacking and not chosen:
-            if len({*names} - {UNNAMED}) >= least and not is_mixed:
+        if lacking and not chosen and is_own and reading.min_annotators == 1:
+            names = tuple(dict.fromkeys((*names, UNNAMED)))
+        elif lacking and not chosen:
+            if len({*names} - {UNNAMED}) >= (1 if is_own else 2) and not is_mixed:
                 name = "names" if len(lacking) == 1 else "name"
                 problem = (
                     f"{listed_files(lacking)}: {name} nobody, while {way} names "
@@ -171,8 +173,9 @@ def _by_key(
                 raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
         number = {name: place for place, name in enumerate(names)}
+        nobody = number[UNNAMED] if lacking and not chosen else -1
         codes = [
-            np.array([*(number[name] for name in author.names), -1], np.int32)[author.code]
+            np.array([*(number[name] for name in author.names), nobody], np.int32)[author.code]
             for author in authors
         ]
         # The lists of what is translated have people, also where another key is chosen.
@@ -294,7 +297,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     authors = [np.full(len(f.columns.id), names.index(name), np.int32) for f, name in pairs]
     asked: list[_Asked] = [[(name,)] * len(file.images) for file, name in pairs]
     way = "one folder per annotator"
-    are_folders = all(is_like_folder(each) and not each.is_file() for each in sources.files)
+    are_folders = all(each.is_folder and not each.is_file() for each in sources.files)
     if len(names) == len(pairs) and not are_folders:
         way = "one file per annotator"
     elif len(names) < len(pairs) and reading.session_key == "file":
@@ -403,7 +406,7 @@ def _drawn(file: AnnotationFile) -> bytes:
 
 def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
-    path = Path(file.source.name)
+    path = SourcePath(file.source.name)
     settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
     columns = format_of(path, choices).read(path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints

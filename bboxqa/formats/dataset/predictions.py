@@ -15,6 +15,7 @@ from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
 
@@ -50,11 +51,12 @@ def with_results(
     others = [*tables, *(file for file, _, _ in triples if not are_results(file))]
     if reading.truth is not None and not others and triples:
         wanted = replace(options, tables=True, progress=None)
-        others = [format_of(reading.truth, options.choices).read(reading.truth, wanted)]
+        truth = SourcePath(reading.truth)
+        others = [format_of(truth, options.choices).read(truth, wanted)]
     if (model := reading.predictions) is not None:
         found = read_results(model.path, replace(options, score=model.score))
         source = replace(found.source, role="predictions", annotator=model.annotator)
-        triples.append((replace(found, source=source), model.path, model.annotator))
+        triples.append((replace(found, source=source), SourcePath(model.path), model.annotator))
     files = [file for file, _, _ in triples]
     left = replace(
         sources,

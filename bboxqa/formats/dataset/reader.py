@@ -34,6 +34,7 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
     Sources,
     people_in_paths,
@@ -155,7 +156,7 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
     return replace(file, source=source, own_ids=places)
 
 
-def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFile]:
+def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     check_free_memory(files)
     if len(files) > 1:

@@ -20,7 +20,7 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, is_mask_name, known_places
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import files_in, members_of
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
@@ -297,7 +297,7 @@ class _Names(NamedTuple):
 
 def _names_in(path: Path, members: Sequence[Member]) -> _Names:
     """Return the table of classes in a source or around it."""
-    around = [each for folder in shared_folders(path) for each in files_in(folder)]
+    around = [each for folder in shared_folders(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
         return _Names()

@@ -21,7 +21,7 @@ from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.source import files_in, members_of
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.files import NO_LABELS, label_batches
@@ -101,7 +101,8 @@ def translate(path: Path, into: Collector) -> None:
     described = _described(others)
     inside = {member.name for member, _ in described}
     _check_classes(path, described, {each.folder for each in texts})
-    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
+    for folder in shared_folders(path):
+        described += _described(folder.direct_members)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
@@ -116,7 +117,7 @@ def translate(path: Path, into: Collector) -> None:
 
 def class_names(path: Path) -> dict[int, str]:
     """Return the names of the classes of label files, by number."""
-    members = [members_of(path), *map(files_in, shared_folders(path))]
+    members = [members_of(path), *(each.direct_members for each in shared_folders(path))]
     described = [each for inside in members for each in _described(inside)]
     return next((found.names for _, found in described if found.names), {})
 
