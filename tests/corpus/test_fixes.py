@@ -255,13 +255,3 @@ def test_outlines_tell_x_from_y_in_square_images(layout):
     mended = fixed(in_squares(json.loads(text)), unsafe=True)["annotations"]
     for annotation, box in zip(mended, truth, strict=True):
         assert annotation["bbox"] == pytest.approx(box, abs=0.01)
-
-
-def test_the_root_category_of_one_file_is_not_removed_safely():
-    document, _ = boxes()
-    for category in document["categories"]:
-        category["supercategory"] = "traffic"
-    document["categories"].insert(0, {"id": 0, "name": "traffic", "supercategory": "none"})
-    assert "C005" in report_of(json.dumps(document)).counts
-    assert fixed(document) == document
-    assert len(fixed(document, unsafe=True)["categories"]) == 2

@@ -11,7 +11,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from support.cli import run
 from support.converted import document, written
 from support.datasets import two_annotators
 from support.tool_files import SUFFIXES, alone, asked, drawn, text_of, write, zipped
@@ -122,15 +121,6 @@ def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
         folders, data = read_coco([out / who for who in PEOPLE]), read_coco(archives)
     assert (drawn(data), asked(data)) == (drawn(folders), asked(folders))
     assert len(drawn(data)) == 4
-
-
-@pytest.mark.parametrize("command", ["agree", "validate"])
-def test_an_archive_without_files_says_so(tmp_path, command):
-    (tmp_path / "empty").mkdir()
-    path = packed(tmp_path / "empty", "zip")
-    outcome = run(command, path)
-    assert outcome.returncode == 2
-    assert f"{path}: is an archive without files" in outcome.stderr
 
 
 @pytest.mark.parametrize("suffix", ["zip", "gz"])
@@ -271,19 +261,6 @@ def test_broken_and_encrypted_archives_are_refused(tmp_path):
         path.write_bytes(changed)
         with pytest.raises(DatasetError, match=words):
             members_of(path)[0].read()
-
-
-@pytest.mark.parametrize("target", ["b.txt", "elsewhere.txt"])
-def test_a_label_file_that_leads_nowhere_is_an_error(tmp_path, target):
-    labels = {f"labels/{name}.txt": text_of("yolo") for name in "ac"}
-    write(tmp_path, **labels, **{"data.yaml": "names: [cat]\n"})
-    (tmp_path / "labels/b.txt").symlink_to(target)
-    with bboxqa.reading(image_size=(64, 48)):
-        with pytest.raises(DatasetError, match=r"labels/b\.txt: is a link that leads no") as error:
-            alone(tmp_path)
-        assert "remove the link" in error.value.advice
-        (tmp_path / "labels/b.txt").unlink()
-        assert len(alone(tmp_path).annotations) == 2
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 import bboxqa
-from bboxqa import read_coco, validate
+from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of
 
@@ -250,15 +250,6 @@ def parquet_file(path, columns, **metadata):
     return path
 
 
-def test_parquet_is_read(tmp_path):
-    columns = {"image": ["a.jpg"] * 2, "rater": ["ann", "bob"], "label": ["cat", "cat"]}
-    columns |= {"bbox": [[60.0, 20.0, 30.0, 40.0], [60.0, 20.0, 0.0, 40.0]]}
-    path = parquet_file(tmp_path / "a.parquet", columns)
-    assert drawn(read_coco(path))[0] == ("a.jpg", "ann", "cat", 60, 20, 30, 40)
-    (empty,) = [each for each in validate(path).findings if each.code == "B001"]
-    assert (empty.file, empty.ids["annotation"], empty.excerpt) == (str(path), "row 2", "")
-
-
 def test_data_sets_of_hugging_face_have_names_of_classes_and_pictures(tmp_path):
     classes = {"_type": "ClassLabel", "names": ["cat", "dog"]}
     features = {"objects": {"feature": {"category": classes, "bbox": {}}, "_type": "Sequence"}}
@@ -320,6 +311,9 @@ def test_a_list_is_a_table_where_it_has_rows_of_people(tmp_path, text, name):
     assert format_of(write(tmp_path, **{"a.json": text}) / "a.json").name == name
 
 
+STUDIO = {"original_width": 1000, "original_height": 1000, "rectanglelabels": ["cat"]}
+
+
 def quoted(objects):
     """Return objects as a cell of csv."""
     return '"{}"'.format(json.dumps(objects).replace('"', '""'))
@@ -334,6 +328,8 @@ def quoted(objects):
         {"xMin": 40, "yMin": 50, "xMax": 140, "yMax": 130},
         {"left": "40", "top": "50", "right": "140", "bottom": "130"},
         {"xCenter": 90, "yCenter": 90, "width": 100, "height": 80},
+        # Label Studio writes percentages.
+        {"x": 4, "y": 5, "width": 10, "height": 8, "rotation": 0, **STUDIO},
     ],
 )
 def test_objects_whose_numbers_have_names(tmp_path, named):
@@ -341,16 +337,6 @@ def test_objects_whose_numbers_have_names(tmp_path, named):
     with bboxqa.reading(columns={"objects": "drawn"}):
         data = alone(table(tmp_path, "image,rad_id,drawn", *rows))
     assert drawn(data) == [("a.jpg", who, "cat", 40, 50, 100, 80) for who in ("R8", "R9")]
-
-
-def test_regions_in_csv_of_label_studio_are_percentages_turned_about_a_corner(tmp_path):
-    value = {"x": 10, "y": 20, "width": 30, "height": 40, "rectanglelabels": ["cat"]}
-    value |= {"original_width": 640, "original_height": 480}
-    rows = [f"a.jpg,ann,{quoted([{**value, 'rotation': degrees}])}" for degrees in (0, 90)]
-    with bboxqa.reading(columns={"objects": "label"}):
-        turned, first = drawn(alone(table(tmp_path, "image,annotator,label", *rows)))
-    assert first == ("a.jpg", "ann", "cat", 64, 96, 192, 192)
-    assert turned == pytest.approx(("a.jpg", "ann", "cat", -128, 96, 192, 192))
 
 
 # Tables in memory: lists of dicts, and frames of libraries that need not be installed.

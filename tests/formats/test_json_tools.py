@@ -411,16 +411,3 @@ def test_csv_of_via_has_a_row_for_each_region(tmp_path, mark):
     ((file, line, _, message),) = found(path, "T001")
     assert (file, line) == (str(path), 4)
     assert message == "a.jpg, region 2: shape_attributes are {rect; expected the name of a shape"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("cut.csv", HEADER + 'a.jpg,9,"{}', "line 2: cannot be split into cells"),
-        ("cut.json", json.dumps(via(VIA_BOX))[:-9], "F001 error the file ends at byte 181"),
-        ("none.csv", HEADER, "is VIA csv without images"),
-    ],
-)
-def test_files_of_via_that_cannot_be_read_are_refused(tmp_path, name, text, words):
-    with pytest.raises(DatasetError, match=words):
-        alone(write(tmp_path, **{name: text}) / name)

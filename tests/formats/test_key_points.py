@@ -104,16 +104,6 @@ def test_points_of_labelme_without_one_box_are_objects(tmp_path, others):
     assert any(note.endswith(expected) for note in notes)
 
 
-def test_poses_of_yolo(tmp_path):
-    yaml = "names: [dog]\nkpt_shape: [2, 3]\nkpt_names:\n  0: [head, tail]\n"
-    label = "0 0.5 0.5 0.2 0.4 0.45 0.4 2 0 0 0\n"
-    write(tmp_path, **{"labels/a.txt": label, "data.yaml": yaml})
-    with bboxqa.reading(image_size=(100, 200)):
-        ((points, bbox),) = joints_of(tmp_path)
-    assert points == {"head": [45, 80, 2], "tail": [0, 0, 0]}
-    assert bbox == pytest.approx([40, 60, 20, 80])
-
-
 def test_annotators_of_one_skeleton_are_compared(tmp_path):
     for name, shift in (("ann", 0), ("bob", 1)):
         points = ((f"p{n}", 10 * n + shift, 5 * n, 0, 0) for n in range(4))
@@ -319,15 +309,3 @@ def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
     with pytest.raises(DatasetError, match=problem):
         bboxqa.convert(source, out, to=to)
     bboxqa.convert(source, out, to=to, lossy=True)
-
-
-@pytest.mark.parametrize("to", ["label-studio", "labelme"])
-def test_single_points_of_cvat_get_no_box(tmp_path, to):
-    roof = cvat_xml.shape("points", "roof", points="5,6")
-    source = cvat_xml.written(tmp_path / "a.xml", cvat_xml.image("a.jpg", roof))
-    out, back = tmp_path / f"out{ENDINGS.get(to, '')}", tmp_path / "back.json"
-    bboxqa.convert(source, out, to=to)
-    bboxqa.convert(out, back, to="coco")
-    (found,) = json.loads(back.read_bytes())["annotations"]
-    assert found["keypoints"] == pytest.approx([5, 6, 2])
-    assert "bbox" not in found

@@ -93,17 +93,6 @@ def test_what_globox_writes_is_read(made, form, tmp_path):
     assert_same(found, expected, ROUNDED[form])
 
 
-@needs_shared
-def test_files_of_via():
-    path = SHARED / "via/shapes/via_region_data.json"
-    # It reads rectangles only.
-    rectangles = rows_of(globox.AnnotationSet.from_via_json(path, label_key="labels"))
-    found = ours(path)
-    assert len(rectangles) == 35
-    for row in set(rectangles):
-        assert found.count(row) == rectangles.count(row)
-
-
 # It takes all corners of VOC as edges from 0 on.
 @needs_shared
 @pytest.mark.parametrize(
@@ -170,20 +159,6 @@ def label_studio(labels):
     boxes = f'<RectangleLabels name="label" toName="image">{tags}</RectangleLabels>'
     view = f'<View><Image name="image" value="$image"/>{boxes}</View>'
     return converter.Converter(view, "/", download_resources=False)
-
-
-@needs_shared
-def test_boxes_of_an_export_as_coco(tmp_path):
-    (path,) = (SHARED / "label_studio/boxes_export").glob("*.json")
-    label_studio(["Cat", "Cats"]).convert_to_coco(str(path), str(tmp_path), is_dir=False)
-    made = json.loads((tmp_path / "result.json").read_bytes())
-    images = {each["id"]: Path(each["file_name"]).stem[9:] for each in made["images"]}
-    names = {each["id"]: each["name"] for each in made["categories"]}
-    expected = [
-        (images[each["image_id"]], names[each["category_id"]], *each["bbox"])
-        for each in made["annotations"]
-    ]
-    assert_same(ours(path), sorted(expected), 1e-4)
 
 
 @pytest.mark.parametrize("is_obb", [False, True])

@@ -9,7 +9,6 @@ from PIL import Image
 from support.cli import run
 from support.tool_files import SUFFIXES, alone, drawn, found, text_of, write
 
-import bboxqa
 from bboxqa import ConfigError, DatasetError, read_coco, reading
 from bboxqa.formats.size_files import sizes_of
 
@@ -268,17 +267,3 @@ def test_places_are_files_with_lines_or_pointers(tmp_path, files, places):
     write(tmp_path, **{"bob.json": text_of("coco")})
     both = [tmp_path / "ann", tmp_path / "bob.json"]
     assert shown(both, join="stem", attribution="files") == sorted(["1", *places])
-
-
-def test_the_review_names_the_lines_of_each_annotator(tmp_path):
-    for place, (name, label, width) in enumerate(
-        (("ann", 0, 0.2), ("bob", 0, 0.201), ("eve", 1, 0.2))
-    ):
-        text = "\n" * place + f"{label} .2 .2 .1 .1\n0 .7 .7 {width} .2\n1 .5 .2 .1 .1\n"
-        write(tmp_path / "in", **{f"{name}/labels/a.txt": text})
-    with reading(image_size=(100, 80)):
-        result = bboxqa.agree(
-            [tmp_path / "in" / name for name in ("ann", "bob", "eve")], bootstrap=0
-        )
-    (row,) = result.diagnose().review.records()
-    assert row["annotations"] == "ann: labels/a.txt:1; bob: labels/a.txt:2; eve: labels/a.txt:3"

@@ -138,17 +138,6 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
         alone(tmp_path)
 
 
-def test_a_corner_that_repeats_one_of_the_other_axis_is_no_swap(tmp_path):
-    # Boxes in order may have equal numbers.
-    parts = thing(30, 50, 60, 30), thing(40, 10, 70, 40), thing(90, 1, 1, 9)
-    write(tmp_path, **{"a.xml": xml(*parts)})
-    ((_, line, _, said),) = found(tmp_path, "T001")
-    assert (line, [each[1] for each in found(tmp_path, "T030")]) == (4, [6])
-    assert said == "object 1: ymax repeats xmin, so that the corners are out of order"
-    with pytest.raises(DatasetError, match="ymax repeats xmin"):
-        alone(tmp_path)
-
-
 def test_pictures_of_which_no_label_has_a_name_are_not_its_images(tmp_path):
     write(tmp_path, **{"a.xml": xml(thing(10, 20, 30, 40))})
     (tmp_path / "images").mkdir()

@@ -241,15 +241,6 @@ def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
     assert [each.spot.line for each in found] == missing
 
 
-def test_a_folder_of_labels_stands_for_pictures_only_where_there_are_none(tmp_path):
-    yaml = "names: [cat]\ntrain: ../train/images\nval: ../train/images\n"
-    folder = made(tmp_path, data_yaml=yaml, train__labels__a_txt=BOX)
-    assert not [each for each in validate(folder).findings if each.code == "T025"]
-    made(tmp_path, train__image__a_ppm=PICTURE)
-    found = [each for each in validate(folder).findings if each.code == "T025"]
-    assert [each.spot.line for each in found] == [2, 3]
-
-
 def test_pictures_in_a_folder_of_any_name(tmp_path):
     folder = made(tmp_path, labels__0_txt=BOX, labels__1_txt=BOX, my__0_ppm=PICTURE)
     made(tmp_path, my__1_ppm=PICTURE)
@@ -276,9 +267,3 @@ def test_a_finding_for_each_file_and_cause(tmp_path):
     assert [line.partition("labels/")[2][0] for line in shown] == ["a", "c", "d"]
     assert "in pixels" in shown[0]
     assert "has commas; expected points and spaces" in shown[1]
-    archive = shutil.make_archive(str(tmp_path / "all"), "zip", folder)
-    marked = validate(archive, select=["T001"]).render("github").splitlines()
-    assert len(marked) == 4
-    for line in marked:
-        assert line.startswith(f"::error file={archive},title=T001")
-        assert f"::{archive}/labels/" in line

@@ -59,6 +59,7 @@ def test_a_finding_says_where_and_what(code):
 def test_a_rule_explains_itself(code):
     rule = RULES[code]
     assert rule.code == code
+    assert set(rule.requires) <= RULES.keys() - {code}
     assert rule.title[0].islower() or rule.title.split()[0].isupper() or not rule.title[0].isalpha()
     assert not rule.title.endswith(".")
     for text in (rule.breaks, rule.explanation):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
-from support.reference import data_file
 from support.validation import codes, document_of, exact, findings, loud
 
 from bboxqa import agree, validate
@@ -327,20 +326,3 @@ WROTE = [
 def test_which_tool_wrote_a_file(top, name):
     whole = {"images": [], "annotations": [], "categories": [], **top}
     assert exporter(document_of(exact(whole))) == name
-
-
-@pytest.mark.parametrize("text", ["", "[]", "3", '{"images": [3, {"id": []}], "info": null}'])
-def test_odd_files_have_no_exporter(text):
-    assert exporter(document_of(text)) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("roboflow.json", "Roboflow"), ("simulated.json", None), ("exports/taco.json", None),
-        ("exports/cvat_boxes.json", "CVAT"), ("exports/cvat_polygons.json", "CVAT"),
-        ("exports/roboflow_boxes.json", "Roboflow"), ("lvis_double_100.json", None),
-    ],
-)  # fmt: skip
-def test_exports(name, expected):
-    assert exporter(document_of(data_file(name).read_bytes())) == expected

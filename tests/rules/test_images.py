@@ -65,14 +65,6 @@ def test_a_missing_file_with_a_suggestion(tmp_path, name):
     assert "M007" not in codes(images(name), disk=seen(images(name), tmp_path).disk)
 
 
-@pytest.mark.parametrize("names", [("x/a.jpg", "y/a.jpg"), ("a.jpg", "old/a.jpg")])
-def test_a_file_that_two_records_may_mean_is_nobodys(tmp_path, names):
-    save(tmp_path / "a.jpg")
-    for found in found_in(images(*names), tmp_path, "M001"):
-        assert found.edits == ()
-        assert 'did you mean "a.jpg"?' in found.message
-
-
 @pytest.mark.parametrize("n_images", [1, 12])
 def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
     links, real = tmp_path / "links", tmp_path / "real"
@@ -85,18 +77,6 @@ def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
     (found,) = found_in(images(*names), links, "M001")
     assert "outside the image folder" in found.message
     assert "add --images with the folder they lead to" in found.message
-
-
-def test_each_damaged_file_is_a_finding_however_many_there_are(tmp_path):
-    names = [f"{number}.jpg" for number in range(10)]
-    for name in names:
-        save(tmp_path / name)
-    for name in names[:4]:
-        (tmp_path / name).write_bytes(b"damaged")
-    listed = found_in(many(names), tmp_path, "M002")
-    assert [(each.found, each.ids["image"]) for each in listed] == [
-        (name, number) for number, name in enumerate(names[:4], 1)
-    ]
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
@@ -192,14 +172,6 @@ def test_an_image_twice_in_one_file(tmp_path):
     ]
 
 
-def test_one_file_under_two_names(tmp_path):
-    save(tmp_path / "a.jpg")
-    content = many(["a.jpg", "./a.jpg"])
-    (found,) = found_in(content, tmp_path, "M009")
-    assert found.message == 'image "./a.jpg" is the same file as "a.jpg"; expected each image once'
-    assert "M006" not in codes(content, disk=seen(content, tmp_path).disk)
-
-
 def test_a_file_of_another_format_than_its_name_says(tmp_path):
     save(tmp_path / "a.png")
     (tmp_path / "a.png").rename(tmp_path / "a.jpg")
@@ -209,17 +181,6 @@ def test_a_file_of_another_format_than_its_name_says(tmp_path):
     names = sorted(path.name for path in tmp_path.iterdir())
     (found,) = found_in(many(names), tmp_path, "M011")
     assert found.message == ('image file "a.jpg" is a PNG file; expected JPEG, as its name says')
-
-
-def test_names_with_escapes_are_found_beside_their_file(tmp_path):
-    names = [f"cat {number}.png" for number in range(6)]
-    (tmp_path / "train").mkdir()
-    for seed, name in enumerate(names):
-        save(tmp_path / "train" / name, seed=seed)
-    path = tmp_path / "train" / "export.json"
-    path.write_text(many(name.replace(" ", "%20") for name in names))
-    (found,) = validate([path], images=tmp_path, select=["M"]).findings
-    assert (found.code, found.count, found.edits[0].value) == ("M001", 6, "cat 0.png")
 
 
 # Files of images.
@@ -337,11 +298,3 @@ def test_links(tmp_path):
     disk = scan_images(records(*names), folder)
     found = [ImageState(state).name for state in disk.state.tolist()]
     assert found == ["OUTSIDE", "OUTSIDE", "FOUND", "MISSING", "FOUND"]
-
-
-def test_odd_records_are_not_asked(tmp_path):
-    images = [3, None, {}, {"file_name": None}, {"file_name": ""}, {"file_name": ["a"]}, []]
-    disk = scan_images(images, tmp_path)
-    assert set(disk.state.tolist()) == {ImageState.NOT_ASKED}
-    empty = scan_images([], tmp_path / "nothing")
-    assert empty.shown.shape == (0, 2)

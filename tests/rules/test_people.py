@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import fields
 from support.datasets import annotation, document, image, write
-from support.validation import codes, document_of, findings, report_of
+from support.validation import document_of, findings
 
 from bboxqa import validate
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
@@ -36,34 +36,6 @@ def test_rotated_boxes_are_compared_by_all_their_numbers(more):
     for by, is_copy in ((0, True), (1, False)):
         content = {"annotations": drawn("ann", 0) + drawn("bob", by), "images": [{}] * 3}
         assert bool(findings(content, code="A004")) == is_copy
-
-
-ODD = [
-    "{}", "[]", "",
-    '{"annotations": [1, null, [], {}], "images": [1, null, {"rater_list": 1}]}',
-    '{"annotations": [{"rater": {"a": 1}}, {"rater": [1]}, {"rater": true}, {"rater": NaN}]}',
-    '{"annotations": [{"rater": 1e400, "image_id": []}], "images": [{"annotators": [null]}]}',
-    '{"images": [{"id": {}, "annotator": {}, "rater_list": {"a": 1}}], "annotations": {}}',
-    '{"annotations": [{"rater": "a", "rater": "b", "image_id": 1}], "images": [{"id": 1',
-    '{"annotations": [{"rater": "\\ud800"}, {"rater": "\\u0000"}], "images": []}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ODD)
-def test_odd_files_are_left_to_the_rules_about_structure(text):
-    report = report_of(text)
-    assert any(code[0] in "FS" for code in report.counts)
-    assert report.severities[Severity.ERROR]
-    assert codes(text, select=("A",)) <= {"A001"}
-
-
-def test_invisible_characters_of_a_name_are_escaped_once():
-    images = [{"id": 1, "annotators": ["ann", "bob\u202e"]}]
-    records = [{"image_id": 1, "annotator": who} for who in ("ann", "eve")]
-    messages = [found.message for found in findings({"images": images, "annotations": records})]
-    named = [message for message in messages if "bob" in message]
-    assert named
-    assert all('"bob\\u202e"' in message for message in named)
 
 
 # M008 in splits of several people: agreement compares images of one split, and these only.

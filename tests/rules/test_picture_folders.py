@@ -92,27 +92,6 @@ def test_pictures_in_a_folder_for_each_person_are_found(tmp_path):
     assert (len(report.files), report.findings) == (2, ())
 
 
-def test_pictures_that_are_not_there_are_missing_all_the_same(tmp_path):
-    root = tmp_path / "set"
-    data_set(root, "{split}/labels", "{split}/images")
-    (root / "train" / "images" / "a.png").unlink()
-    # A picture of that name in another split is not the one.
-    records = [{"file_name": f"{split}/a.png"} for split in ("train", "valid", "test")]
-    found = scan_images(records, root, source=root, by_folders=True)
-    assert [place.path for place in found.places] == ["", "valid/images/a.png", ""]
-    assert found.state.tolist() == [2, 1, 2]
-
-
-def test_the_picture_of_another_split_is_not_taken(tmp_path):
-    data_set(tmp_path, "labels/{split}/{person}", "images/{split}")
-    (tmp_path / "images" / "train" / "a.png").unlink()
-    records = [{"file_name": "a.png"}]
-    for split, file in (("train", ""), ("valid", f"{tmp_path}/images/valid/a.png")):
-        source = tmp_path / "labels" / split / "ann"
-        found = scan_images(records, tmp_path, source=source, by_folders=True)
-        assert found.places[0].file == file
-
-
 def test_a_name_that_several_splits_have_is_not_guessed(tmp_path):
     data_set(tmp_path, "labels/{split}", "images/{split}")
     (found,) = pictures(["a.png"], [tmp_path], 10)

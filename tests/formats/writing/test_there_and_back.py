@@ -100,32 +100,6 @@ def _check_same(content, expected, error, *, ids):
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
 @pytest.mark.parametrize(
-    "name",
-    ["three_annotators/test_bbox", "rotated_boxes/data_obb", "brush_prediction/test_brush_labels"],
-)
-def test_files_of_tools_stay(name, tmp_path):
-    first, second = tmp_path / "1.json", tmp_path / "2.json"
-    bboxqa.convert(DATA / "label_studio" / f"{name}.json", first, to="coco")
-    back = there_and_back(first, tmp_path, "label-studio")
-    bboxqa.convert(first, second, to="coco")
-    content = json.loads(second.read_bytes())
-    assert content == json.loads(first.read_bytes())
-    assert back["images"] == content["images"]
-    pairs = zip(*(sorted(each["annotations"], key=_own) for each in (content, back)), strict=True)
-    for old, new in pairs:
-        assert old.keys() == new.keys()
-        # Where a tool's own ids are no numbers, annotations are numbered in their order.
-        for key in old.keys() - {"id"}:
-            if key in ("bbox", "area"):
-                assert new[key] == pytest.approx(old[key], rel=1e-9)
-            elif key == "segmentation" and isinstance(old[key], list):
-                assert new[key][0] == pytest.approx(old[key][0], rel=1e-9)
-            else:
-                assert new[key] == old[key]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
-@pytest.mark.parametrize(
     ("name", "to"),
     [
         ("cvat/shapes_task", "cvat"),
@@ -161,10 +135,6 @@ def _boxes(content):
 
 def _outlined(content):
     return sum("segmentation" in each for each in content["annotations"])
-
-
-def _own(annotation):
-    return annotation["image_id"], annotation["annotator"], annotation["own_id"]
 
 
 @pytest.mark.parametrize(

@@ -43,15 +43,6 @@ def test_label_studio_is_as_its_manual_says(tmp_path):
     assert second["annotations"] == []
 
 
-def test_names_of_categories_stay_as_in_their_file(tmp_path):
-    content = document(IMAGES, ((0, "ann", 0, BOX),))
-    content["categories"][0]["name"] = "two\nlines"
-    source = written(tmp_path / "a.json", content)
-    bboxqa.convert(source, tmp_path / "b.json", to="coco")
-    back = json.loads((tmp_path / "b.json").read_bytes())
-    assert back["categories"][0]["name"] == "two\nlines"
-
-
 def test_boxes_of_a_table_that_may_be_shares_are_refused_with_their_number(tmp_path):
     boxes = [(0, "ann", 0, [0.5, 0, 1, 2]), (0, "ann", 0, [5, 5, 9, 9])]
     source = written(tmp_path / "a.json", document([("a.jpg", 20, 20, ["ann"])], boxes))
@@ -90,28 +81,6 @@ def test_cvat_has_a_task_for_each_annotator_that_declares_labels_and_attributes(
     assert (rotated.get("xtl"), rotated.get("xbr")) == ("5.857864", "34.142136")
     assert rotated.find("attribute[@name='side']").text == "left"
     assert len(empty.find("image")) == 0
-
-
-def test_yolo_and_labelme_have_a_folder_for_each_annotator(tmp_path):
-    drawn = [(0, "ann", 1, BOX), (0, "ann", 0, {"bbox": [0, 0, 40, 30], "segmentation": SKEW})]
-    source = _source(tmp_path, drawn, [("street/a.jpg", 200, 100, ["ann", "7"])])
-    bboxqa.convert(source, tmp_path / "boxes", to="yolo", lossy=True)
-    ann = tmp_path / "boxes/ann"
-    # The centre is (20 + 60.5 / 2, 10 + 40 / 2) of 200 × 100.
-    assert (ann / "labels/street/a.txt").read_text() == (
-        "1 0.25125 0.3 0.3025 0.4\n0 0.1 0.15 0.2 0.3\n"
-    )
-    assert (ann / "data.yaml").read_text() == (
-        'train: train.txt\nval: train.txt\nnames:\n  0: "cat"\n  1: "traffic light"\n'
-    )
-    assert (ann / "train.txt").read_text() == "./images/street/a.jpg\n"
-    assert (tmp_path / "boxes/7/labels/street/a.txt").read_text() == ""
-    bboxqa.convert(source, tmp_path / "labelme", to="labelme")
-    found = json.loads((tmp_path / "labelme/ann/annotations/street/a.json").read_bytes())
-    assert (found["imagePath"], found["imageWidth"], found["imageHeight"]) == ("a.jpg", 200, 100)
-    assert {each["shape_type"]: each["points"] for each in found["shapes"]} == {
-        "rectangle": [[20, 10], [80.5, 50]], "polygon": [[0, 0], [40, 0], [40, 30], [10, 30]],
-    }  # fmt: skip
 
 
 def test_names_do_not_lead_out_of_the_output(tmp_path):
@@ -340,13 +309,3 @@ def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
     for each in listed:
         label = "/labels/".join(each.rsplit("/images/", 1)).replace(".jpg", ".txt")
         assert (folder / label).read_text().startswith("0 ")
-
-
-@pytest.mark.parametrize("to", ["cvat", "dota", "label-studio", "labelme", "voc", "yolo"])
-@pytest.mark.parametrize("attributes", [7, [1], "x", True])
-def test_attributes_that_are_no_object_are_left_out(attributes, to, tmp_path):
-    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": attributes})])
-    out = tmp_path / f"out{ENDINGS.get(to, '')}"
-    found = bboxqa.convert(source, out, to=to, lossy=True)
-    assert out.exists()
-    assert any("attributes" in loss.what for loss in found.losses)
