@@ -180,7 +180,7 @@ def test_leaving_out_equals_a_file_without_the_category_by_the_same_annotators(p
     assert agree(found, bootstrap=0).alpha == agree(expected, bootstrap=0).alpha
     done = bboxqa.convert(path, path.parent / "out", to="cvat", category_map={"shadow": ""})
     assert done.n_annotations == len(expected.annotations)
-    assert "annotations of 'shadow' left out, as --map says" in " ".join(done.notes)
+    assert "annotations of 'shadow' left out, as category_map= says" in " ".join(done.notes)
     with pytest.raises(
         DatasetError, match="leaves out the categories of all annotations: 'car', '"
     ):
