@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -13,11 +12,10 @@ from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.member import Member
-from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.files import NoObject, decoded_parts, json_objects
+from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import RowMask, Size, checked_size
 from bboxqa.formats.translation.shapes import (
     MaskProblemError,
@@ -35,7 +33,7 @@ _LAYER = "raster_layer"
 _NOTES = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
-    ("unnamed", "annotation", f"without annotators, {BY_NOBODY}"),
+    ("unsigned", "annotation", f"without annotators, {BY_NOBODY}"),
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
@@ -59,28 +57,18 @@ def translate(path: Path, into: Collector) -> None:
     into.names_asked = False
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
-    # Releases can be made without annotators.
-    parts = (part.annotations for part in decoded_parts(files, _Annotations))
-    given = (each for listed in parts for each in listed if isinstance(each, _Annotation))
-    records = _Records(into, is_named=any(_person(each.annotators) for each in given))
+    records = _Records(into)
     for member, content in json_objects(files, into):
         records.add_file(member, content)
+    people = into.finish_signing()
     # The only annotator was asked about all images.
-    for image in into.images if len(records.people) == 1 else ():
-        image["annotators"] = [*records.people]
+    for image in into.images if len(people) == 1 else ():
+        image["annotators"] = [*people]
     into.count(_NOTES)
     read = {each.name for each in files}
     if left_out := [one_line(each.name) for each in named if each.name not in read]:
         some = f"{count(len(left_out), 'JSON file')} left out"
         into.notes.append(f"{some}: not of Darwin{such_as(len(left_out), left_out[0])}")
-
-
-class _Annotation(msgspec.Struct):
-    annotators: object = None
-
-
-class _Annotations(msgspec.Struct):
-    annotations: list[_Annotation | NoObject] = []
 
 
 def _person(people: object) -> str:
@@ -92,9 +80,8 @@ def _person(people: object) -> str:
 class _Records:
     """Converts files to COCO records."""
 
-    def __init__(self, into: Collector, *, is_named: bool) -> None:
-        self.people: set[str] = set()
-        self._into, self._tally, self._is_named = into, into.tally, is_named
+    def __init__(self, into: Collector) -> None:
+        self._into, self._tally = into, into.tally
 
     def add_file(self, member: Member, content: _Values) -> None:
         """Add the annotations of an item, which has one image per slot."""
@@ -155,17 +142,12 @@ class _Records:
         record = {**self._into.boxed(shape), "image_id": image["id"]}
         record["own_id"] = plain_text(given.get("id")) or where.at
         people = items(given.get("annotators"))
-        person = _person(people)
-        if self._is_named:
-            record["annotator"] = person or UNNAMED
+        missing = f"{label}: has no annotators, as others have"
+        # Releases can be made without annotators.
+        self._into.sign(record, _person(people), where, missing)
+        self._tally["several"] += len(people) > 1 and "bbox" in record
         name = plain_text(given.get("name"))
-        row = self._into.labelled(record, name, where, f"{label}: has no name")
-        if row >= 0 and self._is_named:
-            self._tally["several"] += len(people) > 1
-            self.people.add(record["annotator"])
-            if not person:
-                self._tally["unnamed"] += 1
-                self._into.defect("T005", f"{label}: has no annotators, as others have", where)
+        self._into.labelled(record, name, where, f"{label}: has no name")
 
     def _shape_of(self, annotation: _Values) -> Record:
         """Return the COCO geometry keys of a shape, of polygons with their bounding box."""

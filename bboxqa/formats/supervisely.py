@@ -17,7 +17,7 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.files import NOT_JSON, NoObject, decoded_parts, json_objects
+from bboxqa.formats.translation.files import NOT_JSON, json_objects
 from bboxqa.formats.translation.masks import Size, picture_mask
 from bboxqa.formats.translation.shapes import (
     MaskProblemError,
@@ -31,7 +31,7 @@ from bboxqa.formats.translation.shapes import (
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
     ("other", "file", "of videos or point clouds left out"),
-    ("unnamed", "object", f"without labelerLogin, {BY_NOBODY}"),
+    ("unsigned", "object", f"without labelerLogin, {BY_NOBODY}"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
 # Names of shapes that are kept but not compared.
@@ -47,26 +47,17 @@ def translate(path: Path, into: Collector) -> None:
     into.names_asked = False
     members = members_of(path)
     files = _annotations_of(members)
-    parts = (part.objects for part in decoded_parts(files, _Objects))
-    drawn = (each for listed in parts for each in listed if isinstance(each, _Object))
-    people = {plain_text(each.labeler_login) for each in drawn} - {""}
-    records = _Records(path, _classes(members), people, into)
+    records = _Records(path, _classes(members), into)
     for member, content in json_objects(files, into):
         records.add_image(member, content)
     names = short_names(name for _, name in records.paths)
     for image, name in records.paths:
         image["file_name"] = names[name]
+    people = into.finish_signing() - {UNNAMED}
+    for image in into.images if len(people) == 1 else ():
+        unsigned = [UNNAMED] * (image["id"] in records.unsigned and into.is_partly_named)
+        image["annotators"] = [*people, *unsigned]
     into.count(_NOTES)
-
-
-class _Object(msgspec.Struct, rename="camel"):
-    labeler_login: object = None
-
-
-class _Objects(msgspec.Struct):
-    """The part of a file that says who drew; tags are also by reviewers."""
-
-    objects: list[_Object | NoObject] = []
 
 
 def _annotations_of(members: Sequence[Member]) -> list[Member]:
@@ -94,10 +85,8 @@ def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
 class _Records:
     """Converts files to COCO records."""
 
-    def __init__(
-        self, path: Path, classes: Sequence[dict[str, Any]], people: set[str], into: Collector
-    ) -> None:
-        self._into, self._path, self._people = into, path, people
+    def __init__(self, path: Path, classes: Sequence[dict[str, Any]], into: Collector) -> None:
+        self._into, self._path = into, path
         self._classes = {plain_text(e.get("title")): plain_text(e.get("shape")) for e in classes}
         # The names of the nodes of graphs, by the keys used in figures.
         self._joints: dict[str, str] = {}
@@ -114,6 +103,8 @@ class _Records:
             self._joints |= names
         self.paths: list[tuple[Record, str]] = []
         """The images, and their paths in the project."""
+        self.unsigned: set[int] = set()
+        """The ids of images with objects that name nobody."""
 
     def add_image(self, member: Member, content: dict[str, Any]) -> None:
         """Add the objects of an image."""
@@ -130,8 +121,6 @@ class _Records:
         own = "" if member.name else plain_text(content.get("name"))
         kept = (part for part in folders if part not in {"ann", "datasets"})
         self.paths.append((image, own or "/".join(("", *kept, last))))
-        if len(self._people) == 1:
-            image["annotators"] = [*self._people]
         for _ in items(content.get("tags")):
             self._into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
         for place, figure in enumerate(items(content.get("objects"))):
@@ -149,13 +138,9 @@ class _Records:
         if figure.get("nnCreated") is True:
             record["source"] = "prediction"
         record["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
-        if self._people:
-            record["annotator"] = plain_text(figure.get("labelerLogin")) or UNNAMED
-        if record.get("annotator") == UNNAMED:
-            self._into.tally["unnamed"] += 1
-            self._into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
-            if UNNAMED not in image.get("annotators", [UNNAMED]):
-                image["annotators"] = [*image["annotators"], UNNAMED]
+        login = plain_text(figure.get("labelerLogin"))
+        self._into.sign(record, login, where, f"{label}: has no labelerLogin, as others have")
+        self.unsigned |= {image["id"]} if not login else set()
         name = plain_text(figure.get("classTitle"))
         row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
         if row >= 0 and name and self._classes and name not in self._classes:

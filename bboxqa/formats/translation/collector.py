@@ -225,10 +225,14 @@ class Collector:
         self.records: list[Record] = []
         self.records_apart: list[Record] = []
         """The annotations with all their keys, if these are requested, and those without a box."""
+        self.is_partly_named = False
+        """Whether annotations that name nobody are by `UNNAMED`, as others name somebody."""
         self._waiting: list[tuple[Record | PlainBox, Where]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
+        self._people: set[str] = set()
+        self._by_nobody: list[tuple[str, Where]] = []
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
@@ -337,6 +341,29 @@ class Collector:
         some = count(n_again, "annotation of an image", "annotations of images")
         measured = "--session-key session measures how far they agree with themselves"
         return [f"{some} left out: by someone who had annotated it before; {measured}"]
+
+    def sign(self, record: Record, annotator: str, where: Where, missing: str) -> None:
+        """Set who drew an annotation, of a format in which all name somebody or none does.
+
+        If only others do, the defect says `missing`, such as "object 3: has no labelerLogin".
+        """
+        if annotator:
+            record["annotator"] = annotator
+            self._people.add(annotator)
+        else:
+            self._by_nobody.append((missing, where))
+
+    def finish_signing(self) -> set[str]:
+        """Report annotations that name nobody if others do; return who drew some."""
+        if self._people and self._by_nobody:
+            self.is_partly_named = True
+            self.flush()
+            self.tally["unsigned"] += len(self._by_nobody)
+            for missing, where in self._by_nobody:
+                self.defect("T005", missing, where)
+            for record in (*self.records, *self.records_apart):
+                record.setdefault("annotator", UNNAMED)
+        return self._people | ({UNNAMED} if self.is_partly_named else set())
 
     def _number(self, own: object) -> int:
         """Return the number that a tool shows if no image has it, or else the next number."""

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -23,9 +22,6 @@ AGAIN = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
 
-Part = TypeVar("Part")
-NoObject = list[Any] | str | float | int | bool | None
-"""What a list may have in place of an object."""
 _TOGETHER = 1 << 18
 """Number of bytes per batch: few enough that its arrays stay in the processor's cache."""
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
@@ -113,17 +109,6 @@ def json_objects(
         else:
             problem = f"{member.name}: expected an object"
             into.defect("T001", problem, Where(member.name, ""))
-
-
-def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
-    """Yield a part of the JSON of each file, a `msgspec.Struct` with the keys that are read.
-
-    Files that are not such JSON are left out, as reading all of it refuses them.
-    """
-    decoder = msgspec.json.Decoder(part)
-    for file in files:
-        with suppress(*NOT_JSON):
-            yield decoder.decode(file.text())
 
 
 def label_batches(

@@ -31,10 +31,9 @@ _REPEATS = {"ymax repeats xmin": (3, 0), "xmax repeats ymin": (2, 1)}
 _HOW = ("edges counted from 0", "inclusive pixels counted from 1")
 _OF_DATUMARO = re.compile(rb"<annotation>Unknown</annotation>\s*<image>Unknown</image>")
 """What datumaro writes as the source of an image, which CVAT uses."""
-_ANNOTATOR = re.compile(rb"<object>(?:(?!</object>).)*?<annotator>\s*+[^<\s]", re.DOTALL)
 _NOTES = (
     *((mark, "object", f"marked {mark}: compared like the others") for mark in _MARKS),
-    ("nobody", "object", f"without annotator, here by {UNNAMED!r}"),
+    ("unsigned", "object", f"without annotator, here by {UNNAMED!r}"),
     ("unsized", "image", "without a size"),
     ("unnamed", "image", "without filename: named as the XML file"),
 )
@@ -58,24 +57,19 @@ def translate(path: Path, into: Collector) -> None:
             # Lists with other values per line are for categories.
             lines = map(str.split, each.text().decode("utf-8", "replace").splitlines())
             images.listed |= {words[0]: words[0] for words in lines if len(words) == 1}
-    is_named = any(
-        b"<annotator>" in text and _ANNOTATOR.search(text)
-        for text in (member.read() for member in files)
-    )
-    records = _VocRecords(images, into, is_named=is_named)
+    records = _VocRecords(images, into)
     for number, (place, member) in enumerate(images.files.items()):
         records.add_file(place, member)
         into.step(number, len(files))
     records.add_base_notes()
+    into.named_by = "<annotator>" if into.finish_signing() else ""
     images.done("XML of Pascal VOC", _NOTES)
-    into.named_by = "<annotator>" if is_named else ""
 
 
 class _VocRecords:
     """Converts files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, images: FileImages, into: Collector, *, is_named: bool) -> None:
-        self._is_named = is_named
+    def __init__(self, images: FileImages, into: Collector) -> None:
         self._into, self._images, self._tally = into, images, into.tally
         self._bases: Counter[tuple[int, str]] = Counter()
 
@@ -136,12 +130,8 @@ class _VocRecords:
         edges = {0, 1, image.get("width"), image.get("height")}
         shape, is_turned = _shape_of(found, base, edges)
         record = {**shape, "image_id": image["id"]}
-        author = clean(found.said("annotator"))
-        if self._is_named:
-            record["annotator"] = author or UNNAMED
-            if not author:
-                self._tally["nobody"] += 1
-                self._into.defect("T005", "an object does not name its annotator", where)
+        missing = "an object does not name its annotator"
+        self._into.sign(record, clean(found.said("annotator")), where, missing)
         label = found.said("name")
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
