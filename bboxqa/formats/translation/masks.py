@@ -136,14 +136,9 @@ class Masks:
         if size is None:
             return {"bbox": bbox}
         width, height = checked_size(size)
-        left, top, right, bottom = (
-            mask.left,
-            mask.top,
-            mask.left + mask.width,
-            mask.top + mask.height,
-        )
-        if min(left, top) < 0 or right > width or bottom > height:
-            found = f"is {mask.width} × {mask.height} at {left}, {top}"
+        right, bottom = mask.left + mask.width, mask.top + mask.height
+        if min(mask.left, mask.top) < 0 or right > width or bottom > height:
+            found = f"is {mask.width} × {mask.height} at {mask.left}, {mask.top}"
             raise MaskProblemError(f"{found}, beyond the image of {width} × {height}")
         if not self.outlines:
             return {"bbox": bbox}
