@@ -84,7 +84,7 @@ def audit(
         result = result if top is None else result.head(top)
         written, notes = list[Path](), list[str]()
         if page is not None:
-            from bboxqa.pipelines.pictures import write_audit_page
+            from bboxqa.pipelines.audit import write_audit_page
 
             typed = shlex.join(["bboxqa", *sys.argv[1:]])
             notes += write_audit_page(result, page, typed, progress)

@@ -1,6 +1,6 @@
 """Labels to look at again: those that a model, or other annotators, contradict."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.matching.linkage import greedy
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.table import Table
+from bboxqa.model.units import CandidatePairs
 
 KINDS = ("missing", "spurious", "class", "place", "twice")
 MISSING, SPURIOUS, CLASS, PLACE, TWICE = range(5)
@@ -38,87 +41,62 @@ REASONS = (
 )
 """Why something is suspicious, with up to two figures; the first five are those of each kind."""
 SHARE, SUPPORTED, SIZE, SHAPE, REPEATED, COPIED, EMPTY = range(5, 12)
-
 # Boxes of one object, and the least overlap of a badly drawn one, as in TIDE.
 _SAME, _NEAR = 0.5 - TOLERANCE, 0.1
 # A prediction with a lower score shows no place at which a label should be.
 _SURE = 0.5
-# Suspects with a lower score are left out.
+# Places with a lower score are left out.
 _LEAST = 0.01
 # Below this number of predictions with a label, or without one, nothing is learnt from them.
 _FEW = 50
 _FOLDS, _MOST_LEARNT = 5, 100_000
 # As many predictions of a category as shrink its offset by half, and the precision of coefficients
 # of features with a standard deviation of 1.
-_OF_CATEGORY, _RIDGE = 25.0, 1.0
+_OF_CATEGORY, _RIDGE = 25.0, np.array([1e-3, 1, 1])
 # A category with fewer labels has no usual size. Deviations count from so many spreads on; a
 # spread is at least so many natural units.
 _FEW_LABELS, _USUAL, _LEAST_SPREAD = 20, 3.5, 0.1
 
 
-class Suspects(FrozenArrays, frozen=True, eq=False):
-    """S places to look at, the most suspicious first."""
-
-    kind: IndexArray
-    image: IndexArray
-    label: IndexArray
-    prediction: IndexArray
-    """(S,) int64. Indices into `KINDS`, of images and of annotations; -1 for none."""
-    bbox: FloatArray
-    """(S, 4) float64. Where to look: the prediction of what is missing, and of a badly drawn label,
-    otherwise the label."""
-    score: FloatArray
-    """(S,) float64. From 0 to 1."""
-    reason: IndexArray
-    one: FloatArray
-    other: FloatArray
-    """(S,) int64 and float64. Index into `REASONS`, and its figures; NaN for none."""
-
-    def __len__(self) -> int:
-        return len(self.kind)
+def _places(of: Annotations, shown: IndexArray, score: FloatArray, **columns: Any) -> Table:
+    """Return places at annotations, which are labels unless it is said what they are."""
+    kept = np.flatnonzero(score >= _LEAST)
+    at, no_figure = shown[kept], np.zeros(len(kept))
+    found = {"label": at, "prediction": np.full(len(kept), -1), "image": of.image[at],
+             "bbox": of.bbox[at], "one": no_figure, "other": no_figure}  # fmt: skip
+    for name, values in (columns | {"score": score}).items():
+        shape = len(score), *np.shape(values)[1:]
+        found[name] = np.broadcast_to(values, shape)[kept]
+    return Table(found)
 
 
-def _places(of: Annotations, **known: Any) -> Suspects:
-    """Return suspects from what is known of them; image and box follow from the rest."""
-    kept = np.flatnonzero(known["score"] >= _LEAST)
-    columns: dict[str, Any] = {"label": -1, "prediction": -1, "one": np.nan, "other": np.nan}
-    columns |= {"reason": known["kind"]} | known
-    n = len(known["score"])
-    columns = {name: np.broadcast_to(each, (n, *np.shape(each)[1:]))[kept]
-               for name, each in columns.items()}  # fmt: skip
-    if "image" not in columns:
-        label, prediction = columns["label"], columns["prediction"]
-        is_drawn = (columns["kind"] == MISSING) | (columns["kind"] == PLACE)
-        shown = np.where(is_drawn & (prediction >= 0), prediction, label)
-        columns |= {"image": of.image[shown].astype(np.int64), "bbox": of.bbox[shown]}
-    return Suspects(**columns)
+def _joined(parts: Sequence[Table]) -> Table:
+    names = parts[0].columns
+    return Table({name: np.concatenate([each[name] for each in parts]) for name in names})
 
 
-def _worst(of: Annotations, labels: IndexArray, found: Sequence[Mapping[str, Any]]) -> Suspects:
-    """Return each label once, as what scores highest of what is `found`, the first of equals."""
-    best = np.argmax([each["score"].round(9) for each in found], axis=0)
-    names = {name for each in found for name in each}
-    columns = {name: np.choose(best, [each.get(name, -1) for each in found]) for name in names}
-    return _places(of, label=labels, **columns)
+def _ranked(parts: Sequence[Table]) -> Table:
+    """Return all places, the highest scores first; ties are in the order of kinds and parts."""
+    found = _joined(parts)
+    return found.take(np.lexsort((found["kind"], -found["score"].round(9))))
 
 
-def _ranked(parts: Sequence[Suspects]) -> Suspects:
-    """Return all suspects, the highest scores first; ties are in the order of kinds and parts."""
-    names = [*Suspects.__struct_fields__]
-    joined = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
-    order = np.lexsort((joined["kind"], -joined["score"].round(9)))
-    return Suspects(**{name: column[order] for name, column in joined.items()})
+def _worst(parts: Sequence[Table], n: int) -> Table:
+    """Return the place with the highest score of each of n labels, the first of equals."""
+    found = _joined(parts)
+    best = _best(found["label"], found["score"].round(9), np.ones(len(found), np.bool_), n)
+    return found.take(best[best >= 0])
 
 
 class Votes(FrozenArrays, frozen=True, eq=False):
-    """What several annotators drew of O objects."""
+    """V votes for the objects that several annotators drew, in the order of these O objects."""
 
-    agreement: FloatArray
-    """(O,) float64. How well the votes for an object agree on its box, from 0 to 1."""
     edges: FloatArray
-    """(V, 4) float64. The edges of each vote, by object."""
+    """(V, 4) float64."""
     stop: IndexArray
-    """(O,) int64. Where the votes for an object end."""
+    agreement: FloatArray
+    """(O,) int64 and float64. Where the votes for an object end, and how well they agree on its
+    box, from 0 to 1."""
 
     def mean_iou(self, edges: FloatArray, objects: IndexArray) -> FloatArray:
         """Return the mean IoU of boxes, (N, 4), with each of the votes for an object, (N,)."""
@@ -128,8 +106,8 @@ class Votes(FrozenArrays, frozen=True, eq=False):
         return sum_by(box, bbox_iou(edges[box], self.edges[votes]), len(objects)) / n_votes
 
 
-def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> Suspects:
-    """Return what is suspicious about labels, by predictions.
+def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> Table:
+    """Return what is suspicious about labels, by predictions, the most suspicious first.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
     by score times IoU, then those that are left, from an IoU of 0.1 on, as one object that is badly
@@ -158,6 +136,13 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
         of predictions are objects. Annotations with a negative score are then no predictions, but
         say how many gave a category to the one with the same box.
 
+    Returns
+    -------
+    Table
+        A row for each place: kind (in `KINDS`), image, label and prediction, -1 for none; bbox, of
+        the prediction where a label is missing or badly drawn, otherwise of the label; score, from
+        0 to 1; and reason (in `REASONS`) with its figures, one and other.
+
     References
     ----------
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
@@ -165,22 +150,22 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     """
     of, n = both.annotations, len(both.annotations)
     if not n:
-        return _places(of, kind=SPURIOUS, score=np.zeros(0))
-    pairs, _ = candidate_pairs(both, "bbox", _NEAR)
+        return _places(of, np.zeros(0, np.int64), np.zeros(0), kind=0, reason=0)
+    found, _ = candidate_pairs(both, "bbox", _NEAR)
     # Labels come first in an image. The last pair stands for none, which has the index -1.
-    label, prediction = (np.append(each, -1) for each in (pairs.left, pairs.right))
-    iou, score = np.append(pairs.similarity, 0), np.append(np.asarray(of.score), 0)
+    label, prediction = (np.append(each, -1) for each in (found.left, found.right))
+    iou, score = np.append(found.similarity, 0), np.append(np.asarray(of.score), 0)
     s = score.clip(0)[prediction]
     named = (-score).clip(0)[prediction] if votes is not None else s
     same, alike = iou >= _SAME, of.category[label] == of.category[prediction]
-    partner = _matched(label, prediction, s * iou, same & (s > 0), n)
-    is_free = (partner[label] < 0) & (partner[prediction] < 0) & (s > 0)
-    near = _matched(label, prediction, s * iou, is_free, n)
+    pairs = CandidatePairs(label, prediction, s * iou)
+    partner = _matched(of, pairs, same & (s > 0))
+    near = _matched(of, pairs, (partner[label] < 0) & (partner[prediction] < 0) & (s > 0))
     labels = np.flatnonzero(of.annotator == 0)
     has_partner, sure = partner[labels] >= 0, s[near[labels]] >= _SURE
     support = s * np.minimum(1, 2 * iou)
     best = _best(label, support, support > 0, n)[labels]
-    found = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
+    usual = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
     certain, fit = s.copy(), iou.copy()
@@ -190,43 +175,32 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
         fit[s > 0] = (iou[s > 0] + votes.mean_iou(corners(of.bbox[at]), objects)) / 2
     apart = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
-    of_labels = _worst(of, labels, [
-        {"kind": SPURIOUS, "score": np.where(sure, 0, (1 - support[best]) * found),
-         "prediction": prediction[best], "one": s[best], "other": iou[best],
-         "reason": np.where(best < 0, SPURIOUS, SUPPORTED)},
-        {"kind": CLASS, "score": named[other] * (1 - named[own]), "reason": CLASS,
-         "prediction": prediction[other], "one": named[other], "other": named[own]},
-        {"kind": PLACE, "score": np.where(has_partner | sure, apart[drawn], 0), "reason": PLACE,
-         "prediction": prediction[drawn], "one": s[drawn], "other": iou[drawn]},
-        {"kind": TWICE, "score": 2 * again - 1, "reason": TWICE, "one": again, "other": again},
-    ])  # fmt: skip
-    used = of_labels.prediction[of_labels.kind == PLACE]
-    nearest = np.zeros(n)
+    of_labels = _worst([
+        _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), kind=SPURIOUS,
+                reason=np.where(best < 0, SPURIOUS, SUPPORTED), prediction=prediction[best],
+                one=s[best], other=iou[best]),
+        _places(of, labels, named[other] * (1 - named[own]), kind=CLASS, reason=CLASS,
+                prediction=prediction[other], one=named[other], other=named[own]),
+        _places(of, labels, np.where(has_partner | sure, apart[drawn], 0), kind=PLACE,
+                reason=PLACE, prediction=prediction[drawn], bbox=of.bbox[prediction[drawn]],
+                one=s[drawn], other=iou[drawn]),
+        _places(of, labels, 2 * again - 1, kind=TWICE, reason=TWICE, one=again),
+    ], n)  # fmt: skip
+    nearest, is_open = np.zeros(n), partner < 0
     np.maximum.at(nearest, prediction, iou)
-    is_open = (partner < 0) & (nearest < _SAME) & ~np.isin(np.arange(n), used)
+    is_open[of_labels["prediction"][of_labels["kind"] == PLACE]] = False
+    is_open &= nearest < _SAME
     missing = _missing(of, crowds, partner >= 0, is_open, None if votes is None else nearest)
     return _ranked([missing, of_labels])
 
 
-def _matched(
-    left: IndexArray, right: IndexArray, weight: FloatArray, admissible: BoolArray, n: int
-) -> IndexArray:
-    """Return the pair of each of n annotations if pairs are taken by falling weight, or -1.
-
-    In each round, all pairs are taken that are the best of both their ends.
-    """
-    found, pairs = np.full(n, -1), np.flatnonzero(admissible)
-    order = pairs[np.lexsort((right[pairs], left[pairs], -weight[pairs]))]
-    while len(order):
-        place, taken = np.arange(len(order)), np.ones(len(order), np.bool_)
-        for end in (left[order], right[order]):
-            best = np.empty(n, np.int64)
-            # Of equal indices, the last one counts.
-            best[end[::-1]] = place[::-1]
-            taken &= best[end] == place
-        chosen = order[taken]
-        found[left[chosen]] = found[right[chosen]] = chosen
-        order = order[(found[left[order]] < 0) & (found[right[order]] < 0)]
+def _matched(of: Annotations, pairs: CandidatePairs, admissible: BoolArray) -> IndexArray:
+    """Return the pair of each annotation if pairs are taken by falling weight, (N,), or -1."""
+    found, kept = np.full(len(of), -1), np.flatnonzero(admissible)
+    some = pairs.take(kept)
+    first = greedy(of, some, 1 + (some.similarity * 2.0**40).astype(np.int64))
+    taken = first[some.left] == first[some.right]
+    found[some.left[taken]] = found[some.right[taken]] = kept[taken]
     return found
 
 
@@ -261,7 +235,7 @@ def _missing(
     has_label: BoolArray,
     is_open: BoolArray,
     nearest: FloatArray | None,
-) -> Suspects:
+) -> Table:
     """Return the predictions that are open, each object once.
 
     `nearest`, given for votes, is the IoU with the most similar label.
@@ -283,9 +257,10 @@ def _missing(
     for one, other in overlapping_boxes(image, edges, image, edges):
         lower.append(other[(one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)])
     kept = np.sort(np.delete(kept, np.concatenate(lower)))
-    reason = np.where(np.isnan(share), MISSING, SHARE)[kept]
-    return _places(of, kind=MISSING, score=score[kept], prediction=at[kept], reason=reason,
-                   one=own[kept], other=share[kept])  # fmt: skip
+    return _places(
+        of, at[kept], score[kept], kind=MISSING, label=-1, prediction=at[kept],
+        reason=np.where(np.isnan(share), MISSING, SHARE)[kept], one=own[kept], other=share[kept],
+    )  # fmt: skip
 
 
 def labelled_share(
@@ -306,14 +281,13 @@ def labelled_share(
     >>> found[:2].round(1)
     array([0. , 0.5])
     """
+    fold, share = image % _FOLDS, np.full(len(score), np.nan)
     if min(labelled.sum(), (~labelled).sum()) < _FEW:
-        return np.full(len(score), np.nan)
+        return share
     clipped = score.clip(1e-3, 1 - 1e-3)
     features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
-    spread = features.std(0)
-    features = (features - features.mean(0)) / np.where(spread > 0, spread, 1)
+    features = (features - features.mean(0)) / np.maximum(features.std(0), 1e-9)
     features = np.insert(features, 0, 1, axis=1)
-    fold, share = image % _FOLDS, np.full(len(score), np.nan)
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
         if len(rest):
@@ -323,6 +297,25 @@ def labelled_share(
             offset = _offsets(known, labelled[rest], category[rest], int(category.max()) + 1)
             share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
+    return likely
+
+
+def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
+    """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
+    weights = np.zeros(3)
+    for _ in range(50):
+        likely = _sigmoid(features @ weights)
+        slope = features.T @ (likely - labelled) + _RIDGE * weights
+        curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(_RIDGE)
+        step = np.linalg.solve(curve, slope)
+        weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
+        if np.abs(step).max() < 1e-7:
+            break
+    return weights
 
 
 def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
@@ -337,27 +330,8 @@ def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) ->
     return offset
 
 
-def _sigmoid(z: FloatArray) -> FloatArray:
-    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
-    return likely
-
-
-def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
-    """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights, penalty = np.zeros(3), np.array([1e-3, _RIDGE, _RIDGE])
-    for _ in range(50):
-        likely = _sigmoid(features @ weights)
-        slope = features.T @ (likely - labelled) + penalty * weights
-        curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(penalty)
-        step = np.linalg.solve(curve, slope)
-        weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
-        if np.abs(step).max() < 1e-7:
-            break
-    return weights
-
-
-def geometric_suspects(data: Dataset) -> Suspects:
-    """Return what is suspicious about labels by their geometry, without a model.
+def geometric_suspects(data: Dataset) -> Table:
+    """Return what is suspicious about labels by their geometry, without a model; see `suspects`.
 
     - place: the size, within its image, or the shape of a label is far from the median of its
       category; the score is 1 - 3.5 / z with z the distance in robust standard deviations. Or all
@@ -365,50 +339,40 @@ def geometric_suspects(data: Dataset) -> Suspects:
     - twice: 2 IoU - 1 of another label of the category
     - missing: an image without labels, where most have some: 1 - 2 times the share without
     """
-    of, n_images = data.annotations, len(data.image_names)
-    labels = np.flatnonzero(~of.iscrowd)
-    again = repeated(of, labels, ~of.iscrowd)[labels]
-    number = np.bincount(of.image, minlength=n_images)
-    empty = np.flatnonzero(number == 0)
-    share = np.full(len(empty), len(empty) / max(n_images, 1))
-    whole = np.concatenate([np.zeros((len(empty), 2)), data.image_size[empty]], axis=1)
-    return _ranked([
-        _places(of, kind=MISSING, score=1 - 2 * share, image=empty, bbox=whole, reason=EMPTY,
-                one=1 - share, other=share),
-        _copies(of, number),
-        _worst(of, labels, [
-            *_outliers(data, labels),
-            {"kind": TWICE, "score": 2 * again - 1, "reason": REPEATED, "one": again,
-             "other": again},
-        ]),
-    ])  # fmt: skip
-
-
-def _outliers(data: Dataset, labels: IndexArray) -> Iterator[dict[str, Any]]:
-    """Yield labels whose size or shape is far from what is usual for the category."""
-    of = data.annotations
+    of, labels = data.annotations, np.flatnonzero(~data.annotations.iscrowd)
     width, height = of.bbox[labels, 2:].clip(1e-6).T
     size = data.image_size[of.image[labels]].astype(np.float64)
     # Unless the size of all images is known, sizes are those in pixels.
     scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
-    category = of.category[labels]
+    category, outlying = of.category[labels], list[Table]()
     is_common = np.bincount(category, minlength=1)[category] >= _FEW_LABELS
     for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
         z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
-        yield {"kind": PLACE, "score": score, "reason": reason, "one": z, "other": z}
+        outlying.append(_places(of, labels, score, kind=PLACE, reason=reason, one=z))
+    again = repeated(of, labels, ~of.iscrowd)[labels]
+    twice = _places(of, labels, 2 * again - 1, kind=TWICE, reason=REPEATED, one=again)
+    number = np.bincount(of.image, minlength=len(data.image_names))
+    empty = np.flatnonzero(number == 0)
+    share, whole = len(empty) / len(number), data.image_size[empty]
+    unlabelled = _places(
+        of, 0 * empty, np.full(len(empty), 1 - 2 * share), kind=MISSING, label=-1, image=empty,
+        bbox=np.pad(whole, ((0, 0), (2, 0))), reason=EMPTY, one=1 - share,
+    )  # fmt: skip
+    return _ranked([unlabelled, _copies(of, number), _worst([*outlying, twice], len(of))])
 
 
-def _copies(of: Annotations, number: IndexArray) -> Suspects:
+def _copies(of: Annotations, number: IndexArray) -> Table:
     """Return images whose labels, two or more, are exactly those of the image before."""
-    start, stop = np.cumsum(number) - number, np.cumsum(number)
+    start = np.cumsum(number) - number
     later = np.flatnonzero((number[1:] == number[:-1]) & (number[1:] > 1)) + 1
-    at, before = (rows(start[each], stop[each])[0] for each in (later, later - 1))
+    at, first = rows(start[later], start[later] + number[later])
+    before, _ = rows(start[later - 1], start[later])
     differs = (of.bbox[at] != of.bbox[before]).any(1) | (of.category[at] != of.category[before])
-    image = later[~np.isin(later, of.image[at[differs]])]
-    edges = corners(of.bbox)
-    own = [edges[start[each] : stop[each]] for each in image.tolist()]
-    around = [[*each[:, :2].min(0), *each[:, 2:].max(0)] for each in own]
-    n, bbox = number[image].astype(np.float64), from_corners(np.reshape(around, (-1, 4)))
-    return _places(of, kind=PLACE, score=n / (n + 1), image=image, bbox=bbox, reason=COPIED,
-                   one=n, other=n)  # fmt: skip
+    edges, image = corners(of.bbox[at]), later[~np.logical_or.reduceat(differs, first[:-1])]
+    low, high = (each.reduceat(edges, first[:-1]) for each in (np.minimum, np.maximum))
+    bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))[np.isin(later, image)]
+    n = number[image]
+    return _places(
+        of, start[image], n / (n + 1), kind=PLACE, label=-1, bbox=bbox, reason=COPIED, one=n
+    )

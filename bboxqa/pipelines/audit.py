@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count as counter
 from itertools import product
 from os import PathLike
@@ -12,26 +12,15 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
+from bboxqa.core.arrays import IndexArray, Progress, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.diagnostics.audit import (
-    CLASS,
-    KINDS,
-    MISSING,
-    PLACE,
-    REASONS,
-    SHARE,
-    Suspects,
-    Votes,
-    geometric_suspects,
-    suspects,
-)
+from bboxqa.diagnostics import audit as places
+from bboxqa.diagnostics.audit import KINDS, MISSING, SPURIOUS, TWICE, Votes
 from bboxqa.formats.choices import choices_of, given
-from bboxqa.formats.coco.reader import COCO, check_scores
+from bboxqa.formats.coco.reader import COCO, begins_as_results, check_scores
 from bboxqa.formats.dataset.names import join_name
-from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.registry import format_of
@@ -44,25 +33,18 @@ from bboxqa.model.annotations import Annotations, Choices, Dataset, completed
 from bboxqa.model.consensus import LINK
 from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Table
+from bboxqa.pipelines import reference
 from bboxqa.pipelines.counting import of_images
-from bboxqa.pipelines.diagnosis.review import review_document
+from bboxqa.pipelines.diagnosis.review import drawn_shape, review_document, shown_image
 from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
-from bboxqa.pipelines.reference import (
-    apart,
-    as_one,
-    check_sizes,
-    file_names,
-    in_common,
-    joined_sides,
-    read_other,
-)
-from bboxqa.report.audit import WORTH, AuditResult
+from bboxqa.report.audit import OTHERS, WORTH, AuditResult
+from bboxqa.report.pages import PageTarget
+from bboxqa.report.pictures import Pixels
 
 _NAMED = 3
-# Figures of reasons are rounded to 0.001, and not larger than 100.
-_MOST = 100_001
+_SIDES = ("x", "y", "width", "height")
 
 
 def audit(labels: Data | Dataset, predictions: Data | Dataset | None = None) -> AuditResult:
@@ -112,32 +94,31 @@ def audit_files(
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
     one = replace(reading, min_annotators=1, by_files="any", scores=True)
-    if isinstance(predictions, str | PathLike) and not isinstance(labels, Dataset):
+    path = Path(predictions) if isinstance(predictions, str | PathLike) else None
+    if path is not None and not isinstance(labels, Dataset) and _is_list(path, reading.choices):
         # The ids of results are those of the labels.
-        path = Path(predictions)
-        if _is_list(path, reading.choices):
-            model = Predictions(path, 0.0)
-            data = read_for(labels, settings, replace(one, predictions=model))
-            team, own = apart(data, model.annotator)
-            team = replace(team, sources=data.sources[:-1])
-            return audit_with(team, replace(own, sources=data.sources[-1:], notes=()), settings)
+        model = Predictions(path, 0.0)
+        data = read_for(labels, settings, replace(one, predictions=model))
+        team, own = reference.apart(data, model.annotator)
+        labels = replace(team, sources=data.sources[:-1])
+        predictions = replace(own, sources=data.sources[-1:], notes=())
     if not isinstance(labels, Dataset):
         labels = read_for(labels, settings, one)
     if not isinstance(predictions, Dataset | None):
         # Images of YOLO have the size that the labels say.
-        size = zip(labels.image_names, map(tuple, labels.image_size.tolist()), strict=True)
-        known = choices_of({"image_size": {name: each for name, each in size if all(each)} or None})
-        choices = completed(reading.choices, known)
+        size = zip(labels.image_names, labels.image_size.tolist(), strict=True)
+        known = {name: tuple(sides) for name, sides in size if all(sides)}
+        choices = completed(reading.choices, choices_of({"image_size": known or None}))
         scored = replace(reading, scores=True, score=0.0, choices=choices)
-        predictions = read_other(predictions, settings, scored)
+        predictions = reference.read_other(predictions, settings, scored)
     return audit_with(labels, predictions, settings)
 
 
 def _is_list(path: Path, choices: Choices) -> bool:
     """Return whether a file is a list of results, maybe one without scores."""
-    if not path.is_file() or is_results_list(path, choices):
-        return path.is_file()
-    return format_of(path, choices) is COCO and LIST.match(SourcePath.at(path).head) is not None
+    if not path.is_file() or format_of(path, choices) is not COCO:
+        return False
+    return begins_as_results(path) or LIST.match(SourcePath.at(path).head) is not None
 
 
 def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:
@@ -166,22 +147,22 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
 def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
     """Audit labels with checked settings; see `audit`."""
     _check_one(labels)
+    notes, sources = list[str](), labels.sources
     if model is None:
-        drawn = both = _with_places(of_images(labels, np.flatnonzero(labels.assigned.any(1))))
-        found, sources, notes = geometric_suspects(both), labels.sources, tuple[str, ...]()
+        drawn = both = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
+        found, place = places.geometric_suspects(both), np.arange(len(both.annotations) + 1)
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
         several = bool((_n_people(model) > 1).any())
         one, basis, votes = _consensus(model) if several else (*_scored(model), None)
-        one, remarks = _named_alike(labels, one, settings)
-        drawn, both, notes = _joined(labels, one)
-        notes = (*remarks, *notes)
+        drawn, both, notes = _joined(labels, one, settings)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-        found, sources = suspects(both, crowds, votes), (*labels.sources, *model.sources)
+        found, sources = places.suspects(both, crowds, votes), (*labels.sources, *model.sources)
+        place = np.append(np.asarray(both.annotations.place), -1)
+    place[-1] = -1
     kinds, images = _counted(found, drawn)
-    place = np.append(np.asarray(both.annotations.place), -1)
     return AuditResult(
-        suspects=_table(drawn, found, both, place), rows=place[found.label], kinds=kinds,
+        suspects=_table(found, drawn, both, place), rows=place[found["label"]], kinds=kinds,
         images=images, labels=drawn, basis=basis, settings=settings, sources=sources,
         n_predictions=None if model is None else len(model.annotations),
         notes=(*notes, *labels.headlines, *labels.notes),
@@ -222,25 +203,21 @@ def _n_people(data: Dataset) -> IndexArray:
     return number
 
 
-def _with_places(data: Dataset, score: FloatArray | None = None) -> Dataset:
-    """Return a data set whose annotations have places, their rows by default, and scores."""
-    of, rows = data.annotations, np.arange(len(data.annotations))
-    place = rows if score is None or of.place is None else of.place
-    score = np.zeros(len(rows)) if score is None else score
-    return replace(data, annotations=replace(of, place=place, score=score))
-
-
 def _scored(data: Dataset) -> tuple[Dataset, str]:
     """Return the predictions of one model, which is sure of all without scores."""
-    data = as_one(data, name := file_names(data, "predictions"))
-    n, score = len(data.annotations), data.annotations.score
-    if score is None or np.isnan(score).all():
-        return _with_places(data, np.ones(n)), "predictions without scores, each taken as sure"
-    if lacking := int(np.isnan(score).sum()):
+    data = reference.as_one(data, name := reference.file_names(data, "predictions"))
+    of, n, basis = data.annotations, len(data.annotations), "the scores of a model"
+    score = np.full(n, np.nan) if of.score is None else of.score
+    lacking = int(np.isnan(score).sum())
+    if lacking == n:
+        score, basis = np.ones(n), "predictions without scores, each taken as sure"
+    elif lacking:
         problem = f"{lacking:,} of {count(n, 'prediction')} have no score"
         raise DatasetError([f"{name}: {problem}"], "Give all of them a score from 0 to 1, or none.")
-    check_scores(name, score, 0)
-    return _with_places(data, score), "the scores of a model"
+    else:
+        check_scores(name, score, 0)
+    place = np.arange(n) if of.place is None else of.place
+    return replace(data, annotations=replace(of, score=score, place=place)), basis
 
 
 def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
@@ -251,24 +228,64 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
     """
     votes = votes_of(data).data
     objects, of = consensus_of(votes, LINK, quorum=1)
-    n = len(data.category_names)
-    keys, n_votes = np.unique(of * n + votes.annotations.category, return_counts=True)
-    rows = np.concatenate([np.arange(len(objects)), keys // n])
+    (home, category), _, n_votes = distinct_rows(of, votes.annotations.category)
+    rows = np.append(np.arange(len(objects)), home)
     annotations = Annotations(
         id=rows, image=objects.image[rows], annotator=np.zeros(len(rows), np.int32),
-        category=np.concatenate([objects.category, keys % n]).astype(np.int32),
+        category=np.append(objects.category, category.astype(np.int32)),
         bbox=objects.bbox[rows], iscrowd=np.zeros(len(rows), np.bool_),
-        score=np.concatenate([objects.votes, -n_votes]) / objects.asked[rows],
+        score=np.append(objects.votes, -n_votes) / objects.asked[rows],
         place=np.full(len(rows), -1),
     )  # fmt: skip
-    name = file_names(data, "predictions")
-    one = as_one(replace(data, annotations=annotations, repeats=None), name)
-    drawn = Votes(
-        agreement=objects.overlap * objects.asked / (objects.votes + 1),
-        edges=corners(votes.annotations.bbox[np.argsort(of, kind="stable")]),
-        stop=np.cumsum(objects.votes),
+    edges = corners(votes.annotations.bbox[np.argsort(of, kind="stable")])
+    agreement = objects.overlap * objects.asked / (objects.votes + 1)
+    merged = replace(data, annotations=annotations, repeats=None)
+    one = reference.as_one(merged, reference.file_names(data, "predictions"))
+    basis = f"the votes of {count(len(data.annotator_names), 'annotator')}"
+    return one, basis, Votes(edges, np.cumsum(objects.votes), agreement)
+
+
+def _joined(
+    labels: Dataset, model: Dataset, settings: AgreeSettings
+) -> tuple[Dataset, Dataset, list[str]]:
+    """Return the labels in the images that both have, and both in one data set, with notes.
+
+    The places of labels are their rows, those of predictions their positions in the file.
+    """
+    model, notes = _named_alike(labels, model, settings)
+    name = model.annotator_names[0]
+    has, its = (_named(each.image_names) for each in (labels, model))
+    nothing = f"no image in common: the labels have {has}, {name} has {its}"
+    drawn, own = reference.in_common(labels, model, nothing)
+    of = own.annotations
+    known = np.array([each in drawn.category_names for each in own.category_names], np.bool_)
+    kept = np.flatnonzero(known[of.category])
+    if n := len(of) - len(kept):
+        codes = distinct(of.category[~known[of.category]]).tolist()
+        unknown = [own.category_names[each] for each in codes]
+        shown, has = _named(unknown), _named(labels.category_names)
+        if not len(kept):
+            problem = f"no category in common: the labels have {has}, {name} has {shown}"
+            renamed = shlex.quote(f"{unknown[0]}=NAME")
+            advice = f"Name each as in the labels: --map {renamed}" if has else "Label something."
+            raise DatasetError([problem], advice)
+        left = f"{count(n, 'prediction')} of categories that the labels do not have left out"
+        notes.append(f"{left}: {shown}; --map OLD=NEW renames")
+        own = replace(own, annotations=of.take(kept))
+    reference.check_sizes(
+        drawn, own, name, reference.file_names(labels, "the record of the labels")
     )
-    return one, f"the votes of {count(len(data.annotator_names), 'annotator')}", drawn
+    if n := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
+        todo = "if nothing was found there: --missing-txt asked"
+        notes.append(f"{count(n, 'image')} without predictions left out; {todo}")
+    place = np.arange(len(drawn.annotations))
+    placed = replace(drawn.annotations, place=place, score=np.zeros(len(place)))
+    team = reference.as_one(replace(drawn, annotations=placed), "labels")
+    return drawn, reference.joined_sides(team, own, name), notes
+
+
+def _named(names: Sequence[str]) -> str:
+    return first_few(names, _NAMED, lambda each: repr(one_line(each)))
 
 
 def _named_alike(
@@ -278,135 +295,79 @@ def _named_alike(
 
     Also return a note on what was joined so.
     """
-    notes: list[str] = []
-    own, other = labels.image_names, model.image_names
+    own, other, notes = labels.image_names, model.image_names, list[str]()
     is_bare = (names == tuple(map(without_ending, names)) for names in (own, other))
     if {*own}.isdisjoint(other) and any(is_bare):
         of = {join_name(name, "stem"): name for name in own}
         stems = [join_name(name, "stem") for name in other]
         if len(of) == len(own) and len({*stems}) == len(other):
             other = tuple(of.get(stem, name) for stem, name in zip(stems, other, strict=True))
-            model = replace(model, image_names=other)
             notes.append("images joined by name without folder and suffix, which one side lacks")
-    known = {*other}
-    lacking = [name for name in own if name not in known]
-    if lacking and model.reading.missing_txt == "asked":
-        # Where YOLO found nothing, it writes no file.
-        more = (0, len(lacking)), (0, 0)
-        size = np.pad(model.image_size, more)
-        asked = np.pad(model.assigned, more, constant_values=True)
-        model = replace(model, image_names=(*other, *lacking), image_size=size, assigned=asked)
-    number = [re.fullmatch(r"class (\d+)", name) for name in model.category_names]
-    path = Path(labels.sources[0].name if labels.sources else "")
+    # Where YOLO found nothing, it writes no file.
+    is_asked, known = model.reading.missing_txt == "asked", {*other}
+    lacking = [name for name in own if name not in known] if is_asked else []
+    more = (0, len(lacking)), (0, 0)
+    names, path = model.category_names, Path(labels.sources[0].name if labels.sources else "-")
+    number = [re.fullmatch(r"class (\d+)", name) for name in names]
     is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
-    if all(number) and is_yolo and (named := class_names(path)):
-        names = [named.get(int(each[1]), each[0]) for each in number if each]
-        names = [settings.category_map.get(each) or each for each in names]
-        model = replace(model, category_names=tuple(names))
+    if all(number) and is_yolo and (of_number := class_names(path)):
+        named = [of_number.get(int(each[1]), each[0]) for each in number if each]
+        names = tuple(settings.category_map.get(each) or each for each in named)
         notes.append(
             "classes named as those of the labels; if not, put data.yaml beside predictions"
         )
-    return model, notes
+    return replace(
+        model, image_names=(*other, *lacking), image_size=np.pad(model.image_size, more),
+        assigned=np.pad(model.assigned, more, constant_values=True), category_names=names,
+    ), notes  # fmt: skip
 
 
-def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset, tuple[str, ...]]:
-    """Return the labels in the images that both have, and both in one data set, with notes.
-
-    The places of labels are their rows, those of predictions their positions in the file.
-    """
-    name = model.annotator_names[0]
-    has, its = (_named(each.image_names) for each in (labels, model))
-    nothing = f"no image in common: the labels have {has}, {name} has {its}"
-    drawn, own = in_common(labels, model, nothing)
-    own, notes = _known_categories(drawn, own, name)
-    check_sizes(drawn, own, name, file_names(labels, "the record of the labels"))
-    if n_left := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
-        todo = "if nothing was found there: --missing-txt asked"
-        notes = (*notes, f"{count(n_left, 'image')} without predictions left out; {todo}")
-    return drawn, joined_sides(as_one(_with_places(drawn), "labels"), own, name), notes
-
-
-def _named(names: Sequence[str]) -> str:
-    return first_few(names, _NAMED, lambda each: repr(one_line(each)))
-
-
-def _known_categories(
-    labels: Dataset, model: Dataset, name: str
-) -> tuple[Dataset, tuple[str, ...]]:
-    """Return predictions of the categories that labels have, and notes on the others."""
-    of = model.annotations
-    known = np.array([each in labels.category_names for each in model.category_names], np.bool_)
-    kept = np.flatnonzero(known[of.category])
-    unknown = [model.category_names[each] for each in np.unique(of.category[~known[of.category]])]
-    if not unknown:
-        return model, ()
-    shown, has = _named(unknown), _named(labels.category_names)
-    if not len(kept):
-        problem = f"no category in common: the labels have {has}, {name} has {shown}"
-        renamed = shlex.quote(f"{unknown[0]}=NAME")
-        advice = f"Name each as in the labels: --map {renamed}" if has else "Label something."
-        raise DatasetError([problem], advice)
-    n = count(len(of) - len(kept), "prediction")
-    note = f"{n} of categories that the labels do not have left out: {shown}; --map OLD=NEW renames"
-    return replace(model, annotations=of.take(kept)), (note,)
-
-
-def _counted(found: Suspects, labels: Dataset) -> tuple[Table, Table]:
-    """Return how many suspects there are of each kind, and in each image, the worst first."""
-    worth, n_images = found.score >= WORTH, len(labels.image_names)
-    number = [np.bincount(each, minlength=len(KINDS)) for each in (found.kind[worth], found.kind)]
-    shares, labelled = found.other[worth & (found.reason == SHARE)], np.full(len(KINDS), np.nan)
+def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
+    """Return how many places there are of each kind, and in each image, the worst first."""
+    worth, n_images = found.take(np.flatnonzero(found["score"] >= WORTH)), len(labels.image_names)
+    n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
+    shares, labelled = worth["other"][worth["reason"] == places.SHARE], np.full(len(KINDS), np.nan)
     labelled[MISSING] = shares.mean() if len(shares) else np.nan
-    n_worth = np.bincount(found.image[worth], minlength=n_images)
-    total = np.bincount(found.image[worth], found.score[worth], n_images)
-    images = np.flatnonzero(n_worth)
+    n_of_image = np.bincount(worth["image"], minlength=n_images)
+    total = np.bincount(worth["image"], worth["score"], n_images)
+    images = np.flatnonzero(n_of_image)
     images = images[np.lexsort((images, -total[images].round(9)))]
     return Table({
         "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
-        "n_worth_a_look": number[0], "n": number[1], "labelled": labelled,
+        "n_worth_a_look": n_worth, "n": n, "labelled": labelled,
     }), Table({
         "image": Categorical(images.astype(np.int32), labels.image_names),
-        "n": n_worth[images], "total": total[images],
+        "n": n_of_image[images], "total": total[images],
     })  # fmt: skip
 
 
-def _table(labels: Dataset, found: Suspects, both: Dataset, place: IndexArray) -> Table:
-    """Return the table of suspects."""
-    has_label, of = found.label >= 0, np.append(both.annotations.category, -1)
+def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> Table:
+    """Return the table of places; reasons with equal figures are put into words once."""
+    has_label, of = found["label"] >= 0, np.append(both.annotations.category, -1)
     ids = np.where(has_label, np.cumsum(has_label) - 1, -1).astype(np.int32)
-    shown = labels.annotations.shown_ids(place[found.label[has_label]])
+    shown = labels.annotations.shown_ids(place[found["label"][has_label]])
     # Numbers need no quotes, and are written faster as they are.
     are_plain = "".join(shown).isdecimal()
-    has_category = np.isin(found.kind, (MISSING, CLASS, PLACE))
-    suggested = np.where(has_category, of[found.prediction], -1)
-    columns: dict[str, Column] = {
+    has_category = np.isin(found["kind"], (SPURIOUS, TWICE), invert=True)
+    suggested = np.where(has_category, of[found["prediction"]], -1)
+    figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
+    (reason, *hundredths), code, _ = distinct_rows(found["reason"], *figures)
+    every = zip(reason.tolist(), *((each / 100).tolist() for each in hundredths), strict=True)
+    return Table({
         "rank": np.arange(1, len(found) + 1),
-        "kind": Categorical(found.kind.astype(np.int32), KINDS),
-        "image": Categorical(found.image.astype(np.int32), labels.image_names),
+        "kind": Categorical(found["kind"].astype(np.int32), KINDS),
+        "image": Categorical(found["image"].astype(np.int32), labels.image_names),
         "label": np.array([*shown, ""], object)[ids] if are_plain
                  else Categorical(ids, tuple(shown)),
-        "prediction": np.ma.masked_less(place[found.prediction], 0),
-        **dict(zip(("x", "y", "width", "height"), found.bbox.T, strict=True)),
-        "category": Categorical(of[found.label].astype(np.int32), both.category_names),
+        "prediction": np.ma.masked_less(place[found["prediction"]], 0),
+        **dict(zip(_SIDES, found["bbox"].T, strict=True)),
+        "category": Categorical(of[found["label"]].astype(np.int32), both.category_names),
         "suggested": Categorical(suggested.astype(np.int32), both.category_names),
-        "score": found.score.round(6),
-        "reason": _reasons(found),
-    }  # fmt: skip
-    return Table(columns)
-
-
-def _reasons(found: Suspects) -> Categorical:
-    """Return the reasons in words; those with equal figures are put into words once."""
-    one, other = (np.nan_to_num(each * 1000).round().clip(0, _MOST - 1).astype(np.int64)
-                  for each in (found.one, found.other))  # fmt: skip
-    # Shares are shown with two decimals; what lies halfway is left to that.
-    one, other = (np.where((each > 1000) | (each % 10 == 5), each, (each + 5) // 10 * 10)
-                  for each in (one, other))  # fmt: skip
-    keys, code = np.unique((found.reason * _MOST + one) * _MOST + other, return_inverse=True)
-    (reason, one), other = np.divmod(keys // _MOST, _MOST), keys % _MOST
-    shown = zip(reason.tolist(), (one / 1000).tolist(), (other / 1000).tolist(), strict=True)
-    texts = tuple(REASONS[each].format(*figures) for each, *figures in shown)
-    return Categorical(code.astype(np.int32), texts)
+        "score": found["score"].round(6),
+        "reason": Categorical(
+            code.astype(np.int32), tuple(places.REASONS[why].format(*pair) for why, *pair in every)
+        ),
+    })  # fmt: skip
 
 
 Record = dict[str, Any]
@@ -422,26 +383,23 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     table, rows = result.suspects.take(kept), result.rows[kept]
     # In the order of the data.
     order = np.argsort(rows)[int((rows < 0).sum()) :]
-    number = {name: place for place, name in enumerate(labels.image_names)}
-    image = np.array([number[name] for name in table["image"]], np.int64)
-    score = np.asarray(table["score"])
-    document = review_document(
-        labels, rows[order], table["reason"][order], score[order], sum_by(image, score, len(number))
-    )
+    image, score = table.codes("image"), np.asarray(table["score"])
+    gains = sum_by(image, score, len(labels.image_names))
+    document = review_document(labels, rows[order], table["reason"][order], score[order], gains)
     images, annotations = document["images"], document["annotations"]
-    image_ids, new_ids = _new_ids(images), _new_ids(annotations)
-    known = {place: n for n, place in enumerate(np.unique(own.image[rows[order]]).tolist())}
+    new_image, new_id = (counter(1 + _last_id(each)) for each in (images, annotations))
+    known = {place: n for n, place in enumerate(distinct(own.image[rows[order]]).tolist())}
     at = {row: n for n, row in enumerate(order.tolist())}
     category_id = {each["name"]: each["id"] for each in document["categories"]}
-    sides, items = ("x", "y", "width", "height"), []
+    items = []
     every = zip(rows.tolist(), image.tolist(), table.records(), strict=True)
     for n, (row, place, said) in enumerate(every):
         if place not in known:
             known[place] = len(images)
-            size = zip(sides[2:], labels.image_size[place].tolist(), strict=True)
-            images.append({"id": next(image_ids), "file_name": said["image"]}
+            size = zip(_SIDES[2:], labels.image_size[place].tolist(), strict=True)
+            images.append({"id": next(new_image), "file_name": said["image"]}
                           | {side: length for side, length in size if length})  # fmt: skip
-        drawn, box = at.get(n, -1), [said[side] for side in sides]
+        drawn, box = at.get(n, -1), [said[side] for side in _SIDES]
         person, id_ = np.flatnonzero(labels.assigned[place])[0], None
         if row >= 0:
             annotations[drawn]["score"] = said["score"]
@@ -450,7 +408,7 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
         elif said["suggested"]:
             drawn = len(annotations)
             annotations.append({
-                "id": next(new_ids), "image_id": images[known[place]]["id"],
+                "id": next(new_id), "image_id": images[known[place]]["id"],
                 "category_id": category_id[said["suggested"]], "bbox": box,
                 "area": box[2] * box[3], "iscrowd": 0, "score": said["score"],
                 "reason": said["reason"],
@@ -465,5 +423,49 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     return document, items
 
 
-def _new_ids(records: list[Record]) -> Iterator[int]:
-    return counter(1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0))
+def _last_id(records: list[Record]) -> int:
+    return max(filter(None, (whole_number(each["id"]) for each in records)), default=0)
+
+
+def write_audit_page(
+    result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write the page of an audit, which a command has made; return notes on its images."""
+    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
+    from bboxqa.report.audit import audit_page
+
+    pictures = pictured_images(result, target.top)
+    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
+
+    def page(pixels: Mapping[str, Pixels]) -> str:
+        return audit_page(result, pictures, pixels, target, command)
+
+    return write_with_pixels(target, images, page, progress)
+
+
+def pictured_images(result: AuditResult, top: int) -> list[Record]:
+    """Return at most `top` images with places worth a look, as in the document "worst_images".
+
+    Boxes are of kinds in place of annotators.
+    """
+    data, rows = result.labels, dict[int, list[Record]]()
+    table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
+    for image, row in zip(table.codes("image").tolist(), table.records(), strict=True):
+        named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
+        label = f"label {row['label']}: " if row["label"] else ""
+        rows.setdefault(image, []).append({
+            "annotation": row["label"] or "predicted", "annotator": row["kind"], "category": named,
+            "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": row["kind"],
+            "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
+        })  # fmt: skip
+    images = []
+    for image in [each for each in result.images.codes("image").tolist() if each in rows][:top]:
+        drawn = np.flatnonzero(data.annotations.image == image).tolist()
+        images.append(shown_image(data, image) | {
+            "asked": [], "cost": len(rows[image]), "alpha": None,
+            "shapes": [*(drawn_shape(data, 0, row) | {"annotator": OTHERS} for row in drawn),
+                       *rows[image]],
+            "objects": [row | {"category": f"{row['kind']} {row['category']}"}
+                        for row in rows[image]],
+        })  # fmt: skip
+    return images

@@ -37,7 +37,6 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.table import is_id_as_name
 from bboxqa.report.agreement_page import agreement_pages
-from bboxqa.report.audit import AuditResult, audit_page, pictured_images
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, worst_first
@@ -429,19 +428,6 @@ def write_report(
 
     def page(pixels: Mapping[str, Pixels]) -> str:
         return findings_page(report, pixels, target, **made)
-
-    return write_with_pixels(target, images, page, progress)
-
-
-def write_audit_page(
-    result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
-) -> tuple[str, ...]:
-    """Write the page of an audit, made by a command, and return notes as `write_result` does."""
-    pictures = pictured_images(result, target.top)
-    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
-
-    def page(pixels: Mapping[str, Pixels]) -> str:
-        return audit_page(result, pictures, pixels, target, command)
 
     return write_with_pixels(target, images, page, progress)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
@@ -71,8 +70,9 @@ MEANINGS = {
 }
 """What the kinds are, in words."""
 _WORST = 20
-_OTHERS = "other labels"
-_STYLES = {_OTHERS: "stroke-dim thin"} | {
+OTHERS = "other labels"
+"""What labels that are not suspicious are called on a page."""
+_STYLES = {OTHERS: "stroke-dim thin"} | {
     kind: line_style(place) for place, kind in enumerate(MEANINGS)
 }
 
@@ -142,43 +142,6 @@ def write_audit(
     found = manifest(result.settings, result.sources, result.labels.reading)
     documents = {"summary": summary(result), "manifest": found}
     return write_tables(folder, documents, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
-
-
-def pictured_images(result: AuditResult, top: int) -> list[dict[str, Any]]:
-    """Return at most `top` images with places worth a look, as in the document "worst_images".
-
-    Boxes are of kinds in place of annotators.
-    """
-    data, of = result.labels, result.labels.annotations
-    table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in table.records():
-        named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
-        label = f"label {row['label']}: " if row["label"] else ""
-        rows.setdefault(row["image"], []).append({
-            "annotation": row["label"] or "predicted", "annotator": row["kind"], "category": named,
-            "object": row["rank"], "bbox": [row[side] for side in ("x", "y", "width", "height")],
-            "kind": row["kind"], "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
-        })  # fmt: skip
-    images = []
-    for name in [name for name in result.images["image"] if name in rows][:top]:
-        image = data.image_names.index(name)
-        others = [
-            {
-                "annotation": of.shown_ids([label])[0], "annotator": _OTHERS, "object": 0,
-                "category": data.category_names[of.category[label]],
-                "bbox": of.bbox[label].tolist(),
-            }
-            for label in np.flatnonzero(of.image == image).tolist()
-        ]  # fmt: skip
-        width, height = data.image_size[image].tolist()
-        images.append({
-            "file_name": name, "width": width or None, "height": height or None, "asked": [],
-            "cost": len(rows[name]), "alpha": None, "shapes": [*others, *rows[name]],
-            "objects": [row | {"category": f"{row['kind']} {row['category']}"}
-                        for row in rows[name]],
-        })  # fmt: skip
-    return images
 
 
 def audit_page(
