@@ -80,14 +80,18 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
 }  # fmt: skip
 # The keys whose lists are decoded as lists of numbers.
 _TYPED = ("bbox", "segmentation")
+# The types of keys that almost all records have; four numbers count as a list.
+_PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
+_PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, float, float, float]}
 _UNTYPED = msgspec.json.Decoder(list[Any])
 
 
 class RecordDecoder:
     """Decodes the text of records: to objects of the keys that are read, or with all their keys.
 
-    Values of any type are kept as they are. One box that is no list of numbers leaves the records
-    beside it as they are in the file.
+    Values of any type are kept as they are. One id that is no integer, or one box that is not four
+    numbers, has the records decoded without these types; one box that is no list of numbers leaves
+    those beside it as they are in the file.
     """
 
     def __init__(self, settings: ReadSettings) -> None:
@@ -101,22 +105,27 @@ class RecordDecoder:
         }
         firsts = (key.partition(".")[0] for key in settings.keys)
         more = ["area"] if settings.keypoints else []
-        keys = dict.fromkeys((*ID_KEYS, "iscrowd", "ignore", "attributes", "score",
+        keys = dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score",
                               "segments_info", *MARKS, *firsts, *kinds, *more))  # fmt: skip
-        fields = [
-            (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
-            for n, key in enumerate(keys)
-        ]
         self._keys, self._are_kept = [*keys], settings.records or settings.on_records is not None
+        self._kinds, self._are_plain = kinds, True
+        self._decoder = self._new_decoder(_PLAIN)
+
+    def _new_decoder(self, plain: Mapping[str, Any]) -> msgspec.json.Decoder[list[Any]]:
+        """Return a decoder of records, of which all have the `plain` keys."""
+        fields = []
+        for n, key in enumerate(self._keys):
+            kind = plain.get(key, self._kinds.get(key, Any))
+            default = {} if key in plain else {"default": MISSING}
+            fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
         record: Any = msgspec.defstruct("Record", fields, gc=False)
-        self._decoder = msgspec.json.Decoder(list[record])
+        return msgspec.json.Decoder(list[record])
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
         try:
-            try:
-                records = TypedRecords(self._decoder.decode(text), self._keys)
-            except msgspec.ValidationError:
+            records = self._typed(text)
+            if records is None:
                 # A record, a box or a number is another value than usual.
                 return None if nests_deep(text) else _UNTYPED.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -128,20 +137,34 @@ class RecordDecoder:
         )
         return None if are_nested and nests_deep(text) else records
 
+    def _typed(self, text: bytes) -> "TypedRecords | None":
+        known = _PLAIN_TYPES if self._are_plain else {}
+        try:
+            return TypedRecords(self._decoder.decode(text), self._keys, known)
+        except msgspec.ValidationError:
+            if not self._are_plain:
+                return None
+        self._decoder, self._are_plain = self._new_decoder({}), False
+        return self._typed(text)
+
 
 class TypedRecords(list[Any]):
     """Decoded records, the values of the keys that some of them have, and the types of these."""
 
-    def __init__(self, records: list[Any], keys: Sequence[str]) -> None:
+    def __init__(
+        self, records: list[Any], keys: Sequence[str], known: Mapping[str, set[type]]
+    ) -> None:
         super().__init__(records)
         columns = zip(*map(msgspec.structs.astuple, records), strict=True)
         n = len(records)
-        self.columns = {
-            key: list(column)
+        self.columns: dict[str, Sequence[Any]] = {
+            key: column
             for key, column in zip(keys, columns, strict=False)
             if column[0] is not MISSING or column.count(MISSING) < n
         }
-        self.types = {key: set(map(type, column)) for key, column in self.columns.items()}
+        self.types = {
+            key: known.get(key) or set(map(type, column)) for key, column in self.columns.items()
+        }
 
 
 class _Window:
@@ -149,7 +172,7 @@ class _Window:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.n = len(values)
-        self._columns: dict[str, list[Any]] = {}
+        self._columns: dict[str, Sequence[Any]] = {}
         self._objects: list[Any] = []
         self.are_typed = isinstance(values, TypedRecords)
         self._types: dict[str, set[type]] = {}
@@ -166,7 +189,7 @@ class _Window:
             self.keys = set(chain.from_iterable(self._objects))
         self._none = [MISSING] * self.n
 
-    def __getitem__(self, key: str) -> list[Any]:
+    def __getitem__(self, key: str) -> Sequence[Any]:
         """Return the value of a key in each record; MISSING where it is absent."""
         if key not in self.keys:
             return self._none
@@ -330,7 +353,7 @@ class ColumnsBuilder:
         for name, values in columns.items():
             self._grow(f"{part}.{name}", values)
 
-    def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
+    def _add_ids(self, key: str, column: Sequence[Any], types: set[type]) -> None:
         n = len(column)
         numbers = None
         if types <= {int}:
@@ -401,7 +424,7 @@ class ColumnsBuilder:
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self._single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, column: list[Any], *, are_floats: bool) -> None:
+    def _add_outlines(self, column: Sequence[Any], *, are_floats: bool) -> None:
         form = list(map(form_of_rings if are_floats else form_of, column))
         pairs = zip(column, form, strict=True)
         outlines = [value if kind == Form.RINGS else () for value, kind in pairs]
@@ -496,7 +519,7 @@ class ColumnsBuilder:
                 codes.append(names.setdefault(str(track), len(names)))
         self._grow_part("tracks", row=self.n + np.array(rows, np.int64), code=codes)
 
-    def _add_segments(self, column: list[Any]) -> None:
+    def _add_segments(self, column: Sequence[Any]) -> None:
         places: list[tuple[int, int]] = []
         segments: list[Any] = []
         for row, value in enumerate(column):
@@ -580,7 +603,7 @@ def _numbers(value: object) -> list[float]:
     return []
 
 
-def _whole(column: list[Any]) -> IndexArray:
+def _whole(column: Sequence[Any]) -> IndexArray:
     """Return whole numbers, (N,) int64; -1 for negative numbers and all other values."""
     return np.array([v if type(v) is int and 0 <= v < 1 << 63 else -1 for v in column], np.int64)
 

@@ -66,12 +66,12 @@ def _float(number: float) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def boxes_of(column: list[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
+def boxes_of(column: Sequence[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
     """Return boxes, (N, 4); NaN where a value is not four finite numbers.
 
-    `are_floats` says that lists have floats only.
+    `are_floats` says that lists have floats only, and tuples four.
     """
-    if types == {list} and set(map(len, column)) <= {4}:
+    if types == {list} and (type(column[0]) is tuple or set(map(len, column)) <= {4}):
         flat = list(chain.from_iterable(column))
         if are_floats or are_numbers(flat):
             numbers = floats(flat)
@@ -87,7 +87,7 @@ def boxes_of(column: list[Any], types: set[type], *, are_floats: bool = False) -
     return boxes
 
 
-def numbers_of(column: list[Any]) -> FloatArray:
+def numbers_of(column: Sequence[Any]) -> FloatArray:
     """Return numbers, (N,) float64; NaN where a value is not a finite number."""
     if not are_numbers(column):
         column = [value if type(value) in NUMBERS else np.nan for value in column]

@@ -190,6 +190,7 @@ def extent_of(keypoints: Sequence[float]) -> list[float] | None:
     return [left, top, right - left, bottom - top]
 
 
+@lru_cache
 def image_type(keys: Sequence[str]) -> type[Image]:
     """Return the type of image records with a field for each key other than annotator keys."""
     added = [
@@ -356,6 +357,12 @@ class AnnotationFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     def image_ids(self) -> IndexArray:
         """(I,) int64. The `id_number` of each image record."""
         return ids_of(self.images)
+
+    @cached_property
+    def image_sizes(self) -> FloatArray:
+        """(I, 2) float64. Width and height of each image record; 0 where they are missing."""
+        sizes = [(image.width or 0, image.height or 0) for image in self.images]
+        return np.array(sizes, np.float64).reshape(-1, 2)
 
     @cached_property
     def image_labels(self) -> list[str]:

@@ -4,6 +4,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.opening import MARKS, named_errors, read_whole
-from bboxqa.formats.records import LISTS, WHOLE, ReadSettings
+from bboxqa.formats.records import LISTS, WHOLE, Image, ReadSettings, image_type
 
 Text = bytes
 """The content of a file."""
@@ -238,6 +240,15 @@ class _HeldRecords(list[Any]):
 
 
 Sink = ColumnsBuilder | _HeldRecords
+_Decode = Callable[[bytes], Sequence[Any] | None]
+
+
+def _decoded_images(decoder: msgspec.json.Decoder[list[Image]], text: bytes) -> Any:
+    """Return the images in the text of a list; with all their keys if one has an odd value."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        if not nests_deep(text):
+            return decoder.decode(text)
+    return decoded_entirely(text)
 
 
 class Scanner:
@@ -249,7 +260,11 @@ class Scanner:
 
     def __init__(self, reading: RawDocument, settings: ReadSettings) -> None:
         self._out, self._text, self._settings = reading, reading.text, settings
-        self._decode = decoded_entirely if settings.whole else RecordDecoder(settings).decode
+        self._decoders: dict[str, _Decode] = {}
+        if not settings.whole:
+            images = msgspec.json.Decoder(list[image_type(settings.keys)])  # type: ignore[misc]
+            self._decoders["images"] = partial(_decoded_images, images)
+            self._decoders[RESULTS_LIST] = RecordDecoder(settings).decode
         self._values = ValueReader(reading)
         self.sinks: dict[str, Sink] = {name: self._new_sink(name) for name in LISTS}
 
@@ -347,9 +362,8 @@ class Scanner:
         """Read the records of a list; return where it ends."""
         place, ended = self._blank(place), False
         section = self._out.sections.get(name, Section())
-        is_annotations = name == RESULTS_LIST
-        decode = self._decode if is_annotations else decoded_entirely
-        of_segments = is_annotations and begins_with_segments(self._text, place)
+        decode = self._decoders.get(name, decoded_entirely)
+        of_segments = name == RESULTS_LIST and begins_with_segments(self._text, place)
         between = BETWEEN_SEGMENTS if of_segments else BETWEEN_RECORDS
         while not ended:
             cut = between.search(self._text, place + WINDOW)
@@ -378,7 +392,7 @@ class Scanner:
             return b"".join((b"[", part, b"]"))
 
     def _last_records(
-        self, place: int, until: int, decode: Callable[[bytes], Sequence[Any] | None]
+        self, place: int, until: int, decode: _Decode
     ) -> tuple[Sequence[Any] | None, int]:
         """Return the records up to the end of a list, and where it ends; None if that is unclear.
 

@@ -170,8 +170,7 @@ def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Bo
 
 def _images_of(file: AnnotationFile, image_id: IndexArray) -> tuple[FloatArray, IndexArray, int]:
     """Return the size and the row of the image of each annotation, and the number of images."""
-    sizes = np.array([(each.width or 0, each.height or 0) for each in file.images], np.float64)
-    sizes = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
+    sizes = np.vstack([file.image_sizes, [[0, 0]]])
     sizes[~(sizes > 0)] = np.nan
     image = find(file.image_ids, image_id)
     return sizes.take(image, axis=0), image, len(file.images)

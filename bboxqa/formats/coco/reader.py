@@ -194,6 +194,8 @@ def _converted(
         except msgspec.ValidationError as error:
             problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
     for place, record in enumerate(records):
+        if type(record.id) is int:
+            continue
         number = whole_number(record.id)
         if number is not None:
             record.id = number

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +58,11 @@ class _Joined(msgspec.Struct):
     """The tables of the data set to which files are added, and the problems found."""
 
     paths: dict[AnnotationFile, Path]
-    labels: list[list[str]]
-    """By file, the name of the image of each record."""
-    images: dict[str, int] = msgspec.field(default_factory=dict)
-    sizes: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    images: dict[str, int]
+    sizes: IntArray
+    """(I, 2) int32. 0 where unknown."""
+    of_record: list[IntArray] = msgspec.field(default_factory=list)
+    """By file, the image of each record, as an index."""
     categories: dict[str, int] = msgspec.field(default_factory=dict)
     problems: list[str] = msgspec.field(default_factory=list)
     origins: list[Path | None] = msgspec.field(default_factory=list)
@@ -92,12 +92,12 @@ def join(
     `paths` are for errors; `sessions` and `seconds` are those of annotations, if they were read.
     """
     names = tuple(in_natural_order(attribution.names))
-    joined = _Joined(dict(zip(files, paths, strict=True)), [file.image_labels for file in files])
+    images = tuple(sorted(set[str]().union(*(file.image_labels for file in files))))
+    places = {name: place for place, name in enumerate(images)}
+    sizes = np.zeros((len(images), 2), np.int32)
+    joined = _Joined(dict(zip(files, paths, strict=True)), places, sizes)
     renamed = _add_tables(joined, files, are_named_alike=not reading.records)
-    images = tuple(joined.images)
-    of_record = [
-        np.array([joined.images[label] for label in labels], np.int32) for labels in joined.labels
-    ]
+    of_record = joined.of_record
     rows = _index(joined, files, of_record, attribution, names)
     codes = None if sessions is None else sessions.code
     rows = replace(rows, session=_of_rows(rows, codes), seconds=_of_rows(rows, seconds))
@@ -129,10 +129,9 @@ def join(
         rows = split.first
     if reading.tracks:
         rows, tracks = read_tracks(files, rows, of_record, images)
-    sizes = [joined.sizes.get(name, (0, 0)) for name in images]
     data = Dataset(
         image_names=images,
-        image_size=np.array(sizes, np.int32).reshape(-1, 2),
+        image_size=joined.sizes,
         category_names=tuple(joined.categories),
         supercategories=supercategories(files, joined.categories),
         annotator_names=names,
@@ -156,21 +155,31 @@ def join(
 def _add_tables(
     joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool
 ) -> dict[str, str]:
-    """Add and sort the images and categories of all files; return suggested renamings."""
-    for file, labels in zip(files, joined.labels, strict=True):
-        joined.add(file, bad_sizes(file.images))
-        for image, label in zip(file.images, labels, strict=True):
-            if not image.file_name and len(files) > 1:
-                problem = f"image {image.id!r} has no file_name; expected one, since images of "
-                joined.add(file, [problem + "several files are joined by it"])
-            joined.images[label] = 0
-            # A side that is no finite number is a problem of `bad_sizes`.
-            sides = (image.width or 0, image.height or 0)
-            size = (int(sides[0]), int(sides[1])) if all(map(isfinite, sides)) else (0, 0)
-            before = joined.sizes.setdefault(label, size) if all(size) else size
-            if before != size:
-                problem = f"image {label!r} is {size[0]} × {size[1]}; another record of it says "
-                joined.add(file, [f"{problem}{before[0]} × {before[1]}"], shared=True)
+    """Add sizes of images, and sorted categories, of all files; return suggested renamings."""
+    for file in files:
+        labels = file.image_labels
+        row = np.fromiter(map(joined.images.__getitem__, labels), np.int32, len(labels))
+        joined.of_record.append(row)
+        # Comparisons with NaN are false.
+        are_sides = np.logical_and(file.image_sizes >= 0, file.image_sizes <= MAX_COORDINATE)
+        bad = np.flatnonzero(~are_sides.all(axis=1))
+        joined.add(file, bad_sizes(file.images[row] for row in bad.tolist()))
+        size = np.where(are_sides, file.image_sizes, 0).astype(np.int32)
+        known = np.flatnonzero(size.all(axis=1))
+        # The first size of an image counts.
+        new = known[(joined.sizes[row[known]] == 0).all(axis=1)][::-1]
+        joined.sizes[row[new]] = size[new]
+        unequal = {*known[(joined.sizes[row[known]] != size[known]).any(axis=1)].tolist()}
+        own = enumerate(file.images if len(files) > 1 else ())
+        nameless = {place for place, image in own if not image.file_name}
+        for place in sorted(unequal | nameless):
+            if place in nameless:
+                problem = f"image {file.images[place].id!r} has no file_name; expected one, since "
+                joined.add(file, [f"{problem}images of several files are joined by it"])
+            if place in unequal:
+                (width, height), before = size[place], joined.sizes[row[place]]
+                problem = f"image {labels[place]!r} is {width} × {height}; another record of it "
+                joined.add(file, [f"{problem}says {before[0]} × {before[1]}"], shared=True)
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
     for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
@@ -181,7 +190,6 @@ def _add_tables(
         ("categories", (category.name for file in files for category in file.categories)),
     ):
         joined.add(files[0], (f"{noun} {each}" for each in alike(names)), shared=True)
-    joined.images = {name: place for place, name in enumerate(sorted(joined.images))}
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
     return {name: kept for name, kept in renamed.items() if name != kept}
 
@@ -398,7 +406,7 @@ def repeated_ids(key: str, ids: IndexArray) -> Iterator[str]:
         yield f"{key}: id {value} occurs more than once; expected once"
 
 
-def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
+def bad_sizes(images: Iterable[Image]) -> Iterator[str]:
     """Yield a problem for each impossible image side."""
     for image in images:
         for key, side in (("width", image.width), ("height", image.height)):
