@@ -83,20 +83,6 @@ def test_a_pattern_chooses_files_of_an_archive(tmp_path):
         read_coco(path, pattern="eve.json")
 
 
-def test_folders_of_people_in_an_archive_share_its_pictures_and_class_names(tmp_path):
-    pictures = {"images/a.ppm": b"P6 100 80 255\n" + bytes(24000), "data.yaml": "names: [cat, dog]"}
-    labels = {"ann": "1 .5 .5 .2 .2", "bob": "1 .5 .5 .3 .2"}
-    files = {f"{who}/labels/a.txt": text for who, text in labels.items()}
-    folder = write(tmp_path / "all", **pictures, **files)
-    for source in (folder, packed(folder, "zip")):
-        data = read_coco(source)
-        assert data.annotator_names == ("ann", "bob")
-        assert data.attribution == "one folder per annotator"
-        assert data.image_size.tolist() == [[100, 80]]
-        assert data.category_names == ("cat", "dog")
-        assert [each.name for each in data.sources] == [f"{source}/ann", f"{source}/bob"]
-
-
 CONTENT = document(
     [("a.jpg", 200, 100, PEOPLE), ("b.jpg", 200, 100, PEOPLE)],
     [(image, who, 0, [10, 20, 30, 40 + image]) for image in (0, 1) for who in PEOPLE],
@@ -189,6 +175,12 @@ def sized(size):
     return info
 
 
+def linked(name):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = tarfile.SYMTYPE, "ann.json"
+    return info
+
+
 LINK = entry("ann.json", create_system=3, external_attr=0o120777 << 16)
 RANDOM = os.urandom(9000).hex()
 MUCH = "more than 16,777,216 bytes of content, and is taken for a zip bomb"
@@ -197,6 +189,7 @@ TRAPS = {
        for name in ("../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a")},
     "no name": ("a.zip", {entry(""): "{}"}, "has an entry without a name"),
     "link": ("a.zip", {LINK: "../ann.json", "bob.json": "{}"}, r"ann\.json: is a link"),
+    "tar link": ("a.tar", [(linked("bob.json"), "")], r"bob\.json: is a link, and"),
     "bomb": ("a.zip", {"a": bytes(20 << 20)}, "would become 20,971,520"),
     "tar bomb": ("a.tgz", [("x", "\0" * (17 << 20))], MUCH),
     "two names": ("a.tar", [("a.xml", "")] * 2, r"has two files named 'a\.xml'; expected one of"),

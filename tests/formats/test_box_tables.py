@@ -100,18 +100,6 @@ def test_shares_need_the_size_of_the_image(tmp_path):
         assert drawn(alone(path)) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
 
 
-def test_a_given_size_is_that_of_the_image_with_its_suffix(tmp_path):
-    rows = [f"{name},cat,0.1,0.25,0.5,1" for name in ("a.jpg", "a.png", "c/b.jpg")]
-    path = table(tmp_path, "image,label,xmin,ymin,xmax,ymax", *rows)
-    lines = ["a.jpg,200,100", "a.png,100,50", "x/a.jpg,7,7", "x/c/b.jpg,40,20", "b.png,8,8"]
-    sizes = table(tmp_path, "image,width,height", *lines, name="sizes.csv")
-    with bboxqa.reading(image_size=str(sizes)):
-        boxes = {each[0]: each[3:] for each in drawn(alone(path))}
-    assert boxes == {
-        "a.jpg": (20, 25, 80, 75), "a.png": (10, 12.5, 40, 37.5), "c/b.jpg": (4, 5, 16, 15)
-    }  # fmt: skip
-
-
 def of_corners(tmp_path, *boxes):
     """Write a table with boxes of corners, each in an image of 200 × 100; return its path."""
     rows = [f"{number}.jpg,ann,cat,{box},200,100" for number, box in enumerate(boxes)]

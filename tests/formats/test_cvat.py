@@ -3,7 +3,6 @@
 from functools import partial
 from zipfile import ZipFile
 
-import numpy as np
 import pytest
 from support.cvat_xml import box, document, head, image, project, shape, track, written
 from support.tool_files import alone, asked, translation_of
@@ -11,7 +10,6 @@ from support.tool_files import alone, asked, translation_of
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.cvat.reader import translate
-from bboxqa.model.masks import compress_counts
 
 records = partial(translation_of, translate)
 
@@ -48,17 +46,6 @@ def test_tasks_of_a_project_have_annotators_of_their_own(tmp_path):
     data = read_coco(path)
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["(not named)"]}
     assert data.attribution == "the assignee"
-
-
-def test_a_mask_is_relative_to_its_crop(tmp_path):
-    # In a crop of 3 × 2: row 0 is "xx.", row 1 is ".x.".
-    part = shape("mask", rle="0, 2, 2, 1, 1", left=5, top=7, width=3, height=2)
-    (record,) = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part)))[1]
-    assert record["bbox"] == [5, 7, 2, 2]
-    # Column by column, of 80 rows: 5 · 80 + 7 = 407 outside, row 7 of column 5, 79 outside,
-    # rows 7 and 8 of column 6, and the rest.
-    runs = compress_counts(np.array([407, 1, 79, 2, 8000 - 489]), 80, 100)
-    assert record["segmentation"] == {"size": [80, 100], "counts": runs.decode()}
 
 
 def test_what_has_no_box_is_kept_and_counted(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tarfile
 import tempfile
 import zipfile
 from contextlib import contextmanager
@@ -115,30 +114,6 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
         done = run(command, folder)
         assert (done.returncode, done.stderr.count(words)) == (2, 1)
         assert "move it out of the folder" in done.stderr
-
-
-@pytest.mark.parametrize("ending", ["tar", "tar.gz"])
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
-@pytest.mark.parametrize("name", ["eve.json", "README"])
-def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind, name):
-    path = tmp_path / f"all.{ending}"
-    with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
-        for who in WHO[:2]:
-            write(tmp_path, **{"one.json": many(9, who)})
-            archive.add(tmp_path / "one.json", f"{who}.json")
-        link = tarfile.TarInfo(name)
-        link.type, link.linkname = kind, "ann.json"
-        archive.addfile(link)
-    if name == "README":
-        assert read_coco(path).annotator_names == WHO[:2]
-        return
-    for command in ("agree", "validate"):
-        done = run(command, path)
-        assert done.returncode == 2
-        assert done.stderr == (
-            f"Error: {path}/eve.json: is a link, and links in an archive are not followed\n"
-            "Unpack it, and name the folder, or pack the files themselves.\n"
-        )
 
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\nsize 99\n"

@@ -90,6 +90,10 @@ def test_json_min_has_one_record_for_each_annotation(tmp_path):
     data = of_tasks(tmp_path, first, shared | {"annotator": 2, "annotation_id": 2})
     assert drawn(data) == [("1.jpg", "1", "cat", 20, 20, 10, 50)]
     assert asked(data) == {"1.jpg": ["1", "2"]}
+    # So has the folder of a target storage.
+    stored = {"task": {"id": 4, "data": {"image": "1.jpg"}}}
+    data = of_tasks(tmp_path, *(stored | work(who, BOX) for who in (1, 2)))
+    assert asked(data) == {"1.jpg": ["1", "2"]}
 
 
 def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
@@ -259,14 +263,6 @@ def test_images_named_by_tasks_of_different_projects_are_refused(tmp_path):
 
 
 # Regions.
-
-
-def test_rectangles_turn_about_their_top_left_corner(tmp_path):
-    # 40 × 10 pixels at (100, 20), turned a quarter: it goes down from there, and to the left.
-    data = only(tmp_path, box(50, 20, 20, 10, value={"rotation": 90}))
-    assert data.annotations.bbox.round(9).tolist() == [[90, 20, 10, 40]]
-    (ring,) = data.annotations.segmentation.rings(0)
-    assert ring.round(9).tolist() == [[100, 20], [100, 60], [90, 60], [90, 20]]
 
 
 def test_a_region_split_into_results_is_one(tmp_path):

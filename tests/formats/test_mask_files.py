@@ -117,9 +117,7 @@ BAD = {
 @pytest.mark.parametrize("kind", GOOD)
 def test_values_are_those_that_were_written(kind):
     assert values_in(GOOD[kind], allowed()).tolist() == ROWS.tolist()
-
-
-def test_pixels_of_one_bit_are_told_from_numbers():
+    # Pixels of one bit are no numbers.
     assert values_in(png(ROWS > 1, 1), allowed()).dtype == bool
 
 
@@ -182,23 +180,6 @@ def test_two_people_with_a_file_an_image_are_compared_as_masks(tmp_path):
         reference = agree(tmp_path / "in", reference=tmp_path / "in/bob", bootstrap=0).reference
     f1 = {row["annotator"]: row["f1"] for row in reference.annotators.records()}
     assert f1 == {"ann": 1, "bob": 1}
-    review = tmp_path / "review"
-    outcome = run(
-        "agree", tmp_path / "in", "--mask", "binary", "--send-back", review, "--to", "cvat"
-    )
-    assert "no object has to be looked at again" in outcome.output
-    assert "accept" not in outcome.output
-    assert not review.exists()
-
-
-def test_folders_of_clips_of_one_person_are_compared_with_a_reference(tmp_path):
-    """No two clips have a file of one name."""
-    for n in range(2):
-        save(tmp_path / f"one/clip{n}/im{n}.png", square(20, 30, 60, shape=(120, 160)))
-    gold, mask = tmp_path / "gold.json", ("--mask", "binary")
-    assert run("convert", tmp_path / "one", gold, "--to", "coco", *mask).returncode == 0
-    outcome = run("agree", tmp_path / "one", *mask, "--reference", gold)
-    assert "2 of its 2 images, 2 objects" in outcome.output
 
 
 def test_masks_with_one_box_are_copies_only_if_all_pixels_are_equal(tmp_path):

@@ -1,12 +1,10 @@
 """Sizes of images: what files, the user and pictures say, and where annotations stand."""
 
-import json
 from unicodedata import normalize
 
 import numpy as np
 import pytest
 from PIL import Image
-from support.cli import run
 from support.tool_files import SUFFIXES, alone, drawn, found, text_of, write
 
 from bboxqa import ConfigError, DatasetError, read_coco, reading
@@ -142,26 +140,6 @@ def test_sizes_are_given_in_python(sizeless):
             reading(image_size=given).__enter__()
 
 
-def test_the_advice_of_convert_is_followed(tmp_path):
-    for who, x in (("ann", 20), ("bob", 30)):
-        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [x, 15, 40, 30]}
-        content = coco(NAMES) | {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
-        write(tmp_path, **{f"given/{who}.json": content})
-    options = ("--to", "yolo", "--lossy", "--attribution", "files")
-    both = run("convert", "given", "out", *options, cwd=tmp_path)
-    assert "read it with --image-size FILE, such as the input" in both.stderr
-    done = run("convert", "out", "again.json", "--to", "coco", "--image-size", "given",
-               "--missing-txt", "asked", "--attribution", "files", cwd=tmp_path)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    again = json.loads((tmp_path / "again.json").read_bytes())
-    assert [found["bbox"] for found in again["annotations"]] == [[20, 15, 40, 30], [30, 15, 40, 30]]
-    images = {each["file_name"]: (each["width"], each["height"]) for each in again["images"]}
-    assert images == NAMES
-    done = run("agree", "out", "--image-size", "no.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "a file that has the size of each image" in done.stderr
-
-
 TWICE = {"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)})}
 
 
@@ -197,20 +175,6 @@ def test_pictures_in_the_folder_around_are_images_if_one_has_a_label(tmp_path, f
         data = alone(tmp_path / "set")
     assert len(data.image_names) == 3
     assert "c.png" in data.image_names
-
-
-def test_pictures_of_rarer_formats_give_their_size(tmp_path):
-    labels(tmp_path, "yolo", "ab")
-    picture(tmp_path / "a.TGA")
-    picture(tmp_path / "b.jpe")
-    data = alone(tmp_path)
-    assert data.image_names == ("a.TGA", "b.jpe")
-    assert data.annotations.bbox.tolist() == [[40, 30, 20, 20]] * 2
-    # Pillow does not open it by itself.
-    (tmp_path / "a.TGA").unlink()
-    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic")
-    with pytest.raises(DatasetError, match=r"though there is a\.heic"):
-        alone(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["images", "image", "imgs", "Frames", "photos"])

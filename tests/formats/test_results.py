@@ -187,23 +187,17 @@ WRONG = [
     ([result(0, 3, HERE), result(99, 3, HERE)], ["a.json#/1: image_id is 99", "gt.json"]),
     ([result(0, 17, HERE)], ["a.json#/0: category_id is 17", "--ground-truth gt.json"]),
     ([result(0, 3, ABSENT)], ["bbox is missing"]),
-    ([result(0, 3, [1, 2, 3])], ["bbox", "[1, 2, 3]"]),
     ([result(0, 3, [1, 2, "x", 4])], ["bbox"]),
-    ([result(0, 3, [1, 2, -3, 4])], ["-3"]),
     ([result(0, 3, [1, 2, 1e300, 4])], ["1e+300"]),
-    ([result(0, 3, HERE), result(0, 3, HERE, ABSENT)], ["score is missing"]),
     ([result(0, 3, HERE, ABSENT)], ["top level is a list; expected an object"]),
     ([result(0, 3, HERE), result(0, 3, HERE, "high")], ["score", '"high"']),
     ([result(0, 3, HERE, 90)], ["scores are from 90 to 90; expected 0 to 1"]),
     ([result(0, 3, HERE, 0.2)], ["none of 1 result has a score of 0.5", "--score"]),
     ([result(1 << 70, 3, HERE)], ["image_id", "1180591620717411303424"]),
-    ([result([0], 3, HERE)], ["image_id"]),
-    ([result(0, ABSENT, HERE)], ["category_id is missing"]),
     ([*[result(0, 3, HERE)] * 2, 7], ["a.json:1:", "7"]),
     ([], ["holds an empty list"]),
     ([[1, 2]], []),
     (json.dumps([result(0, 3, HERE)])[:-1], []),
-    (json.dumps([result(0, 3, HERE)]) + "x", []),
     ([result(0, 3, ABSENT, segmentation=SIZED | {"counts": [1 << 70]})], ["run lengths add up to"]),
     ([result(0, 3, ABSENT, segmentation=SIZED | {"counts": [81]})], ["bbox is missing"]),
     ([{"image_id": 0, "caption": "a cat"}], ["holds results of COCO captions; expected objects"]),
@@ -392,30 +386,19 @@ def test_annotators_are_named_on_records_or_segments(tmp_path):
     assert not any(asked["9.jpg"])
 
 
-def test_panoptic_and_objects_are_measured_together(tmp_path):
-    records = panoptic(3)
-    objects = [each | {"id": n} for n, each in enumerate(flat(records), 1)]
-    result = bboxqa.agree(bboxqa.read_coco(of_two(tmp_path, records, objects)), bootstrap=0)
-    assert (result.existence.f1, result.place.mean_iou) == (1, 1)
-
-
 FOURTH = segment(4, 0, [1, 1, 9, 9])
 SEGMENTS = [
     *((record(0, [segment(3, 0, [1, 1, 9, 9]), without_absent(FOURTH | change)]), words)
       for change, words in (
         ({"bbox": ABSENT}, ["bbox is missing", "4 finite numbers"]),
         ({"bbox": [1, 2, 3]}, ["segments_info[1] (id 4): bbox cannot be used", "4 finite numbers"]),
-        ({"bbox": [1, 2, 3, "a"]}, ["bbox cannot be used", "4 finite numbers"]),
         ({"bbox": [1, 2, 1e300, 4]}, ["1e+300"]),
-        ({"bbox": [1, 2, -3, 4]}, ["-3"]),
         ({"category_id": 17}, ["category_id of segment 4 is 17; expected the id of one of the"]),
-        ({"category_id": None}, ["category_id"]),
         ({"id": ABSENT}, ["id of a segment is missing; expected a whole number"]),
         ({"id": 1 << 70}, ["id of segment 11805916"]),
         ({"iscrowd": 7}, ["iscrowd of segment 4 is 7; expected 0 or 1"]),
     )),
     (record(99, [FOURTH]), ["image_id is 99"]),
-    (record([1], []), ["image_id is [1]"]),
     (record(0, None), ["segments_info is null; expected a list"]),
     (record(0, {"id": 1}), ["segments_info is {"]),
     (record(0, [7]), ["image 0: segment is 7; expected an object"]),

@@ -140,20 +140,6 @@ def test_boxes_are_the_bounds(path, shapes):
     assert found == pytest.approx(edges(), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "words"),
-    [
-        (2, -24, "width"),
-        (4, 1e308, r": S015 error annotation \d+ .*: the angle of bbox is 1e\+308"),
-    ],
-)
-def test_numbers_that_no_box_has_are_refused(path, place, value, words):
-    shapes = five()
-    shapes[1]["bbox"][place] = value
-    with pytest.raises(DatasetError, match=words):
-        read(path, shapes)
-
-
 def test_shapes_that_are_no_rectangles_are_told(path):
     trapezium = {"bbox": [10, 10, 40, 20], "segmentation": [[10, 10, 50, 10, 40, 30, 20, 30]]}
     triangle = {"bbox": [60, 60, 40, 20], "segmentation": [[60, 60, 100, 60, 80, 80]]}

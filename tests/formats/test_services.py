@@ -173,10 +173,3 @@ def test_a_cell_that_is_no_json_is_a_defect(tmp_path):
     path = classifications(tmp_path / "a.csv", classification("ann", [], metadata="{"))
     ((_, line, _, said),) = found(path, "T001")
     assert (line, said) == (2, "line 2: metadata, annotations or subject_data is not JSON")
-
-
-def test_a_table_of_extracts_is_not_an_export_of_classifications(tmp_path):
-    path = tmp_path / "extractions.csv"
-    path.write_text("classification_id,user_name,extractor,data.x\n1,ann,point_extractor,[3]\n")
-    with pytest.raises(DatasetError, match="expected columns of images and boxes"):
-        read_coco(path)

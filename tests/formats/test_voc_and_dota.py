@@ -10,7 +10,6 @@ from support.tool_files import alone, drawn, found, translation_of, write
 from bboxqa import reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dota.reader import translate as translate_dota
-from bboxqa.formats.sources import sources_of
 from bboxqa.formats.voc.reader import translate
 
 translated = partial(translation_of, translate)
@@ -195,9 +194,3 @@ def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
     # The place comes once.
     (problem,) = refused.value.problems
     assert problem.startswith(f"{tmp_path}/a.txt:4:1: T001 error {line!r} ")
-
-
-def test_an_empty_file_beside_folders_keeps_their_labels_together(tmp_path):
-    files = {"b.txt": "", "street/a.txt": PLANE, "road/c.txt": PLANE}
-    write(tmp_path, **{f"ann/labelTxt/{name}": text for name, text in files.items()})
-    assert sources_of(tmp_path / "ann", are_people=True).files == [tmp_path / "ann"]

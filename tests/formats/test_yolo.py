@@ -241,17 +241,6 @@ def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
     assert [each.spot.line for each in found] == missing
 
 
-def test_pictures_in_a_folder_of_any_name(tmp_path):
-    folder = made(tmp_path, labels__0_txt=BOX, labels__1_txt=BOX, my__0_ppm=PICTURE)
-    made(tmp_path, my__1_ppm=PICTURE)
-    for path in ("labels", ""):
-        found = validate(folder / path, images=folder / "my", select=["T", "M0"])
-        # A picture has a header only.
-        assert {each.code for each in found.findings} <= {"M002", "M009"}
-        assert [each.n_annotations for each in found.files] == [2]
-    assert not validate(folder, select=["T"]).findings
-
-
 def test_a_finding_for_each_file_and_cause(tmp_path):
     lines = {"a": "0 410 300 20 20\n", "b": "0 99 9 9 9\n", "c": "0 0,5 0,5 0,2 0,2\n",
              "d": "0 1\n"}  # fmt: skip

@@ -90,23 +90,6 @@ def test_all_forms_of_rotated_boxes_are_compared(form, pair, code):
     assert codes == ({code} if code else set())
 
 
-def of_sizes(*last):
-    usual = [{"bbox": [place, place, 20 + place % 4, 20]} for place in range(30)]
-    return {"annotations": [*usual, *({"bbox": box} for box in last)]}
-
-
-def test_a_box_far_from_the_usual_size_is_found():
-    content = of_sizes([1, 1, 2, 2], [0, 0, 99, 70], [0, 0, 30, 30])
-    small, large = findings(content, code="Q002")
-    assert small.message.startswith("bbox is 2 × 2 px, 4 px²; the median area of boxes of")
-    assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
-
-
-@pytest.mark.parametrize("bbox", [[1, 1, 0, 5], None, [1, 1, 1e300, 1e300], ["a"] * 4])
-def test_odd_boxes_are_no_trouble(bbox):
-    assert len(findings(of_sizes(bbox, [1, 1, 2, 2]), code="Q002")) <= 2
-
-
 # Boxes that overlap strongly, against a search of all pairs.
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.pictures import picture, save
-from support.validation import codes, document_of, exact, findings, whole_file
+from support.validation import codes, document_of, exact, findings
 
-from bboxqa import validate
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import pictures
@@ -148,17 +147,6 @@ def test_content_decides_where_it_is_known(tmp_path):
     test = seen(images("test/1.png", "test/8.png"), tmp_path, "test.json")
     (found,) = validate_documents([train, test], ValidateSettings(select=("M008",)), 0).findings
     assert '"test/8.png" has the same bytes as "train/2.png" in train.json' in found.message
-
-
-def test_images_are_looked_for_in_several_folders(tmp_path):
-    for folder, name in (("x", "a.jpg"), ("y", "b.jpg"), ("y", "c.jpg")):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        save(tmp_path / folder / name, seed=ord(name[0]))
-    file = tmp_path / "export.json"
-    file.write_text(whole_file(images("a.jpg", "b.jpg", "d.jpg")))
-    both = [tmp_path / "x", tmp_path / "y"]
-    found = validate(file, images=both, select=["M"]).findings
-    assert [(each.code, each.found) for each in found] == [("M001", "d.jpg"), ("M007", ["c.jpg"])]
 
 
 def test_an_image_twice_in_one_file(tmp_path):

@@ -7,13 +7,12 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
-from support.validation import codes, document_of, findings, mended, only
+from support.validation import document_of, findings, mended, only
 
 from bboxqa.model.masks import compress_counts, decode_counts, run_bounds
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
-SQUARE = [10, 10, 30, 10, 30, 40, 10, 40]
 BOW = [10, 10, 30, 40, 30, 10, 10, 40]
 
 
@@ -43,12 +42,6 @@ def test_a_ring_that_crosses_itself_very_often_is_found_and_left():
     assert not found.edits
 
 
-def test_an_outline_is_cut_at_the_border():
-    found = only(outline([[85, 10, 110, 10, 110, 40, 85, 40]]), code="P006")
-    (ring,) = found.edits[0].value
-    assert sorted(points_of(ring)) == [(85, 10), (85, 40), (100, 10), (100, 40)]
-
-
 NUMBER = st.one_of(st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([1e100, -1e100]))
 RING = st.one_of(
     st.lists(NUMBER, max_size=12), st.sampled_from([None, "1 2", {}, 7, [[1, 2]], [True] * 6])
@@ -62,15 +55,6 @@ def test_any_outlines_can_be_looked_at_and_what_can_be_mended_stays_mended(many)
     text = fix(document_of(content), ValidateSettings(select=("B", "P")), unsafe=True).text
     left = findings(bytes(text).decode(), select=("B", "P"))
     assert [finding.message for finding in left if finding.fix] == []
-
-
-def test_boxes_beyond_their_image_follow_if_they_lie_elsewhere_than_their_outlines():
-    boxes = [[60 + n, 50, 20, 30] for n in range(8)] + [[95, 10, 20, 30], [99, 50, 20, 30]]
-    wrong = [{"segmentation": [SQUARE], "bbox": box, "area": 600} for box in boxes]
-    content = {"images": [{"width": 110, "height": 90}], "annotations": wrong}
-    assert codes(content, select=("B", "P")) == {"P007"}
-    wrong[8]["segmentation"] = [[95, 10, 115, 10, 115, 40, 95, 40]]
-    assert codes(content, select=("B",)) == {"B003"}
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 2), min_size=2, max_size=6))

@@ -104,14 +104,6 @@ def test_corners_that_cross_are_one_finding_and_nothing_else(name, crossed):
     assert loud(content) <= {"O004"}
 
 
-@pytest.mark.parametrize("name", ["five", "eight"])
-def test_boxes_of_more_numbers_are_rotated_ones_and_not_broken(name):
-    content = coco(boxes(), name)
-    assert "S006" not in codes(content)
-    (defect,) = findings(content, code="O009")
-    assert defect.count == len(boxes())
-
-
 @pytest.mark.parametrize(
     ("bbox", "degrees", "expected"),
     [

@@ -83,18 +83,6 @@ def tasks_completed_by(folder):
     return studio.written(folder / "tasks.json", studio.task(1, *works))
 
 
-def objects_of_logins(folder):
-    """Return a project of Supervisely, with objects that leave their image."""
-    objects = [
-        {"id": n, "labelerLogin": who, "geometryType": "rectangle", "classTitle": "cat", "tags": [],
-         "points": {"exterior": [[1, 1], [40 + n, 120]], "interior": []}}
-        for n, who in enumerate(PEOPLE, 1)
-    ]  # fmt: skip
-    image = {"size": {"height": 90, "width": 90}, "tags": [], "objects": objects}
-    meta = {"classes": [{"title": "cat", "shape": "rectangle"}]}
-    return write(folder, **{"meta.json": meta, "ds/ann/0.jpg.json": image})
-
-
 SOURCES = (
     key_on_annotations,
     lists_on_annotations,
@@ -104,7 +92,6 @@ SOURCES = (
     folders_named_after_people,
     jobs_of_assignees,
     tasks_completed_by,
-    objects_of_logins,
 )
 
 
