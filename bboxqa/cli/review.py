@@ -135,7 +135,8 @@ def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading:
         "of 2, else a third, at least 2.", type=float),
     shared.option("--iou NUMBER", shared.COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
-    shared.option("-o --out FILE", shared.OUT, "The output; dropped.csv is written beside it.",
+    shared.option("-o --out FILE", shared.OUT,
+        "The output; dropped.csv is written beside it, or FILE_dropped.csv beside another output.",
         type=shared.A_PATH),
     "report", "images", "split", "top", "send_back",
     shared.option("--to FORMAT", shared.OUT,
@@ -173,7 +174,6 @@ def consensus(
 
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.consensus import (
-        DROPPED,
         check_output_of,
         consensus_of_files,
         send_objects,
@@ -191,7 +191,7 @@ def consensus(
     # Without objects to send, --to is the format of the output.
     to = (given.pop("to") if given["send_back"] is None else None) or "coco"
     target = Target(out, to, lossy, given["force"])
-    check_output_of(target, source)
+    dropped = check_output_of(target, source)
     targets = targets_of(given, source, top=top)
     settings, page, send_back = shared.agree_settings(None, given), targets.page, targets.send_back
     if targets.key is not None:
@@ -199,7 +199,7 @@ def consensus(
     with tracking() as progress:
         reading = replace(AS_COMPARED, pseudonyms=targets.key, choices=choices, progress=progress)
         result, known = consensus_of_files(source, settings, reading, quorum, iou)
-        written, notes = [out, out.with_name(DROPPED)], write_consensus(result, known, target)
+        written, notes = [out, dropped], write_consensus(result, known, target, dropped)
         if send_back is not None:
             notes += send_objects(result, known, send_back, targets.to)
             written.append(send_back)

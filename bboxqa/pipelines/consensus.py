@@ -223,24 +223,37 @@ def coco_document(
 
 MERGED = "merged.json"
 """The name of the output in the folder of a project."""
-DROPPED = "dropped.csv"
-"""The name of the table of dropped annotations, beside the output."""
+_DROPPED = "dropped.csv"
 
 
-def check_output_of(target: Target, source: Files) -> None:
-    """Refuse outputs that must not be written, before anything is read."""
+def check_output_of(target: Target, source: Files) -> Path:
+    """Refuse outputs that must not be written, before anything is read.
+
+    Return the table of dropped annotations: dropped.csv beside the output, or a table with the name
+    of the output where dropped.csv is that of another one.
+    """
     refuse_inputs(target.path, source)
     check_output(target.path, writer(target.to), force=target.force)
-    table = target.path.with_name(DROPPED)
+    table, own = (
+        target.path.with_name(f"{stem}{_DROPPED}") for stem in ("", f"{target.path.stem}_")
+    )
+    if own.exists() or (table.exists() and not target.path.exists()):
+        table = own
     if table == target.path:
         raise OutputError(f"{table}: is where dropped annotations are listed; name another output")
     refuse_replacing([table], files_read([*map(Path, paths_in(source))]))
     if table.exists() and not target.force:
-        raise OutputError(f"{table}: already exists; name another folder, or add --force")
+        raise OutputError(f"{table}: already exists; name another output, or add --force")
+    return table
 
 
-def write_consensus(result: ConsensusResult, known: Known, target: Target) -> list[str]:
-    """Write the kept objects and dropped.csv; return notes on what the format could not hold."""
+def write_consensus(
+    result: ConsensusResult, known: Known, target: Target, dropped: Path | None = None
+) -> list[str]:
+    """Write the kept objects, and the others to a table, by default dropped.csv beside them.
+
+    Return notes on what the format could not hold.
+    """
     notes, table, is_coco = list[str](), result.dropped, target.to == "coco"
     document = coco_document(result, known, plain=not is_coco)
     target.path.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +270,8 @@ def write_consensus(result: ConsensusResult, known: Known, target: Target) -> li
             f"coco keeps: {writer(target.to).title} has no place for them"
         )
     text = "".join(map(csv_line, ([*table.columns], *table.rows())))
-    write_atomically(target.path.with_name(DROPPED), text.encode("utf-8", "replace"))
+    dropped = dropped or target.path.with_name(_DROPPED)
+    write_atomically(dropped, text.encode("utf-8", "replace"))
     return notes
 
 

@@ -167,8 +167,17 @@ def test_outputs_and_inputs_are_not_replaced(tmp_path):
     assert written(tmp_path, content).returncode == 0
     again = written(tmp_path, content)
     assert "merged.json: already exists" in again.stderr
-    (tmp_path / "merged.json").unlink()
-    assert "dropped.csv: already exists" in written(tmp_path, content).stderr
+    (tmp_path / "dropped.csv").write_text("of merged.json")
+    other = written(tmp_path, content, out="other.json")
+    assert "Written: other.json, other_dropped.csv" in other.stdout
+    assert (tmp_path / "dropped.csv").read_text() == "of merged.json"
+    # Each output has its own table again.
+    other = written(tmp_path, content, "--quorum", "3", "--force", out="other.json")
+    assert "Written: other.json, other_dropped.csv" in other.stdout
+    assert "Written: merged.json, dropped.csv" in written(tmp_path, content, "--force").stdout
+    (tmp_path / "other.json").unlink()
+    again = written(tmp_path, content, out="other.json")
+    assert "other_dropped.csv: already exists; name another output" in again.stderr
     own = written(tmp_path, content, "--force", out="export.json")
     assert (own.returncode, "export.json" in own.stderr) == (2, True)
     one = written(tmp_path, document({"ann": [(1, 1, 5, 5)]}, asked=["ann"]), "--force")
@@ -189,7 +198,6 @@ def test_the_page_shows_the_curve_and_pictures_of_what_was_outvoted(tmp_path):
     assert "ann&lt;" in page
     assert "ann<" not in page
     (tmp_path / "page.html").write_text("not a page")
-    (tmp_path / "dropped.csv").unlink()
     again = written(tmp_path, content, "--report", "page.html", out="other.json")
     assert (again.returncode, "page.html: is no page of bboxqa" in again.stderr) == (2, True)
     top = written(tmp_path, content, "--top", "3", out="other.json")
@@ -357,7 +365,6 @@ def test_options_that_do_not_fit_are_refused(tmp_path):
     found = run("consensus", "export.json", "-o", "m.json", "--send-back", "review", cwd=tmp_path)
     assert "--send-back goes with --to" in found.stderr
     sent(tmp_path, "cvat")
-    (tmp_path / "dropped.csv").unlink()
     again = run("consensus", "export.json", "-o", "m.json", "--send-back", "review",
                 "--to", "cvat", cwd=tmp_path)  # fmt: skip
     assert (again.returncode, "review: was sent before" in again.stderr) == (2, True)

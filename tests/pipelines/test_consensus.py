@@ -200,6 +200,22 @@ def test_an_object_drawn_twice_by_one_annotator_is_one_vote_with_the_mean_of_the
     assert len(found_of(dataset(rows))) == 2
 
 
+def test_ids_do_not_decide_which_of_repeated_outlines_with_one_box_is_compared():
+    """Ann drew a square twice, without another corner; bob drew one of the two corners."""
+    lower = [0, 0, 10, 0, 10, 7, 7, 7, 7, 10, 0, 10]
+    upper = [0, 0, 7, 0, 7, 3, 10, 3, 10, 10, 0, 10]
+    votes = []
+    for outlines in ((lower, upper), (upper, lower)):
+        rows = [annotation(n, 1, 1, (0, 0, 10, 10), annotator="ann", segmentation=[outline])
+                for n, outline in enumerate(outlines, 1)]  # fmt: skip
+        corner = [7, 7, 14, 7, 14, 10, 7, 10]
+        rows.append(annotation(3, 1, 1, (7, 7, 7, 3), annotator="bob", segmentation=[corner]))
+        data = bboxqa.read(document(rows))
+        found = bboxqa.consensus(data, iou_threshold=0.05, similarity="polygon")
+        votes.append(found.objects["votes"].tolist())
+    assert votes[0] == votes[1]
+
+
 def test_nothing_drawn_gives_no_objects():
     assert len(found_of(dataset([], n_images=3, n_annotators=2))) == 0
 
