@@ -46,7 +46,7 @@ from bboxqa.core.errors import (
 )
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
-from bboxqa.formats.dataset.predictions import is_results_list
+from bboxqa.formats.registry import is_results_list
 from bboxqa.formats.sources import sources_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.findings import FoundReport, Severity

@@ -15,7 +15,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.formats.coco.reader import COCO, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, begins_as_results, is_surely_coco
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, Recognises, translated_format
 from bboxqa.formats.heads import (
@@ -215,6 +215,11 @@ def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
     if len(found) > 1:
         found = [each for each in found if each.name == choices.from_format] or found
     return found[0] if found else COCO
+
+
+def is_results_list(path: Path, choices: Choices) -> bool:
+    """Return whether a file is a list of results by its beginning."""
+    return format_of(path, choices) is COCO and begins_as_results(path)
 
 
 def document_of(path: Path, choices: Choices) -> RawDocument | None:

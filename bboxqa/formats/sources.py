@@ -233,7 +233,8 @@ def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) ->
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
     # Empty label files are of any format: their annotator found nothing.
-    for each in [each for each in files if not has_empty_labels_only(each)] or files:
+    are_empty = [each.is_folder and has_empty_labels_only(each) for each in files]
+    for each in [e for e, is_empty in zip(files, are_empty, strict=True) if not is_empty] or files:
         for found in formats_of(each, choices) or [COCO]:
             first.setdefault(found.name, each)
     if len(first) < 2 or choices.from_format in first:

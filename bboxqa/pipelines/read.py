@@ -164,7 +164,8 @@ def _read(source: Data, reading: Reading) -> Dataset:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if is_document(source):
         return _read_bytes(document_bytes(source), "document.json", reading)
-    if not isinstance(source, str | PathLike | Mapping):
+    is_list = isinstance(source, list | tuple) and not any(isinstance(e, Mapping) for e in source)
+    if not (is_list or isinstance(source, str | PathLike | Mapping)):
         from bboxqa.formats.box_tables.columns import rows_in, table_bytes
 
         rows = rows_in(source, reading.choices)

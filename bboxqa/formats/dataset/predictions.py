@@ -10,21 +10,15 @@ from msgspec.structs import replace
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.reader import COCO, begins_as_results, read_results
+from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
-from bboxqa.model.annotations import Choices
 
 _NAMED = 3
-
-
-def is_results_list(path: Path, choices: Choices) -> bool:
-    """Return whether a file is a list of results by its beginning."""
-    return format_of(path, choices) is COCO and begins_as_results(path)
 
 
 def are_results(file: AnnotationFile) -> bool:

@@ -22,7 +22,6 @@ from bboxqa.formats.dataset.people import Attribution, refuse_equal_names
 from bboxqa.formats.dataset.predictions import (
     are_results,
     attribution_of,
-    is_results_list,
     with_results,
 )
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
@@ -33,7 +32,7 @@ from bboxqa.formats.dataset.sessions import (
     untimed_notes,
 )
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
     Sources,
