@@ -219,7 +219,7 @@ def annotators_section(of: Documents) -> Section | None:
     rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
     people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
     people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
-    rows = [
+    figures = [
         [
             row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
             *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
@@ -227,7 +227,7 @@ def annotators_section(of: Documents) -> Section | None:
         for row in people
     ]  # fmt: skip
     columns = ["annotator", "annotations", "F1 with the others", *rates]
-    evidence = [Evidence([Data("Annotators", columns, rows, is_open=True)])] * bool(rows)
+    evidence = [Evidence([Data("Annotators", columns, figures, is_open=True)])] * bool(figures)
     order = [row["annotator"] for row in of.rows("agreement_matrix")]
     shared = [pair for pair in of.part["pairs"] if pair["n_units"] >= _FEWEST]
     # Two annotators have one pair, whose F1 is that of all.
