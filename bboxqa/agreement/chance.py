@@ -20,7 +20,7 @@ from bboxqa.agreement.estimators import (
 )
 from bboxqa.agreement.intervals import fisher_interval
 from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
-from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, compact, sum_by
+from bboxqa.core.arrays import FloatArray, FrozenArrays, compact, sum_by
 from bboxqa.model.units import Cell, ReliabilityData
 
 Expectation = Literal["none", "fleiss", "uniform", "gwet"]
@@ -192,7 +192,10 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
             weight[counts.unit] * counts.count / entry_size,
         ]
     )
-    cluster, value, inside = _by_cluster_and_value(counts, of_entry)
+    key = counts.group[counts.unit].astype(np.int64) * n_values + counts.value
+    keys, place = compact(key, counts.n_groups * n_values)
+    inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])
+    cluster, value = np.divmod(keys, max(n_values, 1))
     every = np.stack([sum_by(counts.group, part, counts.n_groups) for part in (paired, rated)])
     total = every.sum(1)
     n_clusters = len(clusters_of(counts.group, rated > 0))
@@ -222,16 +225,6 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
     freedom = np.minimum(np.minimum(given, missing), n_clusters) - 1
     interval = fisher_interval(kappa, error, freedom)
     return ValueKappas(kappa, error, interval)
-
-
-def _by_cluster_and_value(
-    counts: UnitCounts, of_entry: FloatArray
-) -> tuple[IndexArray, IndexArray, FloatArray]:
-    key = counts.group[counts.unit].astype(np.int64) * counts.n_values + counts.value
-    keys, place = compact(key, counts.n_groups * counts.n_values)
-    inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])
-    cluster, value = np.divmod(keys, max(counts.n_values, 1))
-    return cluster, value, inside
 
 
 def _expected_of_annotators(

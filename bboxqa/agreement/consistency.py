@@ -194,21 +194,18 @@ def cronbach_alpha(
     return Estimate(value, _feldt_interval(value, n_units, n_items), status=status)
 
 
-def _covariances(table: FloatArray) -> FloatArray:
-    there: BoolArray = ~np.isnan(table)
-    shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
-    shared = there.T.astype(np.float64) @ there
-    sums = shifted.T @ there
-    with np.errstate(divide="ignore", invalid="ignore"):
-        products = shifted.T @ shifted - sums * sums.T / shared
-        return np.where(shared > 1, products / (shared - 1), np.nan)
-
-
 def _pairwise_alpha(table: FloatArray) -> Estimate:
     n_units, n_items = table.shape
     if min(n_units, n_items) < 2 or np.isnan(table).all(0).any():
         return Estimate(nan, status=TOO_FEW)
-    covariances = _covariances(table)
+    there: BoolArray = ~np.isnan(table)
+    shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
+    shared = there.T.astype(np.float64) @ there
+    sums = shifted.T @ there
+    # Each covariance is that of the rows that both columns have.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        products = shifted.T @ shifted - sums * sums.T / shared
+        covariances = np.where(shared > 1, products / (shared - 1), np.nan)
     if np.isnan(covariances).any():
         return Estimate(nan, status=TOO_FEW)
     of_items, of_totals = float(np.trace(covariances)), float(covariances.sum())

@@ -180,7 +180,13 @@ def nominal_estimator(found: Coincidences) -> Estimator:
     alpha = alpha_of_sums(marginal, float(diagonal.sum()), one_group=False)
     if np.isnan(alpha.value):
         return undefined(alpha.status, alpha.observed, alpha.expected)
-    n_values = found.n_values
+    n_values, total = found.n_values, float(marginal.sum())
+    distance = 1 - marginal / total
+    chance = float(marginal @ distance) / total
+    influence = found.diagonal - found.marginal * (1 - alpha.observed)
+    influence += 2 * alpha.observed / chance * found.marginal * (distance[found.value] - chance)
+    counted = np.ones(len(found.group), np.bool_)
+    error = clustered_error(influence / (total * chance), found.group, counted, found.n_groups)
 
     @SumTable
     def table() -> FloatArray:
@@ -200,18 +206,8 @@ def nominal_estimator(found: Coincidences) -> Estimator:
         table=table,
         evaluate=partial(_pooled, n_values),
         clusters=distinct(found.group).astype(np.int64),
-        standard_error=_standard_error(found, marginal, alpha),
+        standard_error=error,
     )
-
-
-def _standard_error(found: Coincidences, marginal: FloatArray, alpha: Alpha) -> float:
-    total = float(marginal.sum())
-    distance = 1 - marginal / total
-    chance = float(marginal @ distance) / total
-    influence = found.diagonal - found.marginal * (1 - alpha.observed)
-    influence += 2 * alpha.observed / chance * found.marginal * (distance[found.value] - chance)
-    counted = np.ones(len(found.group), np.bool_)
-    return clustered_error(influence / (total * chance), found.group, counted, found.n_groups)
 
 
 def _pooled(n_values: int, sums: FloatArray) -> FloatArray:
@@ -223,12 +219,6 @@ def _pooled(n_values: int, sums: FloatArray) -> FloatArray:
 def _categories(n_values: int, sums: FloatArray) -> FloatArray:
     marginal, diagonal = sums[:n_values], sums[n_values:]
     return binary_alpha(marginal, diagonal, marginal.sum(0))
-
-
-def _mean(sums: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        mean: FloatArray = sums[0] / sums[1]
-    return mean
 
 
 def image_estimators(
@@ -268,7 +258,13 @@ def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
     """Return an estimator, as `image_estimators`, of the mean of alphas of images, (I,), or NaN."""
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
-    return Estimator(nan, nan, nan, OK, _table_by_row(rows), _mean, np.arange(len(images)))
+
+    def mean(sums: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums[0] / sums[1])
+
+    table = SumTable(lambda: rows, by_row=True)
+    return Estimator(nan, nan, nan, OK, table, mean, np.arange(len(images)))
 
 
 def pooled_estimators(
@@ -291,10 +287,6 @@ def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:
         table_of(value, found.group, found.marginal, (n_values, found.n_groups)),
         table_of(np.zeros_like(value), found.group, found.diagonal, (1, found.n_groups)),
     )
-
-
-def _table_by_row(rows: FloatArray) -> SumTable:
-    return SumTable(lambda: rows, by_row=True)
 
 
 def _stacked_tables(

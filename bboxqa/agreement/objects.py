@@ -366,16 +366,12 @@ class _ImageSquares(msgspec.Struct):
         # Rounding leaves a residue if all images have the same F1.
         residual[residual < 1e-12 * matched_2] = 0
         error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
-        return _share_interval(f1, error, n_images - 1)
-
-
-def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
-    bounds = np.full((len(share), 2), np.nan)
-    known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
-    some, odds = share[known], np.log(share[known] / (1 - share[known]))
-    reach = t_quantile(freedom[known], (1 + LEVEL) / 2) * error[known] / (some * (1 - some))
-    bounds[known] = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
-    return bounds
+        bounds, freedom = np.full((len(f1), 2), np.nan), n_images - 1
+        known = (error > NO_ERROR) & (f1 > 0) & (f1 < 1) & (freedom > FEWEST - 1.5)
+        some, odds = f1[known], np.log(f1[known] / (1 - f1[known]))
+        reach = t_quantile(freedom[known], (1 + LEVEL) / 2) * error[known] / (some * (1 - some))
+        bounds[known] = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
+        return bounds
 
 
 def category_f1_intervals(
@@ -512,14 +508,10 @@ def chance_slots(
     source = image[np.take_along_axis(cell, moved, axis=1)]
     place = np.arange(n_passes)[:, None] * n_images + image[cell]
     slots = ChanceSlots(place.ravel(), annotator[cell].ravel(), source.ravel())
-    return _with_different_images(slots, turn.ravel(), n_images)
-
-
-def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) -> ChanceSlots:
-    """Keep one annotator per image and place, and places with two annotators or more."""
+    # One annotator per image and place, and places with two annotators or more.
     brought = slots.place * n_images + slots.source
-    order = np.lexsort((turn, brought))
-    slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])
+    ranked = np.lexsort((turn.ravel(), brought))
+    slots = slots.take(ranked[np.diff(brought[ranked], prepend=-1) != 0])
     slots = slots.take(np.flatnonzero(np.bincount(slots.place)[slots.place] >= 2))
     return slots.take(np.lexsort((slots.annotator, slots.place)))
 

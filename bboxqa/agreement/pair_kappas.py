@@ -369,11 +369,15 @@ def choice_pairs(
     n_options : (U,) int64
         The number of objects to choose from in each unit.
     """
-    blocks = (
-        _choice_block(answers, _columns(answers, is_none, n_options))
-        for answers in answer_chunks(data, n_annotators)
-    )
-    found = pair_kappas(blocks, data, _shares)
+
+    def blocks() -> Iterator[PairBlock]:
+        for answers in answer_chunks(data, n_annotators):
+            columns, (cluster, pair, run) = _columns(answers, is_none, n_options), answers.runs()
+            inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
+            whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
+            yield block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)
+
+    found = pair_kappas(blocks(), data, _shares)
     if len(found.table) != 1:
         return found
     (answers,) = answer_chunks(data, n_annotators)
@@ -409,10 +413,3 @@ def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         first, second = first / shared, second / shared
         expected: FloatArray = first * second + shared * (1 - first) * (1 - second) / options
     return observed, expected
-
-
-def _choice_block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
-    cluster, pair, run = answers.runs()
-    inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
-    whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
-    return block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)

@@ -198,7 +198,11 @@ def replicates_of_all(
         stop = 0
         for weights in drawn_weights(len(clusters), replicates, seed):
             start, stop = stop, stop + weights.shape[1]
-            sums = _products(changes, weights)
+            sums: dict[SumTable, FloatArray] = {}
+            for table, change in changes.items():
+                sums[table] = table.product(change, weights)
+                if table.base is not None:
+                    sums[table] += sums[table.base]
             for name in names:
                 values = estimators[name].evaluate(sums[estimators[name].table])
                 if not start:
@@ -215,16 +219,6 @@ def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexA
         if table.base is not None:
             _add_changes(changes, table.base, clusters)
         changes[table] = table.change(clusters)
-
-
-def _products(changes: Mapping[SumTable, Any], weights: FloatArray) -> dict[SumTable, FloatArray]:
-    sums: dict[SumTable, FloatArray] = {}
-    for table, change in changes.items():
-        product = table.product(change, weights)
-        if table.base is not None:
-            product += sums[table.base]
-        sums[table] = product
-    return sums
 
 
 def jackknife(estimator: Estimator) -> FloatArray:

@@ -33,7 +33,7 @@ from bboxqa.batch.settings import (
     Settings,
     files_wanted,
     missed_gates,
-    refuse_other_key,
+    result_key,
     settings_of,
     severities,
 )
@@ -98,8 +98,8 @@ def run_project(
             else:
                 row, keep, log = _run(project, settings, scratch, count_all)
             row = replace(row, message=settings.shown(row.message))
-            if check_key and key:
-                refuse_other_key(project, settings, key)
+            if check_key and key and result_key(project, settings) != key:
+                raise OutputError(f"{project.folder}: changed while it was read; run it again")
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")
             if keep:
@@ -143,7 +143,17 @@ def _run(
         own = settings_of(project, settings)
         job = _Job(files_wanted(project, own.agree.filter), settings, own, folder)
         report = _validated(job)
-        row = replace(row, n_files=len(job.project.files), **_numbers(report))
+        n_found = report.severities
+        row = replace(
+            row,
+            n_files=len(job.project.files),
+            n_errors=n_found.get(Severity.ERROR, 0),
+            n_warnings=n_found.get(Severity.WARNING, 0),
+            n_infos=n_found.get(Severity.INFO, 0),
+            # Several files may have the same images.
+            n_images=report.files[0].n_images if len(report.files) == 1 else None,
+            n_annotations=sum(file.n_annotations for file in report.files),
+        )
         severe = [f"findings of {severities(own.validate)}"] * bool(report.at_least(report.fail_on))
         said = _audited(job) if "audit" in own.stages else ""
         try:
@@ -201,18 +211,6 @@ def _validated(job: _Job) -> FoundReport:
     return report
 
 
-def _numbers(report: FoundReport) -> dict[str, Any]:
-    """Return the numbers of findings, and of what files hold, by the fields of a row."""
-    severities = (("n_errors", Severity.ERROR), ("n_warnings", Severity.WARNING),
-                  ("n_infos", Severity.INFO))  # fmt: skip
-    return {
-        **{name: report.severities.get(severity, 0) for name, severity in severities},
-        # Several files may have the same images.
-        "n_images": report.files[0].n_images if len(report.files) == 1 else None,
-        "n_annotations": sum(file.n_annotations for file in report.files),
-    }
-
-
 def _audited(job: _Job) -> str:
     """Write audit.csv, by a list of results in the project if there is one; return a message."""
     from bboxqa.pipelines.audit import audit_files
@@ -246,8 +244,14 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
         except OutputError as error:
             warnings.append(f"the page does not say what lowers agreement: {error}")
     if "consensus" in own.stages:
+        from bboxqa.pipelines.consensus import MERGED, consensus_of_files, write_consensus
+        from bboxqa.pipelines.convert import Target
+
         read = {each.name for each in data.sources}
-        _merge([each for each in files if str(each) in read] or files, job)
+        merged = [each for each in files if str(each) in read] or files
+        # Outlines and key points are read as well, which agreement on boxes does not need.
+        found, ids = consensus_of_files(merged, own.agree, job.reading())
+        write_consensus(found, ids, Target(job.folder / MERGED, "coco"))
     documents = documents_of(result, values, diagnosis)
     write_folder(result, documents, job.folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
     if settings.pages:
@@ -281,16 +285,6 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
     status = [first["status"]] * (first["status"] != "ok")
     missed = [*missed_gates(result.thresholds[0], own.agree)]
     return row, missed, [*result.headlines, *status, *warnings]
-
-
-def _merge(files: Sequence[Path], job: _Job) -> None:
-    """Write the consensus of the annotators of a project, and what was dropped."""
-    from bboxqa.pipelines.consensus import MERGED, consensus_of_files, write_consensus
-    from bboxqa.pipelines.convert import Target
-
-    # Outlines and key points are read as well, which agreement on boxes does not need.
-    result, ids = consensus_of_files(files, job.own.agree, job.reading())
-    write_consensus(result, ids, Target(job.folder / MERGED, "coco"))
 
 
 def _read_objects(files: Sequence[Path], job: _Job) -> tuple[Dataset, list[str]]:

@@ -298,6 +298,11 @@ def _page(
         "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
     }  # fmt: skip
     said = manifest(AgreeSettings(), (), completed(settings.choices, settings.reading))
+
+    def urgency(row: Row) -> tuple[bool, bool, float, str]:
+        figure = row.f1 if row.alpha is None else row.alpha
+        return row.passed, row.status != FAILED, 2.0 if figure is None else figure, row.project
+
     return render(
         "batch",
         title="bboxqa batch",
@@ -315,15 +320,9 @@ def _page(
         most_left_out=_MOST_LEFT_OUT,
         titles=("Project", "Status", *numbers, "Note"),
         numbers=numbers,
-        rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=_urgency)],
+        rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=urgency)],
         settings=settings_table(said | {"settings": given}),
     )
-
-
-def _urgency(row: Row) -> tuple[bool, bool, float, str]:
-    """Return a sort key that puts the most urgent projects first."""
-    figure = row.f1 if row.alpha is None else row.alpha
-    return row.passed, row.status != FAILED, 2.0 if figure is None else figure, row.project
 
 
 def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:

@@ -462,22 +462,17 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     ):
         if before is not None and now is not None and now < before - _TIE:
             yield f"{what} fell from {before:z.4f} to {now:z.4f}{also}"
-    yield from _lost_annotators(last.annotators, row.annotators)
+    # Without an annotator agreement may be better; of projects not measured they are unknown.
+    gone = [name for name in last.annotators if name not in row.annotators]
+    if row.annotators and gone:
+        names = first_few(gone, _SHOWN, one_line)
+        if (n_now := len(row.annotators)) < (n_before := len(last.annotators)):
+            yield f"annotators fell from {n_before:,} to {n_now:,}, without {names}"
+        else:
+            yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),
         ("warnings", last.n_warnings, row.n_warnings),
     ):
         if old is not None and new is not None and new > old:
             yield f"{name} rose from {old:,} to {new:,}"
-
-
-def _lost_annotators(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    """Yield which annotators are gone, without whom agreement may be better; none if unknown."""
-    gone = [name for name in before if name not in now]
-    if not now or not gone:
-        return
-    names = first_few(gone, _SHOWN, one_line)
-    if len(now) < len(before):
-        yield f"annotators fell from {len(before):,} to {len(now):,}, without {names}"
-    else:
-        yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"

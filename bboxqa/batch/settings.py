@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
@@ -77,7 +77,12 @@ def settings_of(project: Project, settings: Settings) -> ProjectSettings:
     if project.settings is not None:
         own = read_settings_file(str(project.settings))
         agree_settings_from(own.agree, str(project.settings))
-        _check_codes(validate_settings_from(own.validate), project.settings)
+        checked = validate_settings_from(own.validate)
+        try:
+            for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
+                selected_codes(codes, ())
+        except ConfigError as error:
+            raise ConfigError(f"{project.settings}: {error}") from None
         said = choices_from(own.reading, project.settings, inside=project.folder)
         default = {"similarity": "mask"} if "mask" in own.reading else {}
     stages = {**settings.stages, **own.stages}
@@ -87,15 +92,6 @@ def settings_of(project: Project, settings: Settings) -> ProjectSettings:
         completed(settings.choices, completed(said, settings.reading)),
         [name for name, is_made in stages.items() if is_made],
     )
-
-
-def _check_codes(checked: ValidateSettings, where: Path) -> None:
-    """Refuse codes that match no rule, naming the file."""
-    try:
-        for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
-            selected_codes(codes, ())
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
 
 
 def files_wanted(project: Project, pattern: str | None) -> Project:
@@ -187,9 +183,3 @@ def _stamp(image: Path) -> str:
         status = image.stat()
         return f"{status.st_size} {status.st_mtime_ns}"
     return ""
-
-
-def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
-    """Raise OutputError if a project changed since its key was computed."""
-    if result_key(project, settings) != key:
-        raise OutputError(f"{project.folder}: changed while it was read; run it again")

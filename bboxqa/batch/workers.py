@@ -161,7 +161,11 @@ def _run_here(
             ready = {*wait([*running], left)}
             for pipe, (task, process, begun) in [*running.items()]:
                 if pipe in ready:
-                    result = _received(pipe, process)
+                    try:
+                        result = pipe.recv()
+                    except (EOFError, OSError):
+                        process.join()
+                        result = WorkerDied(exit_reason(process.exitcode))
                 elif seconds is not None and time.monotonic() >= begun + seconds:
                     result = TimedOut(f"took more than {seconds:g} s, see --project-timeout")
                     process.kill()
@@ -175,14 +179,6 @@ def _run_here(
             process.kill()
         for pipe, (_, process, _) in running.items():
             _end(pipe, process)
-
-
-def _received(pipe: Connection, process: BaseProcess) -> Any:
-    try:
-        return pipe.recv()
-    except (EOFError, OSError):
-        process.join()
-        return WorkerDied(exit_reason(process.exitcode))
 
 
 def _end(pipe: Connection, process: BaseProcess) -> None:
@@ -337,18 +333,14 @@ def run_projects(
 
 
 def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> PackedResult:
-    count_all = partial(count_on_cluster, part_size=part_size)
-    return run_packed(task, settings, _scratch(version), count_all)
-
-
-def _scratch(version: str) -> Path:
-    """Return the folder of this worker; refuse a worker with another version than the run."""
     from distributed import get_worker
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
     # Dask removes the folders of workers that were killed.
-    return Path(get_worker().local_directory)
+    scratch = Path(get_worker().local_directory)
+    count_all = partial(count_on_cluster, part_size=part_size)
+    return run_packed(task, settings, scratch, count_all)
 
 
 def run_on(
@@ -398,7 +390,13 @@ def _run_on(
                     given[size][key] = future, task
                     done.add(future)
             if not slots:
-                _wait_for_worker(client)
+                try:
+                    client.wait_for_workers(1, timeout=_SECONDS_TO_JOIN)
+                except TimeoutError:
+                    raise ConfigError(
+                        f"no worker has joined the scheduler in {_SECONDS_TO_JOIN // 60} minutes; "
+                        "start some with `dask worker`"
+                    ) from None
             finished = next(done)
             size = finished.key in given[True]
             _, task = given[size].pop(finished.key)
@@ -406,16 +404,6 @@ def _run_on(
     finally:
         with suppress(OSError):
             client.cancel([future for part in given.values() for future, _ in part.values()])
-
-
-def _wait_for_worker(client: "Client") -> None:
-    try:
-        client.wait_for_workers(1, timeout=_SECONDS_TO_JOIN)
-    except TimeoutError:
-        raise ConfigError(
-            f"no worker has joined the scheduler in {_SECONDS_TO_JOIN // 60} minutes; "
-            "start some with `dask worker`"
-        ) from None
 
 
 def _result_of(future: "Future") -> Any:
@@ -451,7 +439,11 @@ def count_on_cluster(
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
     # Names are not sent, as counting does not need them.
-    parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
+    data = whole.data
+    bare = replace(
+        data, image_names=("",) * len(data.image_names), sources=(), notes=(), attribution=""
+    )
+    parts = [*split_images(replace(whole, data=bare), n_parts)] if n_parts > 1 else []
     if len(parts) < 2:
         return count(whole, progress=progress)
     from distributed import worker_client
@@ -473,9 +465,3 @@ def count_on_cluster(
             # In one part, the error has all problems and the names of images.
             return count(whole, progress=progress)
     return counted
-
-
-def _bare(part: ImagePart) -> ImagePart:
-    nameless = ("",) * len(part.data.image_names)
-    data = replace(part.data, image_names=nameless, sources=(), notes=(), attribution="")
-    return replace(part, data=data)

@@ -20,7 +20,7 @@ UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
 
 _DIGITS = 16
-# Seconds after which no process still fills a folder.
+# Seconds after which no process still fills a folder: it was killed.
 _ABANDONED = 24 * 3600.0
 # Names of files have at most 255 bytes, on encrypted disks 143.
 _LONGEST = 100
@@ -237,7 +237,10 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     inside = last is None and target.is_dir()
     place = target if inside else target.parent
     place.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(place)
+    for each in place.glob(UNFINISHED_FOLDERS):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(each, ignore_errors=True)
     scratch = _hidden(place)
     # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()
@@ -257,14 +260,6 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _remove_abandoned(place: Path) -> None:
-    """Remove the folders that killed processes left in a folder a day ago or earlier."""
-    for each in place.glob(UNFINISHED_FOLDERS):
-        with suppress(OSError):
-            if time.time() - each.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(each, ignore_errors=True)
 
 
 def _hidden(folder: Path) -> Path:

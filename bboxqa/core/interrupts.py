@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer, current_thread, main_thread
@@ -60,7 +60,18 @@ def raising_signals() -> Iterator[None]:
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             with suppress(ValueError):
                 before[number] = signal.signal(number, _interrupt)
-    hook, sys.unraisablehook = sys.unraisablehook, _once_more(sys.unraisablehook)
+    hook = sys.unraisablehook
+
+    def again(ignored: "sys.UnraisableHookArgs") -> None:
+        # A signal that arrived where Python ignores exceptions is sent once more.
+        if isinstance(ignored.exc_value, Interrupted):
+            timer = Timer(_SOON, _send, [ignored.exc_value.number])
+            timer.daemon = True
+            timer.start()
+        else:
+            hook(ignored)
+
+    sys.unraisablehook = again
     try:
         yield
     finally:
@@ -77,22 +88,6 @@ def ignore_signals() -> None:
     with suppress(ValueError, KeyboardInterrupt), blocked_signals(*numbers):
         for number in numbers:
             signal.signal(number, signal.SIG_IGN)
-
-
-def _once_more(
-    hook: "Callable[[sys.UnraisableHookArgs], object]",
-) -> "Callable[[sys.UnraisableHookArgs], None]":
-    """Return a hook that sends a signal again if it arrived where Python ignores exceptions."""
-
-    def again(ignored: "sys.UnraisableHookArgs") -> None:
-        if isinstance(ignored.exc_value, Interrupted):
-            timer = Timer(_SOON, _send, [ignored.exc_value.number])
-            timer.daemon = True
-            timer.start()
-        else:
-            hook(ignored)
-
-    return again
 
 
 def _send(number: int) -> None:

@@ -40,7 +40,12 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     if _missing(wanted, known):
         with _locked(path):
             known = _read(path)
-            known |= _numbered(_missing(wanted, known), known.values())
+            # Numbers in the order of names would reveal that order.
+            new = sorted(_missing(wanted, known))
+            SystemRandom().shuffle(new)
+            used = (int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each)))
+            first = max(used, default=0) + 1
+            known |= {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
             _write(path, known)
     known.pop(_THIS_KEY, None)
     return {name: name for name in wanted - known.keys()} | known
@@ -71,15 +76,6 @@ def identity_of_key(path: Path) -> str:
             known = {_THIS_KEY: f"key-{token_hex(16)}"} | _read(path)
             _write(path, known)
     return known[_THIS_KEY]
-
-
-def _numbered(names: Iterable[str], used: Iterable[str]) -> dict[str, str]:
-    """Return new pseudonyms for names, with the numbers after those that are used."""
-    new = sorted(names)
-    # Numbers in the order of names would reveal that order.
-    SystemRandom().shuffle(new)
-    first = max((int(found[1]) for each in used if (found := _FORM.fullmatch(each))), default=0) + 1
-    return {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
 
 
 def _write(path: Path, known: Mapping[str, str]) -> None:

@@ -253,7 +253,11 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
     With settings, its annotations are matched and have units, and are shown as they are compared.
     """
     if settings is not None:
-        data = _compared(with_sigmas(data, settings), settings.similarity)
+        data = with_sigmas(data, settings)
+        of, similarity = data.annotations, settings.similarity
+        outlines = of.segmentation if needs_outlines(similarity) else None
+        turned = of.rotated_box if needs_rotated_boxes(similarity) else None
+        data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
     place = data.image_names.index(name)
     rows = np.flatnonzero(data.annotations.image == place).tolist()
     units = [0] * len(rows) if settings is None else _units(data, place, rows, settings)
@@ -267,19 +271,6 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         annotators=data.annotator_names,
         categories=data.category_names,
         asked=tuple(data.annotator_names[each] for each in asked),
-    )
-
-
-def _compared(data: Dataset, similarity: str) -> Dataset:
-    """Return a data set without outlines and rotated boxes that a similarity does not compare."""
-    of = data.annotations
-    return replace(
-        data,
-        annotations=replace(
-            of,
-            segmentation=of.segmentation if needs_outlines(similarity) else None,
-            rotated_box=of.rotated_box if needs_rotated_boxes(similarity) else None,
-        ),
     )
 
 

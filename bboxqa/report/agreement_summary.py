@@ -34,6 +34,7 @@ _OF_REFERENCE = ("precision", "recall", "f1", "class_share", "mean_similarity")
 _ABOUT_REFERENCE = ("n_images", "n_reference_images", "n_empty_images", "n_annotations")
 _COUNTS_OF_REFERENCE = ("n_images", "n", "n_reference", "n_matched")
 
+_OF_WORK = ("n", "n_sessions", "hours", "median_seconds", "per_minute", "drift", "fatigue")
 _OF_PAIR = {"gain_interval": "gain", "share_interval": "share"}
 _OF_KIND = {
     "interval": "share", "interval_any": "share_any", "alpha_gain_interval": "alpha_gain",
@@ -166,6 +167,10 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
     tables = diagnosis.tables
     offsets = tables.get("rotated_offsets", tables.get("offsets"))
     of_rotated = ("measure", "unit", "spread", "systematic")
+    worked = _named(tables["work"], "name", *_OF_WORK) if "work" in tables else []
+    for record, row in zip(worked, tables["work"].records() if worked else (), strict=True):
+        for name in ("drift", "fatigue"):
+            record[name] |= {"status": row[f"{name}_status"]}
     return {
         "threshold": diagnosis.threshold_label,
         "story": list(diagnosis.story),
@@ -184,7 +189,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
             _flat(row, _OF_PAIR, "alpha_merged") for row in tables["confusions"].records()
         ],
         "decomposition": [_flat(row, _OF_KIND) for row in tables["decomposition"].records()],
-        **({"work": _work(tables["work"])} if "work" in tables else {}),
+        **({"work": worked} if "work" in tables else {}),
         "tables": table_records(tables, tables.keys()),
     }
 
@@ -202,16 +207,6 @@ def _flat(row: Record, intervals: Mapping[str, str], *without: str) -> Record:
     """Return a row with intervals, by name, in place of the ends of those of some columns."""
     kept = {name: row[name] for name in row if not name.endswith(("_low", "_high", *without))}
     return kept | {name: json_figure(row, of)["interval"] for name, of in intervals.items()}
-
-
-def _work(table: Table) -> list[Record]:
-    """Return the figures of all annotators, whose name is None, and of each."""
-    names = ("n", "n_sessions", "hours", "median_seconds", "per_minute", "drift", "fatigue")
-    found = _named(table, "name", *names)
-    for record, row in zip(found, table.records(), strict=True):
-        for name in ("drift", "fatigue"):
-            record[name] |= {"status": row[f"{name}_status"]}
-    return found
 
 
 def json_lines(result: MeasuredAgreement, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:

@@ -388,7 +388,11 @@ def _matrix(
     for (row, column), (value, text) in cells.items():
         x, y, color = column_of[column], row_of[row], DIM
         if value is not None:
-            fill = _color(value)
+            # Between two neighbours of the map.
+            first, share = divmod(10 * min(max(value, 0.0), 1.0), 1)
+            near, far = (bytes.fromhex(_CIVIDIS[min(int(first) + more, 10)][1:]) for more in (0, 1))
+            mixed = (round(a + (b - a) * share) for a, b in zip(near, far, strict=True))
+            fill = f"#{bytes(mixed).hex()}"
             corners = rectangle((x - 0.5, y - 0.5), (x + 0.5, y + 0.5))
             marks.append(Path(corners, BACK, fill, 0.8))
             color = readable_on(fill)
@@ -398,14 +402,6 @@ def _matrix(
         title, marks, (-0.5, len(columns) - 0.5), (len(rows) - 0.5, -0.5), side * len(rows),
         side * len(columns), legend, [*rows.values()], columns=[*columns.values()], frame="",
     )  # fmt: skip
-
-
-def _color(value: float) -> str:
-    """Return the colour of a value from 0 to 1, between two neighbours of the map."""
-    share, first = divmod(10 * min(max(value, 0.0), 1.0), 1)[::-1]
-    near, far = (bytes.fromhex(_CIVIDIS[min(int(first) + more, 10)][1:]) for more in (0, 1))
-    mixed = (round(one + (other - one) * share) for one, other in zip(near, far, strict=True))
-    return f"#{bytes(mixed).hex()}"
 
 
 def offsets(rows: Rows) -> Chart:

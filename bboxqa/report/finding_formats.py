@@ -306,7 +306,8 @@ def findings_page(
         hidden_by=hidden_by,
         place=place,
         about=about_record,
-        records=_records,
+        # The records of a summary, all or the first ones.
+        records=lambda of: (named_records(of) if of.count > 1 else []) or of.examples,
         first_few=first_few,
         n_rules=len(report.rules),
         manifest=manifest,
@@ -339,11 +340,6 @@ def _with_boxes(found: Iterable[Group]) -> list[str]:
     ]
     turns = chain.from_iterable(zip_longest(*of_rule))
     return [*dict.fromkeys(name for name in turns if name is not None)]
-
-
-def _records(finding: Finding) -> Sequence[str]:
-    """Return the records of a summary, all or the first ones."""
-    return (named_records(finding) if finding.count > 1 else []) or finding.examples
 
 
 def _pictures(

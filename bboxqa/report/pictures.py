@@ -170,6 +170,10 @@ def _picture(
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
+    corners = {each["object"]: (inf, inf) for each in disagreed}
+    for shape in image["shapes"]:
+        if (number := shape["object"]) in corners:
+            corners[number] = (*map(min, corners[number], shape["bbox"][:2]),)
     return {
         "number": place,
         "name": image["file_name"],
@@ -182,7 +186,11 @@ def _picture(
         "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
         "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
         "shapes": shapes,
-        "labels": _labels(image, disagreed, letter),
+        # A number stands above its line, and within the image.
+        "labels": [
+            (number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
+            for number, (x, y) in corners.items()
+        ],
         "letter": letter,
         "asked": asked,
         "categories": sorted({shape["category"] for shape in shapes}),
@@ -220,24 +228,6 @@ def _drawn(shape: Record, style: str) -> dict[str, Any]:
 
 def _dots(points: Sequence[Sequence[float]]) -> str:
     return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
-
-
-def _labels(
-    image: Record, disagreed: Sequence[Record], letter: float
-) -> list[tuple[int, float, float]]:
-    """Return the labels of objects on which annotators disagree."""
-    corners = {each["object"]: (inf, inf) for each in disagreed}
-    for shape in image["shapes"]:
-        if (number := shape["object"]) in corners:
-            corners[number] = (
-                min(corners[number][0], shape["bbox"][0]),
-                min(corners[number][1], shape["bbox"][1]),
-            )
-    # A number stands above its line, and within the image.
-    return [
-        (number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
-        for number, (x, y) in corners.items()
-    ]
 
 
 def image_address(number: int) -> str:

@@ -328,7 +328,16 @@ def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterato
     if part["existence"]["f1"] is not None:
         yield f"For F1, each two annotators were matched alone by {_ASSIGNED}."
     if part["alpha"] is not None:
-        yield _of_alpha(summary)
+        only_two = summary["matcher"] == "auto" and summary["n_annotators"] == 2
+        matcher = "hungarian" if only_two else summary["matcher"]
+        is_category = summary["missing"] == "category"
+        as_unit = "; an image that all left empty counted as a unit on which all agree"
+        yield (
+            "For alpha (nominal, pooled over all units; Krippendorff 2022), annotations were "
+            f"joined to units by {_MATCHED.get(matcher, f'the matcher {matcher}')}; a missing "
+            f"annotation {'counted as a category of its own' if is_category else 'was left out'}"
+            f"{as_unit if summary['empty_images'] == 'unit' else ''}."
+        )
     if part["existence"]["interval"] or part["interval"]:
         yield (
             f"Intervals are percentiles of {summary['bootstrap']:,} bootstrap draws of the images "
@@ -337,19 +346,6 @@ def _choices(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterato
         )
     else:
         yield "No intervals were computed."
-
-
-def _of_alpha(summary: Mapping[str, Any]) -> str:
-    only_two = summary["matcher"] == "auto" and summary["n_annotators"] == 2
-    matcher = "hungarian" if only_two else summary["matcher"]
-    is_category = summary["missing"] == "category"
-    as_unit = "; an image that all left empty counted as a unit on which all agree"
-    return (
-        "For alpha (nominal, pooled over all units; Krippendorff 2022), annotations were joined to "
-        f"units by {_MATCHED.get(matcher, f'the matcher {matcher}')}; a missing annotation "
-        f"{'counted as a category of its own' if is_category else 'was left out'}"
-        f"{as_unit if summary['empty_images'] == 'unit' else ''}."
-    )
 
 
 def _with_interval(value: float, record: Mapping[str, Any]) -> str:

@@ -363,7 +363,8 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _copied(document: Document, settings: ValidateSettings) -> Checked:
     """B014: boxes with the same numbers on images of several sizes."""
-    copies = document.once(layout.copies_in)
+    plain = ~document.once(layout.in_other_layout)
+    copies = layout.copies_of(document.once(layout.boxes_of), plain)
     if copies is None:
         return
     bbox, rows = document.annotations.bbox, copies.rows

@@ -123,7 +123,16 @@ def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
     found = {True: np.full(none, none), False: np.full(none, none)}
     bbox, lowest = shapes.compared_boxes(document, threshold)
     distinct = layout.first_equal([kind, document.once(shapes.outline_numbers)])
-    parts = overlapping(bbox, _drawer(document), distinct, lowest)
+    columns, authors = document.annotations, document.once(authorship)
+    # The group of each annotation is its image and annotator.
+    group = document.image * (len(authors.names) + 1) + 1 + authors.author
+    shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
+    # Boxes without a name may be by two annotators, and those in another layout overlap by chance.
+    left_out = (authors.author < 0) & shared[document.image]
+    left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
+    left_out |= ~columns.named("category_id") | document.once(layout.in_other_layout)
+    group = np.where(left_out | (document.image < 0), -1, group)
+    parts = overlapping(bbox, group, distinct, lowest)
     pairs = np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
     if lowest < threshold:
         # Rotated boxes that cross each other may have equal bounds.
@@ -138,18 +147,6 @@ def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
         alike |= regions[left] == regions[right]
     np.minimum.at(found[False], right[~alike], left[~alike])
     return {same: np.where(first == none, -1, first) for same, first in found.items()}
-
-
-def _drawer(document: Document) -> IndexArray:
-    """Return the group of each annotation by image and annotator, (N,); -1 to leave it out."""
-    columns, authors = document.annotations, document.once(authorship)
-    group = document.image * (len(authors.names) + 1) + 1 + authors.author
-    shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
-    # Boxes without a name may be by two annotators, and those in another layout overlap by chance.
-    left_out = (authors.author < 0) & shared[document.image]
-    left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
-    left_out |= ~columns.named("category_id") | document.once(layout.in_other_layout)
-    return np.where(left_out | (document.image < 0), -1, group)
 
 
 def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:

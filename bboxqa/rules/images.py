@@ -59,7 +59,15 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
     names, disk = _files(document)
     from bboxqa.rules.pictures import ImageState
 
-    targets, lost = _targets(names, disk), (ImageState.MISSING, ImageState.OUTSIDE)
+    owners: dict[str, set[str]] = {}
+    for name, place, near in zip(names, disk.places, disk.suggestions, strict=True):
+        for each in {place.path, *near} - {""}:
+            owners.setdefault(each, set()).add(name)
+    # A file that another record has, or may mean as well, is uncertain.
+    targets = [
+        near[0] if len(near) == 1 == len(owners[near[0]]) else None for near in disk.suggestions
+    ]
+    lost = (ImageState.MISSING, ImageState.OUTSIDE)
     is_lost = np.isin(disk.state, lost)
     has_target = np.array([target is not None for target in targets], np.bool_)
     elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
@@ -73,18 +81,6 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
 
     for where in (is_lost & has_target, is_lost & ~has_target):
         yield Rows(where, says, "images/file_name", new=targets.__getitem__)
-
-
-def _targets(names: list[str], disk: "ImageFolder") -> list[str | None]:
-    """Return the file that each missing name must mean; None where that is uncertain."""
-    owners: dict[str, set[str]] = {}
-    for name, place, near in zip(names, disk.places, disk.suggestions, strict=True):
-        for each in {place.path, *near} - {""}:
-            owners.setdefault(each, set()).add(name)
-    # A file that another record has, or may mean as well, is uncertain.
-    return [
-        near[0] if len(near) == 1 == len(owners[near[0]]) else None for near in disk.suggestions
-    ]
 
 
 @rule(
@@ -405,13 +401,6 @@ def _by_content(document: Document) -> Iterator[list[_Key]]:
         yield keys
 
 
-def _by_original(document: Document) -> Iterator[list[_Key]]:
-    """Yield for each image the last part of its name before Roboflow's hash, if it has one."""
-    for name in document.images.texts("file_name"):
-        stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
-        yield [("has the original name of", stem)] if stem and mark else []
-
-
 @rule(
     "M008 warning: image in several files",
     breaks="If the files are splits, the model is tested on images that it was trained on.",
@@ -451,7 +440,13 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
     good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
 )
 def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    for document, earlier, twins, _ in _overlaps(documents, _by_original):
+
+    def by_original(document: Document) -> Iterator[list[_Key]]:
+        for name in document.images.texts("file_name"):
+            stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
+            yield [("has the original name of", stem)] if stem and mark else []
+
+    for document, earlier, twins, _ in _overlaps(documents, by_original):
         names, others = (file.images.texts("file_name") for file in (document, earlier))
         # M008 reports images that are in both files.
         left = {row: own for row, own in twins.items() if names[row] != others[own[0]]}

@@ -496,11 +496,6 @@ class Copies(msgspec.Struct, frozen=True, eq=False):
     """(G,) int64. The number of distinct image sizes in each group."""
 
 
-def copies_in(document: Document) -> Copies | None:
-    """Return the boxes of a document that are equal on images of several sizes; None for none."""
-    return copies_of(document.once(boxes_of), ~document.once(in_other_layout))
-
-
 def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
     """Return the `usable` boxes, (N,) bool, that are equal on images of several sizes."""
     rows = np.flatnonzero(usable & sized_boxes(boxes))

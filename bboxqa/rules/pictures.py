@@ -296,7 +296,14 @@ def scan_images(
     names = [_name(record) for record in records]
     places = search.find(names)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
-    contents = dict(zip(wanted, _read_all(list(map(Path, wanted)), progress), strict=True))
+    contents = {}
+    # Decoder warnings are either part of the result, or not defects of the data set.
+    with warnings.catch_warnings(), ThreadPoolExecutor(min(threads(), _MAX_WORKERS)) as pool:
+        warnings.simplefilter("ignore")
+        for file, content in zip(wanted, pool.map(read_picture, map(Path, wanted)), strict=True):
+            contents[file] = content
+            if progress is not None:
+                progress(len(contents), len(wanted))
     meant = _meanings(search, names, places)
     likely = {files[0] for files in meant if len(files) == 1}
     unnamed = search.unnamed([(source, records), *others]) - {*wanted, *likely}
@@ -339,19 +346,6 @@ def check_folders(folders: Iterable[Path]) -> None:
     problems = [folder_problem(folder, "a folder of images") for folder in folders]
     if any(problems):
         raise DatasetError([problem for problem in problems if problem])
-
-
-def _read_all(paths: Sequence[Path], progress: Steps | None) -> list["ImageContent"]:
-    """Read image files, several at a time."""
-    contents = []
-    # Decoder warnings are either part of the result, or not defects of the data set.
-    with warnings.catch_warnings(), ThreadPoolExecutor(min(threads(), _MAX_WORKERS)) as pool:
-        warnings.simplefilter("ignore")
-        for content in pool.map(read_picture, paths):
-            contents.append(content)
-            if progress is not None:
-                progress(len(contents), len(paths))
-    return contents
 
 
 class ImageContent(msgspec.Struct, frozen=True):

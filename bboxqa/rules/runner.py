@@ -199,11 +199,6 @@ def file_report(document: Document) -> FileReport:
     )
 
 
-def _order(finding: Finding) -> tuple[int, str, int, str]:
-    offset = finding.spot.offset if finding.spot else -1
-    return -finding.severity.rank, finding.code, offset, finding.pointer
-
-
 # Numbers in a file may overflow in sums and products; rules report such numbers.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def validate_documents(
@@ -234,6 +229,10 @@ def validate_documents(
                 shown += [(rule, part) for part in parts]
         return describe(document, shown, limit)
 
+    def order(finding: Finding) -> tuple[int, str, int, str]:
+        offset = finding.spot.offset if finding.spot else -1
+        return -finding.severity.rank, finding.code, offset, finding.pointer
+
     for document in documents:
         own = codes_of(document, settings)
         codes |= dict.fromkeys(own)
@@ -247,7 +246,7 @@ def validate_documents(
             codes |= dict.fromkeys(code for code in chosen if scope(code) == "files")
     return FoundReport(
         files=tuple(files),
-        findings=tuple(finding for part in findings for finding in sorted(part, key=_order)),
+        findings=tuple(finding for part in findings for finding in sorted(part, key=order)),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
         rules=Rules(codes),
