@@ -1,6 +1,5 @@
 """Parsing XML, whole or in chunks, while refusing document types and entities."""
 
-from collections.abc import Collection
 from xml.parsers import expat
 
 import msgspec
@@ -34,12 +33,8 @@ class Element(msgspec.Struct):
     name: str
     line: int
     values: dict[str, str] = msgspec.field(default_factory=dict)
-    around: str = ""
-    """The name of the parent element."""
     text: str = ""
     inside: "list[Element]" = msgspec.field(default_factory=list)
-    is_opened: bool = False
-    """Whether it was returned at its start tag, and does not keep its children."""
 
     def all(self, name: str) -> "list[Element]":
         """Return the children with a name."""
@@ -66,28 +61,25 @@ def tree_of(data: bytes) -> Element:
     'c'
     """
     elements = XmlElements(most=_MOST_ELEMENTS)
-    elements.parsed(data, last=True)
-    if elements.outermost is None:
+    inside = elements.parsed(data, last=True)
+    if elements.root is None:
         raise XmlError("has no element", 1)
-    return elements.outermost
+    elements.root.inside = inside
+    return elements.root
 
 
 class XmlElements:
-    """Parses a file into elements.
+    """Parses a file into the children of its root, which may be larger than memory.
 
     Parameters
     ----------
-    opened : collection of str
-        Names of elements that may be larger than memory. They are returned at their start tag and
-        do not keep their children, which are returned at their end tags. Such an element nested in
-        one of the same name is returned at its end tag, with its children.
     most : int, optional
         The largest accepted number of elements.
     """
 
-    def __init__(self, opened: Collection[str] = (), most: int | None = None) -> None:
-        self.outermost: Element | None = None
-        self._opened, self._most = opened, most
+    def __init__(self, most: int | None = None) -> None:
+        self.root: Element | None = None
+        self._most = most
         self._n = self._n_bytes = 0
         self._found: list[Element] = []
         self._path: list[Element] = []
@@ -101,7 +93,7 @@ class XmlElements:
         parser.StartDoctypeDeclHandler = self._refuse
 
     def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
-        """Return the elements that begin or end in a chunk of the file.
+        """Return the children of the root that end in a chunk of the file, with all inside.
 
         Raises XmlError if it is not XML, or is not read.
         """
@@ -131,28 +123,24 @@ class XmlElements:
 
     def _start(self, name: str, values: dict[str, str]) -> None:
         line, path = self._parser.CurrentLineNumber, self._path
-        element = Element(name, line, values, path[-1].name if path else "")
+        element = Element(name, line, values)
         self._n += 1
         if len(path) >= _MOST_DEEP:
             raise RefusedXmlError(f"elements nested {_MOST_DEEP} deep", line)
         if self._most is not None and self._n > self._most:
             raise RefusedXmlError(f"has more than {self._most:,} elements", line)
-        if name in self._opened and element.around != name:
-            element.is_opened = True
-            self._found.append(element)
         if not path:
-            self.outermost = element
+            self.root = element
         path.append(element)
 
     def _end(self, _name: str) -> None:
         element = self._path.pop()
-        if not element.is_opened and self._path:
-            around = self._path[-1]
-            (self._found if around.is_opened else around.inside).append(element)
+        if self._path:
+            (self._path[-1].inside if len(self._path) > 1 else self._found).append(element)
 
     def _text(self, text: str) -> None:
-        # The text of opened elements is only the blanks between children.
-        if not self._path[-1].is_opened:
+        # The text of the root is only the blanks between its children.
+        if len(self._path) > 1:
             self._path[-1].text += text
 
     def _refuse(self, *_: object) -> None:

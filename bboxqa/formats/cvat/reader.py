@@ -29,7 +29,6 @@ from bboxqa.formats.xml_elements import (
 )
 from bboxqa.model.table import id_as_name
 
-_OPENED = ("annotations", "image", "track")
 _ADVICE: dict[type[XmlError], str] = {
     RefusedXmlError: "CVAT writes no such files: export it again.",
     EncodingXmlError: (
@@ -69,8 +68,8 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def _elements(member: Member, into: Collector) -> Iterator[Element]:
-    """Yield images and tracks at their start tags, and other elements at their end tags."""
-    reading = XmlElements(_OPENED)
+    """Yield the header, images and tracks."""
+    reading = XmlElements()
     n_bytes = 0
     try:
         for chunk in member.chunks():
@@ -101,31 +100,21 @@ class _Records:
         self._names_people = False
         # Image records by subset and name.
         self._images: dict[tuple[str, str], Record] = {}
-        self._image: Record | None = None
-        self._shared: Record = {}
-        self._track: Mapping[str, str] = {}
-        self._job: Job | None = None
 
     def add(self, element: Element) -> None:
-        """Add the content of an element."""
-        if element.around == "image":
-            if self._image is not None and not self._add_plain(element, self._image):
-                label = element.values.get("label")
-                self._add_shape(element, label, self._image, self._shared)
-        elif element.around == "track":
-            if element.name == "track":
-                # The joints of a skeleton are tracks nested in its own.
-                self._tally["joints"] += 1
-            elif element.values.get("outside") != "1":
-                self._add_in_frame(element)
+        """Add the header, or the shapes of an image or a track."""
+        if element.name == "meta":
+            self._begin_file(header_of(element))
         elif element.name == "image":
-            self._begin_image(element.values, self._where(element))
+            self._add_image(element)
         elif element.name == "track":
             self._tally["tracks"] += 1
-            self._track = element.values
-            self._job = self._header.job_of(element.values)
-        elif element.name == "meta":
-            self._begin_file(header_of(element))
+            for each in element.inside:
+                if each.name == "track":
+                    # The joints of a skeleton are tracks nested in its own.
+                    self._tally["joints"] += 1
+                elif each.values.get("outside") != "1":
+                    self._add_in_frame(each, element.values)
 
     def _where(self, found: Element | Job) -> Where:
         return Where(self._member, found.line)
@@ -151,30 +140,33 @@ class _Records:
         self._images[subset, name] = record
         return record
 
-    def _begin_image(self, values: Mapping[str, str], where: Where) -> None:
-        """Set the image of the shapes that follow; none if they are repeated work."""
+    def _add_image(self, element: Element) -> None:
+        """Add the shapes of an image, unless they are repeated work."""
         self._tally["images"] += 1
+        values, where = element.values, self._where(element)
         name = values.get("name") or id_as_name(values.get("id", ""))
         image = self._image_record(values.get("subset", ""), name, where)
         self._into.size(image, name, [values.get(side) for side in SIDES], where)
         annotator = self._annotator(self._header.job_of(values))
         label = f"image {one_line(name)}"
         shared = self._into.begin_work(image["id"], [image], annotator, label, where)
-        self._image, self._shared = None if shared is None else image, shared or {}
+        for shape in element.inside if shared is not None else ():
+            if not self._add_plain(shape, image, annotator):
+                self._add_shape(shape, shape.values.get("label"), image, shared or {})
 
-    def _add_in_frame(self, element: Element) -> None:
+    def _add_in_frame(self, element: Element, track: Mapping[str, str]) -> None:
         """Add the shape of a track in a frame."""
         where = self._where(element)
         frame = whole_number(element.values.get("frame"))
         if frame is None or frame < 0:
             shown = element.values.get("frame", "")[:40]
-            problem = f"track {one_line(self._track.get('id', ''))}: a {element.name} has the "
+            problem = f"track {one_line(track.get('id', ''))}: a {element.name} has the "
             self._into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
             return
-        image, shared = self._frame(self._job, frame, where)
-        element.values = {**self._track, **element.values}
+        image, shared = self._frame(self._header.job_of(track), frame, where)
+        element.values = {**track, **element.values}
         self._tally["shapes"] += 1
-        self._add_shape(element, self._track.get("label"), image, shared, frame)
+        self._add_shape(element, track.get("label"), image, shared, frame)
 
     def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
         """Return the image of a frame, and the keys that its annotations share."""
@@ -187,7 +179,7 @@ class _Records:
             self._into.size(image, name, job.size, self._where(job))
         return image, self._into.shared([image], self._annotator(job))
 
-    def _add_plain(self, element: Element, image: Record) -> bool:
+    def _add_plain(self, element: Element, image: Record, annotator: str) -> bool:
         """Add an upright box of a known label as columns; return False for other shapes."""
         values, takes_boxes = element.values, self._into.takes_boxes
         label = values.get("label", "")
@@ -206,7 +198,6 @@ class _Records:
             return False
         if label not in self._ids:
             self._ids[label] = self._into.category(label, self._where(element))
-        annotator = self._shared.get("annotator", "")
         row = (image["id"], self._ids[label], *box, annotator, "")
         self._into.plain_boxes([(row, self._where(element))])
         return True
