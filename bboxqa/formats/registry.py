@@ -46,7 +46,7 @@ GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
 _OF_ZOONIVERSE = {b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids"}
 _SERVICES = ("sagemaker", "labelbox", "zooniverse")
-_READ_ONLY = ("darwin", "datumaro", "supervisely", "via")
+_MODULES = ("darwin", "datumaro", "dota", "labelme", "supervisely", "via", "voc")
 # The number of files examined beside labels, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -132,7 +132,7 @@ def _format(
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
     folder = "box_tables" if name == "table" else name.replace("-", "_")
-    place = f"{folder}:translate" if name in _READ_ONLY else f"{folder}.reader:translate"
+    place = f"{folder}:translate" if name in _MODULES else f"{folder}.reader:translate"
     place = f"services:{name}" if name in _SERVICES else place
     return translated_format(
         name,
@@ -367,9 +367,9 @@ _WRITERS = {
     "yolo-segment": "yolo.writer:YOLO_SEGMENT",
     "yolo-obb": "yolo.writer:YOLO_OBB",
     "yolo-pose": "yolo.writer:YOLO_POSE",
-    "dota": "dota.writer:DOTA",
-    "voc": "voc.writer:VOC",
-    "labelme": "labelme.writer:LABELME",
+    "dota": "dota:DOTA",
+    "voc": "voc:VOC",
+    "labelme": "labelme:LABELME",
     "masks": "masks.writer:MASKS",
 }
 """The writer of each format that can be written, which is imported when it is used."""

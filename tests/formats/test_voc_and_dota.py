@@ -9,8 +9,8 @@ from support.tool_files import alone, drawn, found, translation_of, write
 
 from bboxqa import reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dota.reader import translate as translate_dota
-from bboxqa.formats.voc.reader import translate
+from bboxqa.formats.dota import translate as translate_dota
+from bboxqa.formats.voc import translate
 
 translated = partial(translation_of, translate)
 

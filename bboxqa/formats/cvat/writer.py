@@ -6,7 +6,7 @@ from math import cos, pi, sin
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from bboxqa.formats.cvat.elements import CUBOID, OF_LABEL, OF_SHAPES
+from bboxqa.formats.cvat.reader import CUBOID, OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import (
     Content,

@@ -1,7 +1,7 @@
-"""Reading DOTA label files: four corners, a category and a mark of difficult objects."""
+"""DOTA's text labels: four corners, a category and a mark of difficult objects in a line."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,11 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.files import NO_LABELS, label_batches
-from bboxqa.formats.translation.shapes import LARGEST
+from bboxqa.formats.translation.shapes import LARGEST, mapping
+from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
+from bboxqa.formats.writing.losses import ATTRIBUTES
+from bboxqa.formats.writing.names import people_paths, safe_paths
+from bboxqa.formats.writing.outlines import bbox_corners, corners_of
 
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
@@ -129,3 +133,60 @@ def _category_in(rest: str) -> tuple[str, int]:
     words = rest.split()
     has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
     return " ".join(words[: len(words) - has_mark]), int(words[-1]) if has_mark else 0
+
+
+_TITLE = "DOTA"
+_MOST = 9
+# Texts of CVAT, and of the other formats whose marks are 0 and 1.
+_TEXTS = {"true": 1, "false": 0} | {str(each): each for each in range(_MOST + 1)}
+
+
+def _as_words(name: str) -> str:
+    """Return a category name as it is written; a number could not be told from the others."""
+    words = " ".join(name.split())
+    return words if words and not words.replace(" ", "").isdecimal() else f"class {words}".strip()
+
+
+def _is_mark(key: str, value: object) -> bool:
+    """Return whether a key is the mark, or anything but an attribute."""
+    first, _, name = key.partition(".")
+    return first != ATTRIBUTES or (name == "difficult" and _mark(value) is not None)
+
+
+def _mark(value: object) -> int | None:
+    """Return a mark as DOTA has it; None for another value."""
+    number = _TEXTS.get(value) if isinstance(value, str) else value
+    return int(number) if isinstance(number, int | float) and number in range(_MOST + 1) else None
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            text = ""
+            for each in drawn:
+                corners = corners_of(each)
+                points = bbox_corners(each) if corners is None else corners
+                values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
+                difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
+                category = _as_words(content.category_names[each["category_id"]])
+                text += f"{values} {category} {difficult or 0}\n"
+            parts = (*people[name], DOTA.folder, *folders, f"{last}.txt")
+            yield Written(parts, text.encode())
+
+
+DOTA = Writer(
+    _TITLE,
+    "folder",
+    (".txt",),
+    _files,
+    frozenset({"corners", "attributes"}),
+    keeps=_is_mark,
+    reads={"category": _as_words},
+    folder="labelTxt",
+    # Files have no suffixes of pictures.
+    read_name=lambda _, place: place,
+)
+"""Four corners in pixels."""

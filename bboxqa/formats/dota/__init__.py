@@ -1,1 +1,0 @@
-"""DOTA's text labels, with four corners per object."""

@@ -1,1 +1,0 @@
-"""LabelMe JSON, with one file per image."""

@@ -1,1 +1,0 @@
-"""Pascal VOC XML, with one file per image."""
