@@ -146,12 +146,10 @@ TWICE = {"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)}
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"a.csv": "image,width\na,1\n"}, "has no column of height; they are image, width"),
         ({"a.csv": "image,width,height\na,1,-2\n"}, "image a: height is -2"),
         ({"a.csv": "image,width,height\na,1,2\na,1,3\n"}, "image a: is 1 × 3, but 1 × 2 earlier"),
         ({"a.csv": "image,x,y,width,height\na,1,2,3,4\n"}, "has no column of width and height"),
         ({"a.csv": "image,width,height\na,,\n"}, "has no image sizes"),
-        ({"a.json": '{"annotations": []}'}, "has no image sizes"),
         (TWICE, "sizes: image a: is 1 × 3, but 1 × 2 earlier in the f"),
     ],
 )

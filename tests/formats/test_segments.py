@@ -121,11 +121,6 @@ def test_encodings(write, mark, encoding):
     assert segments.label_names == ("sitzt schön", "stand")
 
 
-def test_quoted_fields_keep_delimiters_and_line_numbers(write):
-    text = 'start,end,label\n0.5,1,"sit, or\nlie"\n2,1,stand\n'
-    assert problems(write, text)[0].startswith("line 4: 'stand' from 2000 ms to 1000 ms")
-
-
 # Units.
 
 
@@ -204,11 +199,6 @@ def test_exports_of_elan(write, text):
         ("recording", "ann", "posture", 500, 1250, "sit"),
         ("recording", "ann", "speech", 2000, 3000, '"hm'),
     ]
-
-
-def test_other_exports_of_elan_are_refused(write):
-    error = refused(write("ann.txt", columns(0, 2, 5, 8, 11).replace('"', "")))
-    assert "ELAN's export needs the columns tier, participant, begin" in error.advice
 
 
 # What is wrong with a file.

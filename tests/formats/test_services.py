@@ -167,9 +167,3 @@ def test_rectangles_of_volunteers(tmp_path):
     assert asked(data) == {"a.jpg": ["ann", "bob", "cid"]}
     assert len(found(path, "T007")) == 1
     assert csv.field_size_limit() == 131_072
-
-
-def test_a_cell_that_is_no_json_is_a_defect(tmp_path):
-    path = classifications(tmp_path / "a.csv", classification("ann", [], metadata="{"))
-    ((_, line, _, said),) = found(path, "T001")
-    assert (line, said) == (2, "line 2: metadata, annotations or subject_data is not JSON")

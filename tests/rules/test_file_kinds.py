@@ -297,24 +297,16 @@ AUGMENTED = {"file_name": "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg
 WROTE = [
     *(({"info": info}, name) for info, name in (
         ({"contributor": "Label Studio"}, "Label Studio"),
-        ({"contributor": "Label Studio Converter"}, "Label Studio Converter"),
-        ({"contributor": "Supervisely"}, "Supervisely"),
-        ({"description": "Exported from roboflow.ai"}, "Roboflow"),
         ({"url": "https://public.roboflow.com/object-detection/undefined"}, "Roboflow"),
         ({"description": "VIA project exported to COCO using VGG Image Annotator"}, "VIA"),
-        ({"url": "http://www.robots.ox.ac.uk/~vgg/software/via/"}, "VIA"),
-        ({"description": "Exported from FiftyOne"}, "FiftyOne"),
         ({"year": "", "url": "https://voxel51.com/fiftyone"}, "FiftyOne"),
-        ({"description": "annotated in a studio, with labels"}, None),
         ({"contributor": 7, "url": 3}, None), ([], None),
     )),
     ({"images": [AUGMENTED]}, "Roboflow"), ({"images": [AUGMENTED, {"file_name": "b.jpg"}]}, None),
     *(({"info": BLANK, "licenses": NO_LICENCE, "annotations": [{"attributes": attributes}]}, name)
       for attributes, name in (
-        ({"occluded": False, "severity": ""}, "CVAT"),
         ({"occluded": False, "truncated": False}, "CVAT"),
         ({"occluded": False, "truncated": False, "difficult": False}, "Datumaro"),
-        ({}, "Datumaro"),
     )),
     ({"info": BLANK, "licenses": NO_LICENCE}, "Datumaro"),
     ({"info": {**BLANK, "year": "2024"}, "licenses": NO_LICENCE}, None),

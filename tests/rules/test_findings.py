@@ -149,7 +149,6 @@ ANNOTATORS = [
       for value in ("ann, bob", 2, [{"id": 1}], [["ann"]], True)),
     *(case("A001", of({"rater": "ann"}, {"rater": "ann"}, {"rater": other}), severity="warning",
            pointer="/annotations/2/rater", found=["ann", other]) for other in ("Ann", " ann")),
-    case("A001", of({"rater": "ann"}, images=asked(["ann ", "bob"])), severity="warning"),
     case("A002", of({"rater": "ann"}, {"rater": "eve"}, images=asked(["ann", "bob"])),
          said='annotator "eve" is not in "rater_list" of the image: ["ann", "bob"]',
          pointer="/annotations/1/rater"),
@@ -172,11 +171,8 @@ FILES = [
     case("F004", '{"annotations": [{"id": 7, "bbox": [NaN, 1e400, -Infinity, 3]}]}', found="NaN",
          said="3 numbers: -Infinity and Infinity and NaN", pointer="/annotations/0/bbox/0",
          ids={"annotation": 7}),
-    case("F004", '{"annotations": [{"bbox": [1, 2, 3, NaN]}]}', pointer="/annotations/0/bbox/3",
-         found="NaN", said="1 number: NaN; expected finite numbers"),
     case("F004", '{"annotations": {"0": NaN}}', pointer="/annotations/0", count=1),
     case("F004", '{"info": {"a/b": [Infinity]}, "annotations": []}', pointer="/info/a~1b/0"),
-    case("F004", '{"annotations": [{"area": NaN}], "annotations": []}', ids={}),
     case("F005", '{"annotations": [{"iscrowd": 0, "iscrowd": 1}], "images": []}',
          pointer="/annotations/0/iscrowd", said='key "iscrowd" appears more than once'),
     case("F005", '{"annotations": [], "images": [], "images": []}', pointer="/images"),
@@ -191,7 +187,6 @@ KEYS = [
     *(case("S001", {name: ABSENT, "objects": []}, said=f'key "{name}" is missing', severity="error")
       for name in LISTS),
     *(case("S001", {"images": value}, pointer="/images") for value in (None, 7, "text", True)),
-    case("S001", '{"images": [], "categories": 5, "annot', pointer="/categories"),
     case("S001", '{"metadata": {"name": "a.mp4", "projectId": 5}, "instances": [], "tags": []}',
          said="file is JSON of SuperAnnotate; export COCO JSON"),
     *(case("S002", row({}, {key: ABSENT}, {}), said=f"{key} is missing; expected ",
@@ -240,8 +235,6 @@ KEYS = [
       for value in ("640", 640.0, 640.5, "", None, 0, -5, True, [], ABSENT, "0")),
     *(case("S009", {name: [{}, value, {}]}, pointer=f"/{name}/1", said="expected an object")
       for name in LISTS for value in (None, 7, "a", [1], True, 1.5)),
-    case("S009", {"info": []}, severity="warning"),
-    case("S009", {"licenses": "MIT"}, severity="warning"),
     case("S009", {"licenses": {}}, said="licenses is an object; expected a list"),
     *(case("S010", row({}, {"segmentation": value}, {}, segmentation=[RING]),
            said=", as most annotations here have") for value in (None, [], "", ABSENT)),
@@ -261,7 +254,6 @@ IDS = [
     case("I004", referring(1, 7, 3), fix="unsafe", edits=[("/annotations/1", "remove", None)],
          said="image_id is 7, which none of the images has"),
     case("I004", of({}, {}, {"category_id": 9}), said="category_id is 9"),
-    case("I004", referring(7, 8, 9, 1), edits=[], said="image_id of 3 of 4 annotations"),
     case("I004", referring(0, 1, 2), edits=[],
          said="image_id counts from 0 and the ids of images from 1"),
     case("I004", referring(1, 2, 3, images=(0, 1, 2)), edits=[],
@@ -275,7 +267,6 @@ IDS = [
          examples=("/images/0/file_name", "/images/1/file_name")),
     case("I007", {"images": [{}, {}, {}]}, said="no annotations on 2 of 3 images; ", count=2,
          severity="info", examples=("/images/1", "/images/2")),
-    case("I007", of(images=[{}, {}, {}]), severity="warning", count=3),
 ]  # fmt: skip
 
 NAMES = [
@@ -322,7 +313,6 @@ BOXES = [
     # x1, y1, x2, y2; x1, x2, y1, y2; and a box beyond the image.
     *(case("B011", boxes(box, area=area), edits=[])
       for box, area in (([10, 20, 40, 70], 1500), ([10, 40, 20, 70], 1500), ([70, 2, 40, 9], 20))),
-    case("B011", boxes(*PLAIN, area=7000), count=5),
     *(case("B011", of(*[{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}] * n,
                       {"segmentation": [RING]}), count=n, values=[300] * n) for n in (4, 5)),
     *(case("B011", of(*({"bbox": [10, 10, 20 + n, 30], "area": value} for n in range(12))),
@@ -361,8 +351,6 @@ OUTLINES = [
          said="right edge of bbox is at 35.5; expected 30"),
     case("P007", outline(SQUARE_MASK, bbox=[10, 10, 60, 30], area=600), said="at 70; expected 30",
          values=[[10, 10, 20, 30]]),
-    case("P007", outline([[60, 40, 140, 0, 140, 80]], bbox=[60, 10, 40, 60])),
-    case("P007", outline([[120, 10, 130, 10, 130, 40]], bbox=[60, 10, 40, 60])),
     case("P010", outline([RING, [14, 16, 26, 16, 26, 34, 14, 34]], area=600),
          settings={"select": ("B011", "P")},
          said="inside another: pycocotools fills it, 600 px²; as a hole, 384 px²"),

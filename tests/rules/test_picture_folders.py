@@ -36,10 +36,8 @@ def data_set(root, labels, images, names=("a.png", "b.png")):
 
 ONE = [
     ("{split}/labels", "{split}/images", ["."]),
-    ("{split}/labels", "{split}/images", ["train", "valid"]),
     ("{split}/labels", "{split}/images", ["train/images", "valid/images"]),
     ("labels/{split}", "images/{split}", ["."]),
-    ("labels/{split}", "images/{split}", ["images"]),
     ("labels/{split}", "images/{split}", ["images/train", "images/valid"]),
     ("{split}", "{split}", ["."]),
     ("{split}/labels", "{split}/img", ["."]),

@@ -10,12 +10,6 @@ from support.validation import codes, exact, findings, mended, only, report_of, 
 from bboxqa.model.findings import Severity
 
 CLEAN = whole_file({})
-ARCHIVE = b"PK\x03\x04\x14\x00\x08\x00\x8b\xff" + bytes(200)
-
-
-@pytest.mark.parametrize("text", ["", b" \n", ARCHIVE])
-def test_what_is_no_json_at_all_is_one_finding(text):
-    assert codes(text) == {"F001"}
 
 
 @pytest.mark.parametrize("before", ["bbox", '"bbox"'])

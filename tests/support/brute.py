@@ -1,8 +1,9 @@
 """Slow twins: straight from the definitions, with nothing in common with the package."""
 
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
+
+from support import brute_statistics
 
 MISSING = "missing"
 
@@ -76,19 +77,8 @@ def alpha(units):
 
     Units are lists of values; only those with two values or more count. None where undefined.
     """
-    units = [unit for unit in units if len(unit) >= 2]
-    values = [value for unit in units for value in unit]
-    if not values:
-        return None
-    # The same units come again and again in draws.
-    observed = sum(
-        n_units * Fraction(sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1)
-        for unit, n_units in Counter(map(tuple, units)).items()
-    ) / len(values)
-    # Ordered pairs of different values: all pairs without those of equal values.
-    different = len(values) ** 2 - sum(count**2 for count in Counter(values).values())
-    expected = Fraction(different, len(values) * (len(values) - 1))
-    return 1 - observed / expected if expected else None
+    found = brute_statistics.alpha(units)
+    return found and found[0]
 
 
 def matrix(units):

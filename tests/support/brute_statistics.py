@@ -1,5 +1,6 @@
 """Slow twins of the coefficients: exact fractions from the definitions, pair by pair."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 
@@ -46,14 +47,15 @@ def alpha(units, level="nominal", numbers=None):
     values = [value for unit in units for value in unit]
     if not values:
         return None
-    n = len(values)
-    known = {
-        (c, k): DISTANCES[level](c, k, values, numbers) for c in set(values) for k in set(values)
-    }
+    n, of = len(values), Counter(values)
+    known = {(c, k): DISTANCES[level](c, k, values, numbers) for c in of for k in of}
+    # The same units come again and again in draws.
     observed = sum(
-        sum(known[pair] for pair in permutations(unit, 2)) / (len(unit) - 1) for unit in units
+        n_units * sum(known[pair] for pair in permutations(unit, 2)) / (len(unit) - 1)
+        for unit, n_units in Counter(map(tuple, units)).items()
     )
-    expected = sum(known[pair] for pair in permutations(values, 2))
+    # Values are at no distance from themselves.
+    expected = sum(of[c] * of[k] * distance for (c, k), distance in known.items())
     observed, expected = Fraction(observed) / n, Fraction(expected) / (n * (n - 1))
     return (1 - observed / expected if expected else None), observed, expected
 

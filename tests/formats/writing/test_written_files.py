@@ -22,27 +22,6 @@ def _source(tmp_path, annotations=((0, "ann", 0, BOX),), images=IMAGES):
     return written(tmp_path / "source.json", document(images, annotations))
 
 
-def test_label_studio_is_as_its_manual_says(tmp_path):
-    bboxqa.convert(_source(tmp_path), tmp_path / "out.json", to="label-studio")
-    first, second = json.loads((tmp_path / "out.json").read_bytes())
-    region = {
-        "id": "100", "type": "rectanglelabels", "from_name": "label", "to_name": "image",
-        "original_width": 200, "original_height": 100, "image_rotation": 0,
-        "value": {"x": 10.0, "y": 10.0, "width": 30.25, "height": 40.0, "rotation": 0,
-                  "rectanglelabels": ["cat"]},
-    }  # fmt: skip
-    marks = {"was_cancelled": False, "ground_truth": False}
-    assert first == {
-        "id": 10,
-        "data": {"image": "a.jpg", "width": 200, "height": 100},
-        "annotations": [
-            {"completed_by": 7, **marks, "result": []},
-            {"completed_by": {"email": "ann"}, **marks, "result": [region]},
-        ],
-    }
-    assert second["annotations"] == []
-
-
 def test_boxes_of_a_table_that_may_be_shares_are_refused_with_their_number(tmp_path):
     boxes = [(0, "ann", 0, [0.5, 0, 1, 2]), (0, "ann", 0, [5, 5, 9, 9])]
     source = written(tmp_path / "a.json", document([("a.jpg", 20, 20, ["ann"])], boxes))
