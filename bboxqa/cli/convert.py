@@ -66,7 +66,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     (review.json of `bboxqa agree --out`) needs no --lossy, as the measured files stay as they are.
     """  # noqa: D301 - click reads the sign
     from bboxqa.formats.registry import writer_names
-    from bboxqa.formats.writing.preparation import Parts
+    from bboxqa.formats.writing.content import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
     if not paths or (len(paths) == 1 and not named):

@@ -182,7 +182,7 @@ _MASKS, _OBJECT_FILES = (
         "masks",
         (),
         lambda _: 0,
-        "bboxqa.formats.masks.reader:translate",
+        "bboxqa.formats.masks:translate",
         folders_in_parts=partial(people_of_masks, by_image=by_image),
     )
     for by_image in (False, True)
@@ -370,7 +370,7 @@ _WRITERS = {
     "dota": "dota:DOTA",
     "voc": "voc:VOC",
     "labelme": "labelme:LABELME",
-    "masks": "masks.writer:MASKS",
+    "masks": "masks:MASKS",
 }
 """The writer of each format that can be written, which is imported when it is used."""
 

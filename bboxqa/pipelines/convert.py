@@ -26,15 +26,17 @@ from bboxqa.formats.writing.content import (
     Content,
     Loss,
     Options,
+    Parts,
     Writer,
     Written,
+    held_as_one,
+    in_parts,
     with_suffix,
     without_categories,
     without_points,
 )
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
-from bboxqa.formats.writing.preparation import Parts, held_as_one, in_parts
 from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, read_for

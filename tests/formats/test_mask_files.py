@@ -21,7 +21,7 @@ from support.masks import decode
 
 from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.masks.reader import runs_in, values_in
+from bboxqa.formats.masks import runs_in, values_in
 from bboxqa.formats.translation.masks import Allowance
 from bboxqa.formats.translation.shapes import MaskProblemError
 from bboxqa.geometry.registry import similarity

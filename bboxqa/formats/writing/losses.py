@@ -24,7 +24,7 @@ from bboxqa.formats.writing.content import (
     shown_id,
 )
 from bboxqa.formats.writing.names import people_paths, safe_paths
-from bboxqa.formats.writing.outlines import Record, bounds_of, corners_of
+from bboxqa.formats.writing.outlines import ROUNDED, Record, corners_of, has_other_bounds
 
 ATTRIBUTES = "attributes"
 ANNOTATIONS = Noun("annotation", "annotations")
@@ -50,8 +50,8 @@ _OF_CATEGORIES = {"id", "own_id", "name"}
 _NO_KEYS = {*_OUTLINES, "corners", "visibility", "crowd", "skeleton", "keys", "line", "polyline"}
 # Marks of objects, which say nothing if they are not set, as in all exports of CVAT.
 _MARKS = ("occluded", "truncated", "difficult")
-# Tolerances in pixels, as files round to two decimals, and as a share of areas.
-_ROUNDED, _ROUNDED_AREA = 0.011, 1e-3
+# Tolerance as a share of areas.
+_ROUNDED_AREA = 1e-3
 _LISTED = 5
 _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 
@@ -151,7 +151,7 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         held.append(each)
         if kind == "rotation" and "corners" not in holds:
             distance = content.outlines[each["id"]].moved
-            if distance > _ROUNDED:
+            if distance > ROUNDED:
                 moved.append(each)
                 farthest = max(farthest, distance)
     for name, noun in _OUTLINES.items():
@@ -167,16 +167,6 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         f"corners move by up to {farthest:.2g} px"
     )
     yield from losses_of(moved, _OUTLINES["rotation"], why, "changed")
-
-
-def has_other_bounds(annotation: Record) -> bool:
-    """Return whether the box of an annotation is not the bounds of its outline."""
-    found = bounds_of(annotation)
-    x, y, width, height = annotation["bbox"]
-    own = x, y, x + width, y + height
-    return found is not None and any(
-        not abs(left - right) <= _ROUNDED for left, right in zip(own, found, strict=True)
-    )
 
 
 def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:

@@ -18,6 +18,8 @@ Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
 
 SAME = 1e-3
 """Lengths in pixels that differ by less are equal, as coordinates are rounded."""
+ROUNDED = 0.011
+"""Lengths in pixels that differ by less may be equal, as files round to two decimals."""
 _SAME_ANGLE = 1e-5
 # The four corners from each of them on, in both directions.
 _ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
@@ -81,6 +83,16 @@ def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
     flat = [each for ring in flat_rings(annotation) for each in ring]
     x, y = flat[::2], flat[1::2]
     return (min(x), min(y), max(x), max(y)) if flat else None
+
+
+def has_other_bounds(annotation: Record) -> bool:
+    """Return whether the box of an annotation is not the bounds of its outline."""
+    found = bounds_of(annotation)
+    x, y, width, height = annotation["bbox"]
+    own = x, y, x + width, y + height
+    return found is not None and any(
+        not abs(left - right) <= ROUNDED for left, right in zip(own, found, strict=True)
+    )
 
 
 def area_of(annotation: Record) -> float:

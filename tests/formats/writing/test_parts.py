@@ -12,8 +12,7 @@ from support.datasets import annotation, document, image
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.writing.content import Content
-from bboxqa.formats.writing.preparation import Parts
+from bboxqa.formats.writing.content import Content, Parts
 
 PARTS = ("--parts", "train=0.8,val=0.2")
 HALVES = (("train", 0.5), ("val", 0.5))

@@ -1,10 +1,11 @@
-"""Reading masks from image files: a value an object, an object a file, or regions of classes."""
+"""Masks in image files: a value an object, an object a file, or regions of classes."""
 
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,6 +25,19 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Noun,
+    Options,
+    Writer,
+    Written,
+    as_mask,
+    image_name,
+)
+from bboxqa.formats.writing.losses import ANNOTATIONS, losses_of
+from bboxqa.formats.writing.names import people_paths, safe_paths
+from bboxqa.formats.writing.outlines import flat_rings
 from bboxqa.model.masks import joined
 
 Values = NDArray[Any]
@@ -41,7 +55,7 @@ _SPECKLE, _SHOWN = 10, 3
 _MOST_FILE = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{OF_MASKS})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
-_OBJECTS, _CLASSES = "segmentationobject", "segmentationclass"
+_OBJECTS, _CLASSES = "SegmentationObject", "SegmentationClass"
 _TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
 glob; from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
 for f in glob.glob('*.png')]\""""
@@ -216,8 +230,8 @@ def translate(path: Path, into: Collector) -> None:
     members = members_of(path)
     mode = (into.settings.choices.mask or "").partition(":")[0]
     masks, others = _masks_in(path, members)
-    objects = [each for each in masks if _OBJECTS in each.folder.lower()]
-    classes = [each for each in masks if _CLASSES in each.folder.lower()]
+    objects = [each for each in masks if _OBJECTS.lower() in each.folder.lower()]
+    classes = [each for each in masks if _CLASSES.lower() in each.folder.lower()]
     class_of = {_image_of(each, ""): each for each in classes}
     if mode != "classes" and objects and {_image_of(each, "") for each in objects} <= {*class_of}:
         mode = "voc"
@@ -410,3 +424,98 @@ class _MaskRecords:
             into.defect("T062", problem, where, row)
         if (n_large := int((sizes >= _SPECKLE).sum())) > 1:
             into.defect("T063", f"is in {n_large} pieces", where, row)
+
+
+_TITLE = "masks"
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    outlined = [each for each in content.annotations if isinstance(each.get("segmentation"), list)]
+    noun = Noun("outline of points", "outlines of points")
+    yield from losses_of(outlined, noun, f"{_TITLE} hold whole pixels", "changed")
+    boxes = [each for each in content.annotations if not each.get("segmentation")]
+    noun = Noun("box without an outline", "boxes without an outline")
+    yield from losses_of(boxes, noun, f"{_TITLE} hold the pixels of objects")
+    lost = []
+    for place, image in enumerate(content.images):
+        # Images without a size are refused.
+        works = content.works(place) if image.get("width") and image.get("height") else ()
+        for name, drawn in works:
+            values, areas = _painted(content, image, drawn)
+            content.pictures[image["id"], name] = _png(values)
+            left = np.bincount(values.ravel(), minlength=len(drawn) + 1)
+            is_lost = [left[number] < areas.get(number, 1) for number in range(1, len(drawn) + 1)]
+            lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
+    why = "a pixel of a mask has one object, the smallest, and lies in the image"
+    yield from losses_of(lost, ANNOTATIONS, why, "changed")
+
+
+def _as_name(name: str) -> str:
+    return " ".join(name.replace(":", " ").split()).lstrip("# ") or "class"
+
+
+def _painted(
+    content: Content, image: Record, drawn: Sequence[Record]
+) -> tuple[Values, dict[int, int]]:
+    """Return the values of objects, which count from 1, the smallest on top, and their areas."""
+    height, width = int(image["height"]), int(image["width"])
+    if width * height > MOST_PIXELS or len(drawn) >= 1 << 16:
+        problem = f"{image_name(image)}: has {width:,} × {height:,} pixels, {len(drawn):,} objects"
+        raise DatasetError([f"{problem}; {_TITLE} hold {MOST_PIXELS:,} and 65,535"])
+    values = np.zeros((height, width), np.uint8 if len(drawn) < 1 << 8 else np.uint16)
+    found = []
+    for number, each in enumerate(drawn, 1):
+        is_mask = isinstance(each.get("segmentation"), dict)
+        new = each if is_mask else flat_rings(each) and as_mask(each, image)
+        # A mask of another size is not that of this image.
+        if new and [*new["segmentation"]["size"]] == [height, width]:
+            pixels, left, top = content.masks.picture(each | new)
+            found.append((int(pixels.sum()), number, pixels, left, top))
+    for _, number, pixels, left, top in sorted(found, key=lambda each: (-each[0], *each[3:])):
+        values[top : top + pixels.shape[0], left : left + pixels.shape[1]][pixels] = number
+    return values, {number: area for area, number, *_ in found}
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}
+    lines = (f"{_as_name(name)}:{value_of[key]}\n" for key, name in content.category_names.items())
+    table = "".join(lines).encode()
+    yield Written((NAMES,), table)
+    kind = np.uint8 if len(value_of) < 1 << 8 else np.uint16
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            objects = content.pictures.pop((image["id"], name), b"")
+            objects = objects or _png(_painted(content, image, drawn)[0])
+            classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
+            with opened(io.BytesIO(objects)) as picture:
+                of_class = _png(classes[np.asarray(picture)])
+            for folder, data in ((_OBJECTS, objects), (_CLASSES, of_class)):
+                yield Written((*people[name], folder, *folders, f"{last}.png"), data)
+
+
+def _png(pixels: Values) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+MASKS = Writer(
+    _TITLE,
+    "folder",
+    (".png", ".txt"),
+    _files,
+    frozenset({"polygon", "mask", "rotation", "corners", "image sizes", "unused categories"}),
+    reads={"category": _as_name},
+    losses=_losses,
+    # Its reader passes over the names of its folders, as others do over this one.
+    folder="labels",
+    # Files have no suffixes of pictures.
+    read_name=lambda _, place: place,
+    needs_sizes="all images",
+)
+"""A value an object, and a value a class."""

@@ -1,1 +1,0 @@
-"""Masks in image files."""
