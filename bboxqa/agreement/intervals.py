@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.resampling import (
     LEVEL,
     covering_intervals,
@@ -190,14 +191,9 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     above, below = numerator[known], denominator[known]
     value = np.asarray(above.sum(1), np.float64).ravel() / np.asarray(below.sum(1)).ravel()
     none[known] = drawn_intervals(
-        value, (above, below), _ratio, bootstrap, seed, n_images=n_images[known]
+        value, (above, below), ratio, bootstrap, seed, n_images=n_images[known]
     )
     return none
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, above / below, np.nan)
 
 
 def pseudo_value_estimator(

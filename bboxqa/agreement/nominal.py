@@ -19,7 +19,7 @@ from bboxqa.agreement.estimators import (
     table_of,
     undefined,
 )
-from bboxqa.agreement.object_counts import PairCounts
+from bboxqa.agreement.object_counts import PairCounts, ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, distinct, sum_by
 from bboxqa.model.units import Coincidences
 
@@ -258,13 +258,8 @@ def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
     """Return an estimator, as `image_estimators`, of the mean of alphas of images, (I,), or NaN."""
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
-
-    def mean(sums: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(sums[0] / sums[1])
-
     table = SumTable(lambda: rows, by_row=True)
-    return Estimator(nan, nan, nan, OK, table, mean, np.arange(len(images)))
+    return Estimator(nan, nan, nan, OK, table, lambda of: ratio(*of), np.arange(len(images)))
 
 
 def pooled_estimators(

@@ -52,9 +52,13 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
 
 # The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
-_ALONE, _, _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(8)
-_BY_CHANCE, _POSSIBLE_BY_CHANCE = 8, 9
-_N_ROWS = 10
+_OF_OBJECTS, _N_ROWS = 8, 10
+_ABOVE_CHANCE = "above chance"
+# Figures of objects, and the attributes of `ObjectSums` that have them.
+_KINDS = {
+    "f1": "f1", _ABOVE_CHANCE: "f1", "class share": "class_share", "place": "mean_similarity",
+    "below": "below_share",
+}  # fmt: skip
 
 
 def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
@@ -117,38 +121,19 @@ def object_estimators(
     clusters = np.arange(len(images))
     return {
         (index, kind): Estimator(
-            nan, nan, nan, OK, table, partial(evaluate, index * _N_ROWS), clusters
+            nan, nan, nan, OK, table, partial(_figure, index * _N_ROWS, kind), clusters
         )
         for index in range(len(objects))
-        for kind, evaluate in _KINDS.items()
+        for kind in _KINDS
     }
 
 
-def _f1(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _ALONE], sums[first + _POSSIBLE])
-
-
-def _above_chance(first: int, sums: FloatArray) -> FloatArray:
-    chance = ratio(sums[first + _BY_CHANCE], sums[first + _POSSIBLE_BY_CHANCE])
-    return above_chance(_f1(first, sums), chance)
-
-
-def _class_share(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _SAME], sums[first + _MATCHED])
-
-
-def _place(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _SIMILARITY] + sums[first + _REST], sums[first + _MATCHED])
-
-
-def _below(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _BELOW], sums[first + _MATCHED])
-
-
-_KINDS = {
-    "f1": _f1, "above chance": _above_chance, "class share": _class_share, "place": _place,
-    "below": _below,
-}  # fmt: skip
+def _figure(first: int, kind: str, sums: FloatArray) -> FloatArray:
+    of_threshold = sums[first : first + _N_ROWS]
+    figure: FloatArray = getattr(ObjectSums(*of_threshold[:_OF_OBJECTS]), _KINDS[kind])
+    if kind == _ABOVE_CHANCE:
+        return above_chance(figure, ratio(*of_threshold[_OF_OBJECTS:]))
+    return figure
 
 
 ONE_CATEGORY = (

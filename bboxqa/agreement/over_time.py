@@ -10,8 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, undefined
+from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import unit_counts
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
 from bboxqa.model.labels import number_of
@@ -81,13 +82,7 @@ def _share(
         sums.setflags(write=False)
         return sums
 
-    return Estimator(value, value, nan, OK, table, _ratio, clusters)
-
-
-def _ratio(sums: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        share: FloatArray = sums[0] / sums[1]
-    return share
+    return Estimator(value, value, nan, OK, table, lambda of: ratio(*of), clusters)
 
 
 Overlaps = Literal["refuse", "first", "last", "longest"]
