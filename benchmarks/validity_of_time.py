@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import bboxqa
-from bboxqa.diagnostics.over_time import ImageWork, image_work, sessions_of, work
+from bboxqa.diagnostics.over_time import work, worked
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.disagreements import work_findings
@@ -68,22 +68,21 @@ def matched(seed: int, errors: str = "", *, tires: bool = False) -> MatchedUnits
 
 def true_slopes(units: MatchedUnits) -> dict[str, float]:
     """Return the slopes of the expected F1 of p03 with the two others, who find everything."""
-    times = units.data.annotations.times
-    sessions = sessions_of(times, units.data.annotations.annotator)
-    of_all = image_work(units, times, sessions)
-    own = of_all.take(np.flatnonzero(of_all.annotator == 2))
-    drawn = 1 - MISSES[own.image]
+    of_all = worked(units)
+    own = of_all.annotator == 2
+    session, weight = of_all.session[own], of_all.drawn[own]
+    drawn = 1 - MISSES[of_all.image[own]]
     f1 = 2 * drawn / (1 + drawn)
-    number = sessions.number[own.session].astype(float)
+    number = of_all.number[session].astype(float)
     return {
-        "drift": _slope(own, number, np.zeros(len(f1)), f1),
-        "fatigue": _slope(own, own.elapsed / 3600, own.session, f1),
+        "drift": _slope(weight, number, np.zeros(len(f1)), f1),
+        "fatigue": _slope(weight, of_all.elapsed[own] / 3600, session, f1),
     }
 
 
-def _slope(own: ImageWork, x: np.ndarray, group: np.ndarray, f1: np.ndarray) -> float:
+def _slope(weight: np.ndarray, x: np.ndarray, group: np.ndarray, f1: np.ndarray) -> float:
     columns = np.column_stack([x, group[:, None] == np.unique(group)]).astype(float)
-    root = np.sqrt(own.drawn)[:, None]
+    root = np.sqrt(weight)[:, None]
     return float(np.linalg.lstsq(columns * root, f1 * root[:, 0], rcond=None)[0][0])
 
 

@@ -318,7 +318,7 @@ def test_diagnostic(monkeypatch):
 
     monkeypatch.setitem(DIAGNOSTICS, "n_drawers", n_drawers)
     tables = bboxqa.agree(DATA, iou_threshold=0.1, bootstrap=0).diagnose().tables
-    assert {"pair_similarity", "n_drawers"} <= set(tables)
+    assert {"decomposition", "n_drawers"} <= set(tables)
     assert tables["n_drawers"]["n_drawers"].tolist() == [2]
 
 

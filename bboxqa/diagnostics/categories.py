@@ -1,5 +1,6 @@
 """Categories that annotators confuse, use differently, or find difficult."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,28 +125,30 @@ def confusions(matched: MatchedUnits) -> Table:
     merged = found.alpha(amount, found.marginal[pairs.first] * found.marginal[pairs.second])
     gain = merged - found.alpha(np.zeros(1), np.zeros(1))
     bounds = np.full((2, len(n), 2), np.nan)
-    rows = np.argsort(-n, kind="stable")[:_MOST]
-    if matched.bootstrap and len(rows):
-        # The sums by image of which share and gain of R pairs are functions.
-        known = np.flatnonzero(place[rows] >= 0)
-        row_of_coinciding = np.full(len(found.pairs.first), -1)
-        row_of_coinciding[place[rows[known]]] = known
-        row_of_pair = np.full(len(pairs.first), -1)
-        row_of_pair[rows] = np.arange(len(rows))
-        one, image = np.ones(len(counts.value)), counts.group[counts.unit]
-        tables = (
-            *coincidence_tables(found.of_images, found.counts.n_values),
-            _table(found.pairs, found.counts, found.pairs.amount, row_of_coinciding, len(rows)),
-            _table(pairs, counts, np.ones(len(pairs.pair)), row_of_pair, len(rows)),
-            table_of(counts.value, image, one, (counts.n_values, counts.n_groups)),
-        )
-        bounds[:, rows] = _bounds(
-            matched,
-            tables,
-            pairs.first[rows],
-            pairs.second[rows],
-            np.concatenate([share[rows], gain[rows]]),
-        )
+    often = np.argsort(-n, kind="stable")[: _MOST if matched.bootstrap else 0]
+    first, second = pairs.first[often], pairs.second[often]
+    # The sums by image of which share and gain of R pairs are functions.
+    rows, merging = np.arange(len(often)), _merging([*np.stack([first, second], 1)])
+    known = np.flatnonzero(place[often] >= 0)
+    of_merging, of_pair = np.full(len(found.pairs.first), -1), np.full(len(n), -1)
+    of_merging[place[often[known]]], of_pair[often] = known, rows
+    one, image = np.ones(len(counts.value)), counts.group[counts.unit]
+    tables = (
+        *coincidence_tables(found.of_images, found.counts.n_values),
+        _table(found.pairs, found.counts, found.pairs.amount, of_merging, len(often)),
+        _table(pairs, counts, np.ones(len(pairs.pair)), of_pair, len(often)),
+        table_of(counts.value, image, one, (counts.n_values, counts.n_groups)),
+    )
+
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        alpha, (n, n_given) = merging(*sums[:3]), sums[3:]
+        shares = ratio(n, n_given[first] + n_given[second] - n)
+        return np.concatenate([shares, alpha[1:-1] - alpha[0]])
+
+    bounds[:, often] = drawn_intervals(
+        np.concatenate([share[often], gain[often]]), tables, evaluate, matched.bootstrap,
+        matched.seed, n_images=np.tile(n_nonzero(tables[-1][first] + tables[-1][second]), 2),
+    ).reshape(2, -1, 2)  # fmt: skip
     # By gain, undefined ones last; equal gains by frequency.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])
     names = matched.data.category_names
@@ -161,30 +164,29 @@ def confusions(matched: MatchedUnits) -> Table:
     ).take(order)
 
 
-def _bounds(
-    matched: MatchedUnits,
-    tables: tuple[Any, ...],
-    first: IndexArray,
-    second: IndexArray,
-    values: FloatArray,
-) -> FloatArray:
-    """Return the 95 % intervals of share and gain of R pairs, (2 R,) → (2, R, 2)."""
+def _merging(
+    groups: Sequence[IndexArray],
+) -> Callable[[FloatArray, FloatArray, FloatArray], FloatArray]:
+    """Return alpha, and alpha with the values of each of G groups merged, and of all of them.
 
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        marginal, agreeing, amount, n, n_given = sums
-        total, squares = marginal.sum(0), (marginal**2).sum(0)
-        products = marginal[first] * marginal[second]
-        alpha = nominal_alpha(total, agreeing[0], squares)[0]
-        merged = nominal_alpha(
-            np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
-        )[0]
-        return np.concatenate([ratio(n, n_given[first] + n_given[second] - n), merged - alpha])
+    The function takes marginals, (K, B), agreeing coincidences, (1, B), and those between values of
+    each group, (G, B), and returns (G + 2, B).
+    """
+    members = np.concatenate([np.zeros(0, np.int64), *groups])
+    group_of = np.repeat(np.arange(len(groups)), [len(each) for each in groups])
 
-    with_either = np.tile(n_nonzero(tables[-1][first] + tables[-1][second]), 2)
-    drawn = drawn_intervals(
-        values, tables, evaluate, matched.bootstrap, matched.seed, n_images=with_either
-    )
-    return drawn.reshape(2, -1, 2)
+    def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
+        inside, none = marginal[members], np.zeros((1, marginal.shape[1]))
+        # Twice the sum of the products of each two members.
+        more = summed_rows(group_of, inside, len(groups)) ** 2
+        more -= summed_rows(group_of, inside**2, len(groups))
+        squares, same = (
+            whole + np.concatenate([none, each, each.sum(0, keepdims=True)])
+            for whole, each in (((marginal**2).sum(0), more), (agreeing, amount))
+        )
+        return nominal_alpha(np.broadcast_to(marginal.sum(0), squares.shape), same, squares)[0]
+
+    return alphas
 
 
 # With more merges, the result would be another set of categories.
@@ -327,62 +329,39 @@ def supercategories(matched: MatchedUnits) -> Table:
     drawn = np.bincount(data.annotations.category, minlength=len(data.category_names))
     of_category = data.supercategories or ("",) * len(data.category_names)
     names, group = np.unique(np.array(of_category, np.str_), return_inverse=True)
-    found = matched_confusions(matched)
+    found, n_values = matched_confusions(matched), len(of_category) + 1
     n_categories = sum_by(group, drawn > 0, len(names))
-    # Categories without a supercategory are not merged with each other.
+    # Categories without a supercategory, and missing annotations, are not merged.
     shown = np.flatnonzero((n_categories > 1) & (names != ""))
-    alpha, bounds = _merged(found, group, shown, matched)
-    merged, gain = alpha[1:], alpha[1:] - alpha[0]
-    last = len(shown)
-    order = np.argsort(-merged[: last + (last > 1)], kind="stable")
-    return Table(
-        {
-            "supercategory": Categorical(order.astype(np.int32), (*names[shown].tolist(), ALL)),
-            "n_categories": _with_sum(n_categories[shown])[order],
-            "n": _with_sum(sum_by(group, drawn, len(names))[shown])[order],
-            "alpha_merged": merged[order],
-            **figure_columns("gain", gain[order], bounds[order]),
-        }
+    alphas = _merging([np.flatnonzero(group == each) for each in shown.tolist()])
+    row = np.full(n_values, -1)
+    row[:-1] = find(shown, group)
+    first, second = row[found.pairs.first], row[found.pairs.second]
+    within = np.where(first == second, first, -1)
+    tables = (
+        *coincidence_tables(found.of_images, found.counts.n_values),
+        _table(found.pairs, found.counts, found.pairs.amount, within, len(shown)),
     )
-
-
-def _merged(
-    found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
-) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, that of each shown group merged, and of all; and intervals of the gains."""
-    n_values, n_shown = found.counts.n_values, len(shown)
-    place = np.full(int(group.max(initial=-1)) + 1, -1)
-    place[shown] = np.arange(n_shown)
-    # Categories outside the shown groups, and missing annotations, are not merged.
-    of_value = np.append(place[group], np.full(n_values - len(group), -1))
-    members = np.argsort(of_value, kind="stable")[np.count_nonzero(of_value < 0) :]
-    group_of = of_value[members]
-
-    def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
-        # Twice the sum of the products of each two members.
-        inside = marginal[members]
-        more = summed_rows(group_of, inside, n_shown) ** 2
-        more -= summed_rows(group_of, inside**2, n_shown)
-        rows = np.zeros((1, marginal.shape[1]))
-        squares = np.concatenate([rows, more, more.sum(0, keepdims=True)]) + (marginal**2).sum(0)
-        same = np.concatenate([rows, amount, amount.sum(0, keepdims=True)]) + agreeing
-        total = np.broadcast_to(marginal.sum(0), squares.shape)
-        return nominal_alpha(total, same, squares)[0]
 
     def gains(*sums: FloatArray) -> FloatArray:
         drawn = alphas(*sums)
         return np.asarray(drawn[1:] - drawn[0])
 
-    first, second = of_value[found.pairs.first], of_value[found.pairs.second]
-    row = np.where(first == second, first, -1)
-    within = _table(found.pairs, found.counts, found.pairs.amount, row, n_shown)
-    tables = *coincidence_tables(found.of_images, n_values), within
     alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if not found.has_meaning:
         alpha[:] = np.nan
-    gain = alpha[1:] - alpha[0]
-    bootstrap = matched.bootstrap if n_shown else 0
-    return alpha, drawn_intervals(gain, tables, gains, bootstrap, matched.seed)
+    gain, bootstrap, last = alpha[1:] - alpha[0], matched.bootstrap, len(shown)
+    bounds = drawn_intervals(gain, tables, gains, bootstrap if last else 0, matched.seed)
+    order = np.argsort(-alpha[1:][: last + (last > 1)], kind="stable")
+    return Table(
+        {
+            "supercategory": Categorical(order.astype(np.int32), (*names[shown].tolist(), ALL)),
+            "n_categories": _with_sum(n_categories[shown])[order],
+            "n": _with_sum(sum_by(group, drawn, len(names))[shown])[order],
+            "alpha_merged": alpha[1:][order],
+            **figure_columns("gain", gain[order], bounds[order]),
+        }
+    )
 
 
 def _with_sum(numbers: FloatArray) -> IndexArray:

@@ -32,45 +32,22 @@ from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 
-class WorkSessions(FrozenArrays, frozen=True, eq=False):
-    """S sessions, sorted by annotator, then time, and N annotations."""
+class Work(FrozenArrays, frozen=True, eq=False):
+    """S sessions of annotators, and C pairs of an image and an annotator who drew something there.
 
+    Sessions are sorted by annotator, then time, and pairs by image, then annotator. Only
+    annotations with a known time count.
+    """
+
+    times: Times
     place: IndexArray
     """(N,) int64. The session of each annotation; -1 where its time is unknown."""
-    annotator: IndexArray
+    owner: IndexArray
     number: IndexArray
     """(S,) int64 each. The annotator of each session, and its number, from 0."""
     start: FloatArray
-    """(S,) float64. Seconds since 1970."""
     length: FloatArray
-    """(S,) float64. Seconds until the last annotation."""
-
-
-def sessions_of(times: Times, annotator: IntArray) -> WorkSessions:
-    """Return the sessions of annotations with times."""
-    most = int(times.session.max(initial=0)) + 1
-    known = np.flatnonzero(times.session >= 0)
-    key = annotator[known].astype(np.int64) * most + times.session[known]
-    keys, first, place = np.unique(key, return_index=True, return_inverse=True)
-    length = np.zeros(len(keys))
-    np.maximum.at(length, place, times.elapsed[known])
-    every = np.full(len(annotator), -1)
-    every[known] = place
-    return WorkSessions(
-        place=every,
-        annotator=keys // most,
-        number=keys % most,
-        start=times.seconds[known][first] - times.elapsed[known][first],
-        length=length,
-    )
-
-
-class ImageWork(FrozenArrays, frozen=True, eq=False):
-    """C pairs of an image and an annotator who drew something there at a known time.
-
-    Sorted by image, then annotator. An image in which an annotator drew nothing has no time.
-    """
-
+    """(S,) float64. Seconds since 1970, and until the last annotation."""
     image: IndexArray
     annotator: IndexArray
     session: IndexArray
@@ -79,48 +56,67 @@ class ImageWork(FrozenArrays, frozen=True, eq=False):
     """(C,) float64. Seconds since the beginning of the session."""
     matched: FloatArray
     drawn: FloatArray
-    """(C,) float64. The sums of `ImageF1`."""
-
-    def take(self, index: IndexArray) -> "ImageWork":
-        """Return the pairs at `index`."""
-        return ImageWork(*(getattr(self, each)[index] for each in self.__struct_fields__))
+    """(C,) float64. The sums of `image_f1`."""
 
 
-def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> ImageWork:
-    """Return the times at which images were annotated, and the sums of F1 in them."""
-    of, found = matched.data.annotations, image_f1(matched)
-    n_annotators = len(matched.data.annotator_names)
-    rows = np.flatnonzero(sessions.place >= 0)
-    cell = of.image[rows].astype(np.int64) * n_annotators + of.annotator[rows]
-    order = np.lexsort((times.seconds[rows], cell))
-    keys, start, number = np.unique(cell[order], return_index=True, return_counts=True)
-    middle = rows[order[start + (number - 1) // 2]]
-    place = np.searchsorted(found.image * n_annotators + found.annotator, keys)
-    return ImageWork(
-        image=found.image[place],
-        annotator=found.annotator[place],
-        session=sessions.place[middle],
+@remembered
+def worked(matched: MatchedUnits) -> Work:
+    """Return when annotators worked on which image."""
+    of, times, n_annotators = (
+        matched.data.annotations,
+        matched.data.annotations.times,
+        len(matched.data.annotator_names),
+    )
+    if times is None:
+        raise ValueError("the times were not read")
+    author, known = of.annotator.astype(np.int64), np.flatnonzero(times.session >= 0)
+    most = int(times.session.max(initial=0)) + 1
+    sessions, first, place = np.unique(
+        author[known] * most + times.session[known], return_index=True, return_inverse=True
+    )
+    length, every = np.zeros(len(sessions)), np.full(len(of), -1)
+    np.maximum.at(length, place, times.elapsed[known])
+    every[known] = place
+    # The annotation with the median time of each image and annotator.
+    cell = of.image[known] * n_annotators + author[known]
+    order = np.lexsort((times.seconds[known], cell))
+    cells, start, n = np.unique(cell[order], return_index=True, return_counts=True)
+    middle = known[order[start + (n - 1) // 2]]
+    image, annotator, same, drawn = image_f1(matched)
+    found = np.searchsorted(image * n_annotators + annotator, cells)
+    return Work(
+        times=times,
+        place=every,
+        owner=sessions // most,
+        number=sessions % most,
+        start=times.seconds[known][first] - times.elapsed[known][first],
+        length=length,
+        image=image[found],
+        annotator=annotator[found],
+        session=every[middle],
         elapsed=times.elapsed[middle],
-        matched=found.matched[place],
-        drawn=found.drawn[place],
+        matched=same[found],
+        drawn=drawn[found],
     )
 
 
+_HOUR = 3600
 # Sums of a group: weights w, w·x, w·x², w·y and w·x·y.
 _SUMS = 5
 
 
 def _slopes(
-    matched: MatchedUnits, work: ImageWork, x: FloatArray, group: IndexArray, owner: IndexArray
+    matched: MatchedUnits, cells: IndexArray, x: FloatArray, group: IndexArray, owner: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the slopes of F1 over `x` within groups, (A + 1,), and their intervals."""
+    """Return the slopes of F1 over `x` within groups of images, (A + 1,), and their intervals."""
     # Each group has its own intercept; the groups of an annotator, `owner`, have one slope.
-    weight, n_groups = work.drawn, len(owner)
+    work, n_groups = worked(matched), len(owner)
+    image, weight, y = work.image[cells], work.drawn[cells], work.matched[cells]
     n_images, n_owners = len(matched.data.image_names), len(matched.data.annotator_names)
-    amounts = (weight, weight * x, weight * x * x, work.matched, work.matched * x)
+    amounts = (weight, weight * x, weight * x * x, y, y * x)
     row = np.concatenate([group + n_groups * number for number in range(_SUMS)])
     table = table_of(
-        row, np.tile(work.image, _SUMS), np.concatenate(amounts), (_SUMS * n_groups, n_images)
+        row, np.tile(image, _SUMS), np.concatenate(amounts), (_SUMS * n_groups, n_images)
     )
 
     def evaluate(sums: FloatArray) -> FloatArray:
@@ -137,7 +133,7 @@ def _slopes(
         return ratio(*found)
 
     in_images = np.bincount(owner[group], minlength=n_owners)
-    made_of = np.append(in_images, len(np.unique(work.image)))
+    made_of = np.append(in_images, len(np.unique(image)))
     return drawn_figures(matched, [table], evaluate, made_of)
 
 
@@ -152,20 +148,18 @@ FEW_IMAGES = f"fewer than {LEAST_IMAGES} images with times"
 _STATUSES = (OK, FEW_SESSIONS, SHORT_SESSIONS, FEW_IMAGES, IMPORTED)
 
 
-def _changes(
-    matched: MatchedUnits, work: ImageWork, sessions: WorkSessions, at_once: BoolArray
-) -> dict[str, Column]:
+def _changes(matched: MatchedUnits, at_once: BoolArray) -> dict[str, Column]:
     """Return the columns of drift and fatigue, of A annotators and of all."""
-    n_annotators, owner = len(at_once), sessions.annotator
-    used = work.take(np.flatnonzero(~at_once[work.annotator]))
+    work, n_annotators = worked(matched), len(at_once)
+    used = np.flatnonzero(~at_once[work.annotator])
     # Sessions are compared with others of their annotator, images with others of their session.
-    session = sessions.number[used.session].astype(np.float64)
-    n_sessions = np.bincount(owner, minlength=n_annotators)
+    session = work.session[used]
+    n_sessions = np.bincount(work.owner, minlength=n_annotators)
     longest = np.zeros(n_annotators)
-    np.maximum.at(longest, owner, sessions.length)
+    np.maximum.at(longest, work.owner, work.length)
     few = np.bincount(work.annotator, minlength=n_annotators) < LEAST_IMAGES
-    over = session, used.annotator, np.arange(n_annotators)
-    within = used.elapsed / 3600, used.session, owner
+    over = work.number[session].astype(np.float64), work.annotator[used], np.arange(n_annotators)
+    within = work.elapsed[used] / _HOUR, session, work.owner
     columns: dict[str, Column] = {}
     for name, of, is_short, reason in (
         ("drift", over, n_sessions < LEAST_SESSIONS, FEW_SESSIONS),
@@ -186,19 +180,6 @@ def _changes(
 _AT_ONCE = 0.2
 
 
-_HOUR = 3600
-
-
-@remembered
-def _worked(matched: MatchedUnits) -> tuple[Times, WorkSessions, ImageWork]:
-    """Return when annotations were made, in which sessions, and the work on images."""
-    times = matched.data.annotations.times
-    if times is None:
-        raise ValueError("the times were not read")
-    sessions = sessions_of(times, matched.data.annotations.annotator)
-    return times, sessions, image_work(matched, times, sessions)
-
-
 def work(matched: MatchedUnits) -> Table:
     """Return the speed of each annotator, and the change of F1 with the others over time.
 
@@ -216,14 +197,13 @@ def work(matched: MatchedUnits) -> Table:
     with themselves. An annotator whose annotations were mostly made at once, as by an import, has
     no speed and no change.
     """
-    times, sessions, worked = _worked(matched)
-    names, author = matched.data.annotator_names, matched.data.annotations.annotator
-    n_annotators = len(names)
-    n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
-    hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
-    n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
+    found, names = worked(matched), matched.data.annotator_names
+    author, n_annotators = matched.data.annotations.annotator, len(names)
+    n_sessions = np.bincount(found.owner, minlength=n_annotators)
+    hours = np.bincount(found.owner, found.length, n_annotators) / _HOUR
+    n = np.bincount(author[found.place >= 0], minlength=n_annotators)
     # Annotators most of whose annotations were made at once.
-    timed, fast = ~np.isnan(times.step), times.step < _AT_ONCE
+    timed, fast = ~np.isnan(found.times.step), found.times.step < _AT_ONCE
     n_timed, n_fast = (np.bincount(author[each], minlength=n_annotators) for each in (timed, fast))
     at_once = 2 * n_fast > n_timed
     place, whose = _with_all(author, n_annotators)
@@ -234,7 +214,7 @@ def work(matched: MatchedUnits) -> Table:
             "annotator": Categorical(everyone, (*names, EVERYONE)),
             "n_sessions": np.append(n_sessions, n_sessions.sum()),
             **_speeds(matched, place[drawn], whose[drawn], n_annotators + 1),
-            **_changes(matched, worked, sessions, at_once),
+            **_changes(matched, at_once),
             "hours": np.append(hours, hours.sum()),
             "n": np.append(n, n.sum()),
         }
@@ -250,23 +230,22 @@ def work_sessions(matched: MatchedUnits) -> Table:
     annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
     median_seconds between two annotations. An image counts in the session of its median annotation.
     """
-    _, sessions, worked = _worked(matched)
-    known = np.flatnonzero(sessions.place >= 0)
-    n, whose = len(sessions.annotator), sessions.annotator.astype(np.int32)
+    found = worked(matched)
+    known, n = np.flatnonzero(found.place >= 0), len(found.owner)
     starts = tuple(
         datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
-        for seconds in sessions.start.tolist()
+        for seconds in found.start.tolist()
     )
     return Table(
         {
-            "annotator": Categorical(whose, matched.data.annotator_names),
-            "session": sessions.number + 1,
+            "annotator": Categorical(found.owner.astype(np.int32), matched.data.annotator_names),
+            "session": found.number + 1,
             "start": Categorical(np.arange(n, dtype=np.int32), starts),
-            "minutes": sessions.length / 60,
-            "n": np.bincount(sessions.place[known], minlength=n),
-            "n_images": np.bincount(worked.session, minlength=n),
-            **_f1(matched, worked, worked.session, n),
-            **_speeds(matched, known, sessions.place[known], n),
+            "minutes": found.length / 60,
+            "n": np.bincount(found.place[known], minlength=n),
+            "n_images": np.bincount(found.session, minlength=n),
+            **_f1(matched, np.arange(len(found.image)), found.session, n),
+            **_speeds(matched, known, found.place[known], n),
         }
     )
 
@@ -279,25 +258,22 @@ def work_hours(matched: MatchedUnits) -> Table:
     and per_minute, with their 95 % intervals over images; and median_seconds between two
     annotations.
     """
-    times, _, worked = _worked(matched)
-    names, author = matched.data.annotator_names, matched.data.annotations.annotator
-    most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
-    place, whose = _with_all(worked.annotator, len(names))
-    hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
+    work, names = worked(matched), matched.data.annotator_names
+    author, elapsed = matched.data.annotations.annotator, np.nan_to_num(work.times.elapsed)
+    most = int(elapsed.max(initial=0) // _HOUR) + 1
+    place, whose = _with_all(work.annotator, len(names))
+    hours = (work.elapsed[place] // _HOUR).astype(np.int64)
     (person, hour), row, _ = distinct_rows(whose, hours)
-    n, people = len(hour), (*names, EVERYONE)
     drawn, whose = _with_all(author, len(names))
-    elapsed = np.nan_to_num(times.elapsed[drawn])
-    key = whose * most + (elapsed // _HOUR).astype(np.int64)
     # An hour in which no image has its middle annotation has no row.
-    found = find(person * most + hour, key)
-    drawn, found = drawn[found >= 0], found[found >= 0]
+    found = find(person * most + hour, whose * most + (elapsed[drawn] // _HOUR).astype(np.int64))
+    drawn, found, n = drawn[found >= 0], found[found >= 0], len(hour)
     table = Table(
         {
-            "annotator": Categorical(person.astype(np.int32), people),
+            "annotator": Categorical(person.astype(np.int32), (*names, EVERYONE)),
             "hour": hour + 1,
             "n_images": np.bincount(row, minlength=n),
-            **_f1(matched, worked.take(place), row, n),
+            **_f1(matched, place, row, n),
             **_speeds(matched, drawn, found, n),
         }
     )
@@ -312,21 +288,20 @@ def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[Inde
     return place, whose.astype(np.int64)
 
 
-def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict[str, Column]:
-    """Return F1 of K rows with its interval; `row` is the row of each image and annotator."""
-    sums = RatioSums(matched, n)
-    sums.add("f1", row, work.image, work.matched, work.drawn)
-    return sums.ratios()["f1"].columns("f1")
+def _f1(matched: MatchedUnits, cells: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
+    """Return F1 of K rows with its interval; `row` is that of each image and annotator."""
+    work, sums = worked(matched), RatioSums(matched, n)
+    sums.add("f1", row, work.image[cells], work.matched[cells], work.drawn[cells])
+    return sums.columns()
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
-    step = _worked(matched)[0].step[of]
-    rows = np.flatnonzero(~np.isnan(step))
-    step, row = step[rows], row[rows]
-    sums = RatioSums(matched, n)
-    sums.add("speed", row, matched.data.annotations.image[of][rows], 60.0, step)
-    return {**sums.ratios()["speed"].columns("per_minute"), "median_seconds": medians(step, row, n)}
+    step = worked(matched).times.step[of]
+    kept = np.flatnonzero(~np.isnan(step))
+    step, row, sums = step[kept], row[kept], RatioSums(matched, n)
+    sums.add("per_minute", row, matched.data.annotations.image[of[kept]], 60.0, step)
+    return {**sums.columns(), "median_seconds": medians(step, row, n)}
 
 
 class TrackPairs(FrozenArrays, frozen=True, eq=False):

@@ -40,7 +40,7 @@ from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
-from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits, ReliabilityData
+from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits
 
 
 def _matching(matched: MatchedUnits) -> CandidatePairs:
@@ -112,17 +112,6 @@ def _without(
     return replace(found, group=images[found.group].astype(np.int32))
 
 
-def _rest(matched: MatchedUnits, annotator: int, images: BoolArray) -> ReliabilityData:
-    """Return the units of some images without an annotator and what nobody else drew."""
-    data = matched.reliability
-    drawn, is_own = data.state == Cell.CATEGORY, data.annotator == annotator
-    n_drawn, own = (
-        np.bincount(data.unit, each, len(data.group)) for each in (drawn, drawn & is_own)
-    )
-    lost = (n_drawn == 1) & (own == 1)
-    return data.take(np.flatnonzero(~is_own & (images[data.group] & ~lost)[data.unit]))
-
-
 class LostCoincidences(FrozenArrays, frozen=True, eq=False):
     """The decreases of coincidences without each annotator."""
 
@@ -146,11 +135,17 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
     The annotations of the others are matched again where that may change units.
     """
     before, again = coincidences(matched.reliability, matched.missing), _open_images(matched)
-    found, pairs = [], _matching(matched)
+    found, pairs, data = [], _matching(matched), matched.reliability
+    drawn = data.state == Cell.CATEGORY
+    n_drawn = np.bincount(data.unit[drawn], minlength=len(data.group))
     for annotator, asked in enumerate(matched.data.assigned.T):
         own = np.flatnonzero(asked[before.group])
         images, closed = np.flatnonzero(again[:, annotator]), asked & ~again[:, annotator]
-        after = [coincidences(_rest(matched, annotator, closed), matched.missing)]
+        # The units of other images without the annotator and what nobody else drew.
+        is_own = data.annotator == annotator
+        n_own = np.bincount(data.unit[drawn & is_own], minlength=len(data.group))
+        left = ~is_own & (closed[data.group] & ((n_drawn > 1) | (n_own == 0)))[data.unit]
+        after = [coincidences(data.take(np.flatnonzero(left)), matched.missing)]
         if len(images):
             after.append(_without(matched, annotator, images, pairs))
         group, value, marginal, diagonal = (
@@ -233,27 +228,21 @@ def category_vitality(matched: MatchedUnits) -> Table:
     )
 
 
-class ImageF1(FrozenArrays, frozen=True, eq=False):
-    """C pairs of an image, which has two annotators or more, and one of its annotators."""
-
-    image: IndexArray
-    annotator: IndexArray
-    """(C,) each; sorted by image, then annotator."""
-    matched: FloatArray
-    """(C,) float64. Twice the number of matched pairs with an annotation of the annotator."""
-    drawn: FloatArray
-    """(C,) float64. The number of annotations of the annotator and of another, summed over the
-    others. The ratio of the two sums is F1."""
-
-
 def asked_with_others(matched: MatchedUnits) -> BoolArray:
     """Return (I, A) bool: annotators who were asked about an image together with others."""
     assigned = matched.data.assigned
     return np.asarray(assigned & (assigned.sum(1, keepdims=True) > 1))
 
 
-def image_f1(matched: MatchedUnits) -> ImageF1:
-    """Return the sums of F1 of each image and annotator."""
+def image_f1(
+    matched: MatchedUnits,
+) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
+    """Return each image of two annotators or more and each of its annotators, sorted, (C,) each.
+
+    Also return twice the number of matched pairs with an annotation of the annotator, and the
+    number of annotations of the annotator and of another, summed over the others. The ratio of the
+    two is F1.
+    """
     of, unit = matched.data.annotations, matched.units.unit
     image, annotator = np.nonzero(asked_with_others(matched))
     n_images, n_annotators = matched.data.assigned.shape
@@ -263,13 +252,9 @@ def image_f1(matched: MatchedUnits) -> ImageF1:
     own = np.bincount(cell, minlength=n_images * n_annotators)[place]
     everyone = np.bincount(of.image, minlength=n_images)[image]
     n_others = matched.data.assigned.sum(1)[image] - 1
-    return ImageF1(
-        image=image,
-        annotator=annotator,
-        matched=sum_by(cell, 2 * others, n_images * n_annotators)[place],
-        # F1 counts the annotations of both sides of each pair of annotators.
-        drawn=(n_others * own + everyone - own).astype(np.float64),
-    )
+    same = sum_by(cell, 2 * others, n_images * n_annotators)[place]
+    # F1 counts the annotations of both sides of each pair of annotators.
+    return image, annotator, same, (n_others * own + everyone - own).astype(np.float64)
 
 
 RATES = ("f1", "miss_rate", "extra_rate", "class_share", "mean_similarity")
@@ -345,8 +330,8 @@ def error_cells(matched: MatchedUnits) -> dict[str, tuple[BoolArray, NDArray[Any
 def rate_sums(matched: MatchedUnits) -> RatioSums:
     """Return the sums of `RATES`, each of all annotators, one after the other."""
     cells, sums = object_cells(matched), RatioSums(matched, len(matched.data.annotator_names))
-    f1, odd_boxes = image_f1(matched), parts(matched).odd_boxes
-    sums.add("f1", f1.annotator, f1.image, f1.matched, f1.drawn)
+    (image, annotator, *f1), odd_boxes = image_f1(matched), parts(matched).odd_boxes
+    sums.add("f1", annotator, image, *f1)
     for name, (among, number, number_of) in error_cells(matched).items():
         sums.add(name, cells.annotator[among], cells.image[among], number[among], number_of[among])
     of, pairs = matched.data.annotations, pairs_of_units(matched)

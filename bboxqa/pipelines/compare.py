@@ -29,7 +29,7 @@ from bboxqa.agreement.resampling import (
     shift_note,
 )
 from bboxqa.agreement.unit_counts import coincidences
-from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress
+from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
@@ -350,29 +350,35 @@ def agreement_changes(
            Hall, ch. 8, doi:10.1201/9780429246593.
     """
     versions = [*zip((before, after), names.images.places, names.categories.places, strict=True)]
-    own = [_drawn_images(result, image) for result, image, _ in versions]
-    shared = np.intersect1d(own[0], own[1])
-    images = (shared, shared) if len(shared) else (own[0], own[1])
+    images = []
+    for result, image, _ in versions:
+        table = result.thresholds[0].images
+        counts = (table["n_annotations"] > 0) | (result.settings.empty_images != "skip")
+        images.append(np.sort(image[table.codes("image")[counts]]))
+    shared = np.intersect1d(images[0], images[1])
+    if len(shared):
+        images = [shared, shared]
     sides = [
         [_side(part, settings, image, category, names, drawn) for part in result.thresholds]
         for (result, image, category), drawn in zip(versions, images, strict=True)
     ]
-    values = np.unique(np.concatenate([each.counted.value for side in sides for each in side]))
-    drawn = _replicates(sides, images, values, settings, progress)
+    values = distinct(np.concatenate([each.counted.value for side in sides for each in side]))
+    replicates = []
+    if settings.bootstrap and min(map(len, images)) > 1:
+        seeds = [settings.seed, settings.seed]
+        if not len(shared):
+            # The seed of independent draws does not depend on which version comes first.
+            seeds[int(images[0][0] < images[1][0])] += 1
+        for side, drawn, seed in zip(sides, images, seeds, strict=True):
+            estimators = _estimators(side, drawn, values)
+            steps = None if progress is None else partial(progress, "resampling")
+            with one_blas_thread():
+                replicates.append(replicates_of_all(estimators, settings.bootstrap, seed, steps))
     changes = [
-        _change(place, part, [side[place] for side in sides], drawn, values, names)
+        _change(place, part, [side[place] for side in sides], replicates, values, names)
         for place, part in enumerate(after.thresholds)
     ]
     return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
-
-
-def _drawn_images(result: MeasuredAgreement, image: IndexArray) -> IndexArray:
-    """Return the images of a version that count, sorted, by their places among those of both."""
-    table = result.thresholds[0].images
-    images = image[table.codes("image")]
-    if result.settings.empty_images == "skip":
-        images = images[table["n_annotations"] > 0]
-    return np.sort(images)
 
 
 def _side(
@@ -416,33 +422,15 @@ def _side(
     return _Side(counted, alpha, objects, status, figures)
 
 
-def _replicates(
-    sides: list[list[_Side]],
-    images: tuple[IndexArray, IndexArray],
-    values: IntArray,
-    settings: AgreeSettings,
-    progress: Progress | None,
-) -> list[dict[tuple[int, str], FloatArray]]:
-    """Return replicates of the figures of each version, (B,) or (V, B); empty without draws."""
-    if not settings.bootstrap or min(map(len, images)) < 2:
-        return []
-    seeds = [settings.seed, settings.seed]
-    if not np.array_equal(images[0], images[1]):
-        # The seed of independent draws does not depend on which version comes first.
-        seeds[int(images[0][0] < images[1][0])] += 1
-    found = []
-    for own, drawn, seed in zip(sides, images, seeds, strict=True):
-        estimators = image_estimators(
-            [each.counted for each in own], [each.alpha for each in own], drawn, values
-        )
-        for index, each in enumerate(own):
-            table = SumTable(partial(each.objects.take, drawn, axis=1))
-            estimators[index, "f1"] = Estimator(
-                nan, nan, nan, OK, table, lambda of: ratio(*of), np.arange(len(drawn))
-            )
-        on_progress = None if progress is None else partial(progress, "resampling")
-        with one_blas_thread():
-            found.append(replicates_of_all(estimators, settings.bootstrap, seed, on_progress))
+def _estimators(
+    sides: Sequence[_Side], drawn: IndexArray, values: IntArray
+) -> dict[tuple[int, str], Estimator]:
+    """Return estimators of the figures of a version at each threshold, over the drawn images."""
+    alphas, clusters = [each.alpha for each in sides], np.arange(len(drawn))
+    found = image_estimators([each.counted for each in sides], alphas, drawn, values)
+    for index, each in enumerate(sides):
+        table = SumTable(partial(each.objects.take, drawn, axis=1))
+        found[index, "f1"] = Estimator(nan, nan, nan, OK, table, lambda of: ratio(*of), clusters)
     return found
 
 
@@ -536,25 +524,18 @@ def _since(
                 f"is {one}, but {other} in the result to compare with; leave it out",
                 "iou" if key == "iou_threshold" else key,
             )
-    plain = replace(settings, bootstrap=0)
-    result = agree_with(present, plain, with_chance=False)
-    figures = tuple(_figures_since(saved["summary"]["thresholds"], result))
+    result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
+    figures = []
+    for old, new in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):
+        for name, was, value in (
+            ("alpha, pooled", old["alpha"], new.alpha),
+            ("alpha, mean over images", old["mean_image_alpha"], new.mean_image_alpha),
+            ("existence, F1", old["existence"]["f1"], new.existence.f1),
+        ):
+            label = f"{name}, {new.threshold_label}"
+            figures.append((label, nan if was is None else was, value))
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    return SinceRun(folder, figures, numbers, reason)
-
-
-def _figures_since(
-    saved: list[dict[str, Any]], result: MeasuredAgreement
-) -> Iterator[tuple[str, float, float]]:
-    """Yield figures with their names and their saved and present values."""
-    for old, new in zip(saved, result.thresholds, strict=True):
-        pairs = {
-            "alpha, pooled": (old["alpha"], new.alpha),
-            "alpha, mean over images": (old["mean_image_alpha"], new.mean_image_alpha),
-            "existence, F1": (old["existence"]["f1"], new.existence.f1),
-        }
-        for name, (was, now) in pairs.items():
-            yield f"{name}, {new.threshold_label}", nan if was is None else was, now
+    return SinceRun(folder, tuple(figures), numbers, reason)
 
 
 def _former(
@@ -562,7 +543,14 @@ def _former(
 ) -> tuple[Dataset | None, str]:
     """Return the data that were measured, or None and why they cannot be read again."""
     inputs = msgspec.convert(saved, list[Source])
-    inputs = [replace(each, name=_own_file(each.name, key)) for each in inputs]
+    # A result with pseudonyms calls files by other names.
+    own = hider({pseudonym: person for person, pseudonym in key.items()})
+    inputs = [
+        replace(each, name=own(each.name))
+        if not is_there(Path(each.name)) and is_there(Path(own(each.name)))
+        else each
+        for each in inputs
+    ]
     sources = [each for each in inputs if each.role == "annotations"]
     if any(each.role == "predictions" for each in inputs):
         return None, "the result has predictions of a model"
@@ -586,10 +574,3 @@ def _former(
         name = one_line((changed or [sources[0].name])[0])
         return None, f"{name} has changed since it was measured"
     return data, ""
-
-
-def _own_file(name: str, key: Mapping[str, str]) -> str:
-    """Return the name of a measured file, which a result with pseudonyms calls by another."""
-    people = {pseudonym: person for person, pseudonym in key.items()}
-    own: str = hider(people)(name)
-    return own if not is_there(Path(name)) and is_there(Path(own)) else name

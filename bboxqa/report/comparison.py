@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
 from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
@@ -40,7 +39,16 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
         yield from _compared(result)
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
-        yield from ("", *(_things_line(result, noun) for noun in _PLURALS), "")
+        yield ""
+        for noun, plural in _PLURALS.items():
+            found = _things(getattr(result, plural), noun)
+            parts = [f"{found.pop('n_both'):,} in both"]
+            for word, names in found.items():
+                shown = [" → ".join(n.values()) if isinstance(n, dict) else n for n in names]
+                named = f"{len(names):,} {word}: {first_few(shown, _NAMED, one_line)}"
+                parts += [named] * bool(names)
+            yield f" {plural.capitalize()}: {'; '.join(parts)}"
+        yield ""
     yield from _change_lines(result)
     if result.thresholds and not quiet:
         yield ""
@@ -69,16 +77,6 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
     if all(np.isin(table["status"], _BOTH).any() for table in (result.images, result.annotators)):
         how = f"{similar}, since {result.unused_ids}"
         yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
-
-
-def _things_line(result: ComparisonResult, noun: str) -> str:
-    """Return the numbers of removed, added and renamed images, categories or annotators."""
-    found = _things(getattr(result, _PLURALS[noun]), noun)
-    parts = [f"{found.pop('n_both'):,} in both"]
-    for word, names in found.items():
-        shown = [" → ".join(each.values()) if isinstance(each, dict) else each for each in names]
-        parts += [f"{len(names):,} {word}: {first_few(shown, _NAMED, one_line)}"] * bool(names)
-    return f" {_PLURALS[noun].capitalize()}: {'; '.join(parts)}"
 
 
 def _change_lines(result: ComparisonResult) -> Iterator[str]:
@@ -151,8 +149,8 @@ def _tables(result: ComparisonResult) -> Iterator[str]:
         table = getattr(result, plural)
         if noun == "image":
             table = table.take(np.flatnonzero(np.isin(table["status"], _BOTH)))
-        changed = table.take(_most_changed(table)[: len(table) if len(table) > 1 else 0])
-        tables.append((f"{plural.capitalize()}, most changed", plural, _short(changed, noun)))
+        changed = _changed(table, noun)
+        tables.append((f"{plural.capitalize()}, most changed", plural, changed))
     for part in result.thresholds[:1]:
         difference = np.nan_to_num(part.categories["difference"])
         rows = np.argsort(-np.abs(difference), kind="stable")
@@ -164,25 +162,23 @@ def _tables(result: ComparisonResult) -> Iterator[str]:
         yield from table_excerpt(table, every, title, name, _ROWS)
 
 
-def _most_changed(table: Table) -> IndexArray:
-    """Return the rows with changes, those with most first."""
-    same = ("n_before", "n_after", "n_unchanged")
-    names = [name for name in table.columns if name.startswith("n_") and name not in same]
-    total = sum((table[name] for name in names), np.zeros(len(table), np.int64))
+def _changed(table: Table, noun: str) -> Table:
+    """Return the items with most changes of several, with one name and without counts of 0."""
+    counts = [name for name in table.columns if name.startswith("n_")]
+    total = np.zeros(len(table), np.int64)
+    for name in counts:
+        if name not in ("n_before", "n_after", "n_unchanged"):
+            total += table[name]
     order = np.argsort(-total, kind="stable")
-    return order[total[order] > 0]
-
-
-def _short(table: Table, noun: str) -> Table:
-    """Return a table with one column of names, without counts that are all 0."""
-    pairs = zip(table[f"{noun}_before"], table[f"{noun}_after"], strict=True)
+    rows = table.take(order[(total[order] > 0) & (len(table) > 1)])
+    pairs = zip(rows[f"{noun}_before"], rows[f"{noun}_after"], strict=True)
     names = tuple(" → ".join(dict.fromkeys(filter(None, pair))) for pair in pairs)
-    counts = {
-        name: column
-        for name, column in table.columns.items()
-        if name.startswith("n_") and table[name].any()
-    }
-    return Table({noun: Categorical(np.arange(len(table), dtype=np.int32), names), **counts})
+    return Table(
+        {
+            noun: Categorical(np.arange(len(rows), dtype=np.int32), names),
+            **{name: rows.columns[name] for name in counts if rows[name].any()},
+        }
+    )
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:

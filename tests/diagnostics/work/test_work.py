@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -95,12 +96,19 @@ def lines(found, x, groups, weights):
     return np.linalg.lstsq(columns * root, f1 * root[:, 0], rcond=None)[0][0]
 
 
+class Cells(NamedTuple):
+    image: np.ndarray
+    annotator: np.ndarray
+    matched: np.ndarray
+    drawn: np.ndarray
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_changes_are_slopes_of_least_squares(seed):
     data = random_times(random_data(seed, n_annotators=3, n_images=40), seed, gap=200.0)
     units = replace(matched(data), bootstrap=40, seed=5)
     table, times, of = work(units), data.annotations.times, data.annotations
-    cells, session, elapsed = image_f1(units), [], []
+    cells, session, elapsed = Cells(*image_f1(units)), [], []
     for image, who in zip(cells.image, cells.annotator, strict=True):
         rows = np.flatnonzero((of.image == image) & (of.annotator == who))
         rows = rows[np.argsort(times.seconds[rows])]
@@ -118,9 +126,7 @@ def test_changes_are_slopes_of_least_squares(seed):
             kept = session >= 0
             if place > 0:
                 kept &= cells.annotator == place - 1
-            own = replace(cells, **{
-                key: getattr(cells, key)[kept] for key in ("image", "annotator", "matched", "drawn")
-            })  # fmt: skip
+            own = Cells(*(column[kept] for column in cells))
             number = np.searchsorted(images, own.image)
             slope = lines(own, x[kept], groups[kept], np.ones(len(number)))
             assert table[name][place] == pytest.approx(slope, abs=1e-9), (name, place)
