@@ -163,7 +163,7 @@ def _tables(result: ComparisonResult) -> Iterator[str]:
 
 
 def _changed(table: Table, noun: str) -> Table:
-    """Return the items with most changes of several, with one name and without counts of 0."""
+    """Return the items with most changes of several, in one column of names and short counts."""
     counts = [name for name in table.columns if name.startswith("n_")]
     total = np.zeros(len(table), np.int64)
     for name in counts:
@@ -176,7 +176,7 @@ def _changed(table: Table, noun: str) -> Table:
     return Table(
         {
             noun: Categorical(np.arange(len(rows), dtype=np.int32), names),
-            **{name: rows.columns[name] for name in counts if rows[name].any()},
+            **{name[2:]: rows.columns[name] for name in counts if rows[name].any()},
         }
     )
 
