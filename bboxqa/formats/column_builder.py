@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.json_values import nests_deep
 from bboxqa.formats.columns import (
     Columns,
@@ -250,7 +250,7 @@ class ColumnsBuilder:
         self._grow("area", numbers_of(records["area"]) if has_area else np.full(records.n, np.nan))
         self._add_crowds(records, types["iscrowd"])
         if not types["segmentation"] <= {Missing, msgspec.Raw}:
-            self._add_outlines(records["segmentation"], are_floats=records.are_typed)
+            self._add_outlines(records, types["segmentation"])
         else:
             self._grow("form", np.full(records.n, Form.ABSENT))
         if "keypoints" in records.keys:
@@ -424,27 +424,34 @@ class ColumnsBuilder:
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self._single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, column: Sequence[Any], *, are_floats: bool) -> None:
-        form = list(map(form_of_rings if are_floats else form_of, column))
-        pairs = zip(column, form, strict=True)
-        outlines = [value if kind == Form.RINGS else () for value, kind in pairs]
-        # All numbers of the window are checked at once, and one by one only if that fails.
-        numbers_of_rings = chain.from_iterable(chain.from_iterable(outlines))
-        if not are_floats and not are_numbers(list(numbers_of_rings)):
-            for number, value in enumerate(outlines):
-                if not all(map(are_numbers, value)):
-                    form[number], outlines[number] = Form.OTHER, ()
-        rings: list[list[Any]] = [*chain.from_iterable(outlines)]
-        counts = np.fromiter(map(len, outlines), np.int64, len(column))
-        lengths = np.fromiter(map(len, rings), np.int64, len(rings))
+    def _add_outlines(self, records: _Window, types: set[type]) -> None:
+        column, outlines = records["segmentation"], records["segmentation"]
+        forms = np.full(records.n, Form.RINGS, np.uint8)
+        if not records.are_typed or types != {list}:
+            form = form_of_rings if records.are_typed else form_of
+            forms = np.fromiter(map(form, column), np.uint8, records.n)
+            outlines = _chosen(column, forms == Form.RINGS)
+        if not records.are_typed:
+            # All numbers of the window are checked at once, and one by one only if that fails.
+            numbers_of_rings = chain.from_iterable(chain.from_iterable(outlines))
+            if not are_numbers(list(numbers_of_rings)):
+                forms[[not all(map(are_numbers, value)) for value in outlines]] = Form.OTHER
+                outlines = _chosen(outlines, forms == Form.RINGS)
+        rings, counts, lengths = _rings_of(outlines)
+        if records.are_typed:
+            forms[(counts == 0) & (forms == Form.RINGS)] = Form.EMPTY
+            n_pairs = sum_by(np.repeat(np.arange(records.n), counts), lengths == 2, records.n)
+            are_pairs = (counts > 2) & (n_pairs == counts)
+            if are_pairs.any():
+                forms[are_pairs] = Form.PAIRS
+                rings, counts, lengths = _rings_of(_chosen(outlines, ~are_pairs))
         numbers = floats(list(chain.from_iterable(rings)))
         if (lengths % 2).any():
             numbers = np.delete(numbers, (np.cumsum(lengths) - 1)[lengths % 2 == 1])
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
-        row = np.repeat(self.n + np.arange(len(column)), counts)
+        row = np.repeat(self.n + np.arange(records.n), counts)
         xy = numbers.reshape(-1, 2)
         self._grow_part("rings", row=row, place=place, n_numbers=lengths, xy=xy)
-        forms = np.array(form, np.uint8)
         self._grow("form", forms)
         rows = np.flatnonzero(forms == Form.RLE)
         if masks := [mask_of(column[row]) for row in rows.tolist()]:
@@ -589,6 +596,19 @@ class ColumnsBuilder:
             return missing
         array: NDArray[Any] = np.concatenate(found).astype(dtype, copy=False)
         return array.reshape(-1, width) if width else array
+
+
+def _chosen(outlines: Sequence[Any], which: BoolArray) -> list[Any]:
+    """Return outlines, with none in place of those that are not chosen."""
+    pairs = zip(outlines, which.tolist(), strict=True)
+    return [value if is_chosen else () for value, is_chosen in pairs]
+
+
+def _rings_of(outlines: Sequence[Any]) -> tuple[list[Any], IndexArray, IndexArray]:
+    """Return the rings of outlines, their number in each outline, and their lengths."""
+    rings = [*chain.from_iterable(outlines)]
+    counts = np.fromiter(map(len, outlines), np.int64, len(outlines))
+    return rings, counts, np.fromiter(map(len, rings), np.int64, len(rings))
 
 
 def _inside(value: object, key: str) -> Any:

@@ -110,12 +110,8 @@ def form_of(value: Any) -> int:
 
 
 def form_of_rings(value: Any) -> int:
-    """Return the `Form` of an outline whose lists, if it has any, are lists of floats."""
-    if type(value) is not list:
-        return form_of(value)
-    if not value:
-        return Form.EMPTY
-    return Form.PAIRS if len(value) > 2 and set(map(len, value)) == {2} else Form.RINGS
+    """Return the `Form` of an outline that is rings if it is a list."""
+    return Form.RINGS if type(value) is list else form_of(value)
 
 
 def _form_of_list(value: list[Any]) -> int:

@@ -202,11 +202,9 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     for place in np.flatnonzero(~sound).tolist():
         own, owner = slice(starts[place], stops[place]), rings.owner[starts[place]]
         given = _xy_of(rings, own)
-        crossings = [
-            0 if is_valid else n_crossings(xy, _MOST_CROSSINGS)
-            for xy, is_valid in zip(given, valid[own], strict=True)
-        ]
-        if sum(crossings) > _MOST_CROSSINGS:
+        wrong = np.flatnonzero(~valid[own]).tolist()
+        crossings = {ring: n_crossings(given[ring], _MOST_CROSSINGS) for ring in wrong}
+        if sum(crossings.values()) > _MOST_CROSSINGS:
             tangled[owner] = True
         else:
             owners.append(owner)
@@ -257,16 +255,16 @@ def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
     return np.split(rings.xy[ends[0] : ends[-1]], ends[1:-1] - ends[0])
 
 
-def _union(given: list[FloatArray], crossings: list[int], shapes: Any) -> Any:
-    """Return the area that the rings of one polygon fill, as a shapely geometry."""
+def _union(given: list[FloatArray], crossings: dict[int, int], shapes: Any) -> Any:
+    """Return the area that the rings of one polygon fill; `crossings` are those of invalid ones."""
     import shapely
 
-    parts = [
-        shapely.make_valid(shape)
-        if number <= _FEW_CROSSINGS
-        else shapely.multipolygons(even_odd_parts(xy))
-        for xy, number, shape in zip(given, crossings, shapes, strict=True)
-    ]
+    parts = [*shapes]
+    for ring, number in crossings.items():
+        if number <= _FEW_CROSSINGS:
+            parts[ring] = shapely.make_valid(parts[ring])
+        else:
+            parts[ring] = shapely.multipolygons(even_odd_parts(given[ring]))
     return shapely.union_all(parts) if len(parts) > 1 else parts[0]
 
 
@@ -299,17 +297,18 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
     """Return the edges and the areas of n polygons."""
     n_rings = len(rings.owner)
     ring_of = np.repeat(np.arange(n_rings), np.diff(rings.offsets))
-    x, y = rings.xy.T
-    following = np.arange(1, len(x) + 1)
-    following[rings.offsets[1:] - 1] = rings.offsets[:-1]
-    run = x - x[following]
-    ring_area = sum_by(ring_of, run * (y + y[following]) / 2, n_rings)
+    x, y = np.ascontiguousarray(rings.xy.T)
+    next_x, next_y = np.roll(x, -1), np.roll(y, -1)
+    last, first = rings.offsets[1:] - 1, rings.offsets[:-1]
+    next_x[last], next_y[last] = x[first], y[first]
+    run = x - next_x
+    ring_area = sum_by(ring_of, run * (y + next_y) / 2, n_rings)
     # Rings have either direction; outer rings are oriented one way, and holes the other.
     turned = np.where((ring_area < 0) != rings.hole, -1.0, 1.0)
     area = sum_by(rings.owner, ring_area * turned, n)
     used = np.flatnonzero(run != 0)
-    start, stop = x[used], x[following[used]]
-    slope = (y[following[used]] - y[used]) / (stop - start)
+    start, stop = x[used], next_x[used]
+    slope = (next_y[used] - y[used]) / (stop - start)
     columns = (
         np.minimum(start, stop),
         np.maximum(start, stop),
