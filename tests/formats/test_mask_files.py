@@ -292,26 +292,6 @@ def test_classes_are_named_by_a_table(tmp_path, form):
         read(tmp_path, "classes")
 
 
-def test_findings_stand_at_the_file_and_name_the_object(tmp_path):
-    empty, pieces, small = square() * 0, square(side=4), square(side=4)
-    pieces[7:11, 9:13], small[11, 15] = 255, 255
-    for name, pixels in (("a", empty), ("b", pieces), ("c", small), ("d", square())):
-        save(tmp_path / "masks" / f"{name}.png", pixels)
-        save(tmp_path / "images" / f"{name}.jpg", square(shape=(12, 16 + (name == "d"))))
-    with reading(mask="instances"):
-        report = validate(tmp_path)
-    found = {each.code: each for each in report.findings if each.code[0] == "T"}
-    assert {code: each.message for code, each in found.items()} == {
-        "T060": "masks/a.png: has no object; taken as nothing found",
-        "T061": "masks/d.png: has 16 × 12 pixels, its image 17 × 12",
-        "T062": "has 1 piece of fewer than 10 pixels, the smallest of 1",
-        "T063": "is in 2 pieces",
-    }
-    assert found["T063"].file.endswith("masks/b.png")
-    with reading(mask="instances"), pytest.raises(DatasetError, match="T061"):
-        agree(tmp_path)
-
-
 def test_masks_are_written_and_read_back(tmp_path):
     two_people(tmp_path / "in", 1)
     both = square(90, 90, 20, 2, (120, 160)) | square(1, 1, 30, 1, (120, 160))

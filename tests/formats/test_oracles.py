@@ -130,27 +130,6 @@ def test_coco_as_labelformat_and_supervision_read_it(made, tmp_path):
     assert_same(ours(tmp_path / "a.json"), sorted(rows), 1e-3)
 
 
-def test_lists_of_results(made, tmp_path):
-    _, annotations = made
-    names, ids = dict(enumerate(LABELS, 1)), dict(enumerate(SIZES, 1))
-    of_label = {name: number for number, name in names.items()}
-    of_image = {name: number for number, name in ids.items()}
-    annotations.save_coco(tmp_path / "gt.json", label_to_id=of_label, imageid_to_id=of_image)
-    records = [
-        {"image_id": of_image[image.image_id], "category_id": of_label[box.label], "score": 0.9,
-         "bbox": [box.xmin, box.ymin, box.width, box.height]}
-        for image in annotations
-        for box in image.boxes
-    ]  # fmt: skip
-    (tmp_path / "model.json").write_text(json.dumps(records))
-    theirs = globox.AnnotationSet.from_coco_results(
-        tmp_path / "model.json", id_to_label=names, id_to_imageid=ids
-    )
-    data = read_coco([tmp_path / "gt.json", tmp_path / "model.json"])
-    found = sorted((Path(i).stem, c, *box) for i, who, c, *box in drawn(data) if who == "model")
-    assert_same(found, rows_of(theirs))
-
-
 # Label Studio's own converter.
 
 

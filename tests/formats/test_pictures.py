@@ -53,20 +53,6 @@ def test_a_size_that_no_image_has_is_found_where_it_stands(tmp_path, name):
         alone(path)
 
 
-def test_another_size_of_an_image_is_told_once(tmp_path):
-    rows = [f"a.jpg,ann,cat,1,1,9,9,{width},80" for width in (100, 1100, 1100)]
-    image = '<image id="0" name="a.jpg" width="{}" height="80"></image>'
-    images = map(image.format, (100, 1100, 1100))
-    write(tmp_path, **{
-        "a.csv": "\n".join([SIZED, *rows]),
-        "a.xml": "\n".join(["<annotations><version>1.1</version>", *images, "</annotations>"]),
-    })  # fmt: skip
-    for name in ("a.csv", "a.xml"):
-        ((_, line, _, message),) = found(tmp_path / name, "T010")
-        assert "image a.jpg: is 1100 × 80; another record of it says 100 × 80" in message
-        assert line == 3
-
-
 @pytest.mark.parametrize("form", ["voc", "labelme"])
 @pytest.mark.parametrize(
     ("said", "name"),

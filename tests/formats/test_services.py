@@ -114,16 +114,6 @@ def test_data_rows_of_labelbox(tmp_path):
     assert (line, said) == (1, "a.jpg: bob annotated it 2 times; the first counts")
 
 
-def test_labels_of_whole_images_are_counted_and_not_taken_for_unfinished_images(tmp_path):
-    row = data_row("a.jpg", ("ann", []))
-    label = row["projects"]["p"]["labels"][0]
-    label["annotations"]["classifications"] = [{"name": "water", "radio_answer": {"name": "yes"}}]
-    path = write(tmp_path, **{"export.ndjson": lines(row)}) / "export.ndjson"
-    ((_, _, _, said),) = found(path, "S016")
-    assert said.startswith("1 image label is not examined, and there is nothing else")
-    assert not found(path, "I007")
-
-
 def test_lines_that_are_cut_off_are_defects_with_their_place(tmp_path):
     text = lines(data_row("a.jpg"), {"data_row": 7}, data_row("b.jpg"))[:-9]
     path = write(tmp_path, **{"export.ndjson": text}) / "export.ndjson"

@@ -50,11 +50,6 @@ def test_outlines_that_share_little_of_one_box_are_no_duplicates(code, category,
     assert found(code, form(UPPER), {**other, "bbox": NEAR}, **kinds)
 
 
-def test_the_second_and_third_outline_of_one_box_are_compared_as_well():
-    annotations = [as_ring(UPPER), *({**as_ring(LOWER), "note": note} for note in range(3))]
-    assert [each.ids["annotation"] for each in found("D002", *annotations)] == [3, 4]
-
-
 def as_five(cx, cy, w, h, degrees):
     return {"bbox": [cx, cy, w, h, degrees], "area": w * h}
 

@@ -159,20 +159,6 @@ def test_results_are_compared_with_their_ground_truth(tmp_path):
     assert {found.code for found in validate(detections).findings} == {"S016"}
 
 
-def test_panoptic_results_are_compared_with_their_ground_truth(tmp_path):
-    records = json.loads(PANOPTIC_RESULTS)
-    first, second = records["annotations"][0]["segments_info"]
-    for key in ("area", "iscrowd", "bbox"):
-        del first[key], second[key]
-    second["category_id"] = 4
-    results_file, truth = written(tmp_path, json.dumps(records), panoptic_example())
-    painted(tmp_path / "a.png", 7, 9)
-    report = validate(results_file, ground_truth=truth, images=tmp_path)
-    assert [found.code for found in report.findings] == ["G003", "G006"]
-    assert "wrong area" not in report.findings[1].message
-    assert [found.code for found in validate(results_file).findings] == ["S016"]
-
-
 def test_ground_truth_needs_results_and_lists(tmp_path):
     detections, truth = written(tmp_path, results(), objects())
     with pytest.raises(DatasetError, match="holds no results"):

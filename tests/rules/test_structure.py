@@ -30,16 +30,6 @@ def test_other_encodings_are_written_as_plain_utf8(encoding):
     assert mended(text.encode(encoding), "F003", unsafe=False) == json.loads(text)
 
 
-def test_numbers_that_are_text_are_fixed_and_stay_what_they_are():
-    texts = {"area": "305.0000", "bbox": ["1.50", "10", "20.0", "30"]}
-    texts["segmentation"] = [["10.0", "10", 30, "10", "30", "40.5"]]
-    fixed = mended({"images": [{"width": "100.0"}], "annotations": [texts]}, "S", unsafe=False)
-    (found,) = fixed["annotations"]
-    assert (found["area"], found["bbox"]) == (305, [1.5, 10, 20, 30])
-    assert found["segmentation"] == [[10, 10, 30, 10, 30, 40.5]]
-    assert fixed["images"][0]["width"] == 100
-
-
 @pytest.mark.parametrize("form", ["day/{}.jpg", "{}.jpg", "{}"])
 def test_image_ids_that_are_names_of_images_are_said_once(form):
     images = [{"id": 5 + n, "file_name": f"day/im{n}.jpg"} for n in range(4)]
