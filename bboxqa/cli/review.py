@@ -9,7 +9,7 @@ import click
 
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
-from bboxqa.cli.console import show, show_notes, tracking
+from bboxqa.cli.console import refuse_options, show, show_notes, tracking
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
@@ -61,68 +61,53 @@ def audit(
     from msgspec.structs import replace
 
     from bboxqa.formats.sources import files_read
-    from bboxqa.pipelines.audit import audit_files
+    from bboxqa.pipelines.audit import audit_files, review_of, write_audit_page, write_folds
     from bboxqa.pipelines.read import AS_COMPARED
-    from bboxqa.report.audit import write_audit
+    from bboxqa.report.audit import summary
+    from bboxqa.report.result_files import manifest, write_tables
 
-    if not paths:
-        raise click.UsageError(
-            "no labels given; try: bboxqa audit labels.json --predictions results.json"
-        )
-    if predictions is not None and predictions.resolve() in {each.resolve() for each in paths}:
-        problem = f"{predictions} is given as labels and as predictions"
-        raise click.UsageError(f"{problem}; name the file of a model with --predictions")
-    inputs = (*paths, *filter(None, (predictions,)))
-    choices, targets = shared.reading_of(config, given), targets_of(given, inputs)
-    settings, page = shared.agree_settings(config, given), targets.page
-    out, send_back = targets.out, targets.send_back
+    model = [] if predictions is None else [predictions]
+    is_same = any(each.resolve() in {path.resolve() for path in paths} for each in model)
+    again = "is given as labels and as predictions; name the file of a model with --predictions"
+    refuse_options(
+        (not paths, "no labels given; try: bboxqa audit labels.json --predictions results.json"),
+        (is_same, f"{predictions} {again}"),
+        (folds and not given["out"], "--folds goes with --out, such as: --folds 5 --out folds/"),
+    )
+    choices, to = shared.reading_of(config, given), targets_of(given, [*paths, *model], [config])
+    settings, written = shared.agree_settings(config, given), list[Path]()
     with tracking() as progress:
-        reading = replace(AS_COMPARED, digest=bool(out or page), choices=choices, progress=progress)
-        if folds is not None:
-            return _write_folds(paths, folds, out, reading)
+        digest = bool(to.out or to.page)
+        reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
+        if folds is not None and to.out is not None:
+            for path, n in write_folds(paths, folds, to.out, reading).items():
+                click.echo(f"Written: {path}: {count(n, 'image')}")
+            click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
+            return 0
         result = audit_files(paths, predictions, settings, reading)
-        result = result if top is None else result.head(top)
-        written, notes = list[Path](), list[str]()
-        if page is not None:
-            from bboxqa.pipelines.audit import write_audit_page
-
+        result, notes = result if top is None else result.head(top), list[str]()
+        if to.page is not None:
             typed = shlex.join(["bboxqa", *sys.argv[1:]])
-            notes += write_audit_page(result, page, typed, progress)
-            written.append(page.page)
-    if out is not None:
-        write_audit(result, out, raw_csv=raw_csv, kept=files_read([*inputs, config]))
-        written.append(out)
-    if send_back is not None:
-        from bboxqa.pipelines.audit import review_of
+            notes += write_audit_page(result, to.page, typed, progress)
+            written.append(to.page.page)
+    if to.out is not None:
+        said = manifest(settings, result.sources, result.labels.reading)
+        files = {"summary": summary(result), "manifest": said}
+        kept = files_read(to.inputs)
+        write_tables(to.out, files, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
+        written.append(to.out)
+    if to.send_back is not None:
         from bboxqa.pipelines.send_back import send
 
-        notes += send(*review_of(result), settings, result.labels.reading, send_back, targets.to)
-        notes.append(how_to_accept(result.labels, (paths, ()), send_back, None))
-        written.append(send_back)
-    next_step = "" if send_back else _next_step(predictions, out)
+        notes += send(*review_of(result), settings, result.labels.reading, to.send_back, to.to)
+        notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
+        written.append(to.send_back)
+    typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+    more = "--send-back review/ --to cvat --force" if to.out else "--out audit/"
+    more = more if model else f"--predictions RESULTS{' --force' * bool(to.out)}"
+    next_step = "" if to.send_back else f"bboxqa {typed} {more}"
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
     show_notes(notes)
-    return 0
-
-
-def _next_step(predictions: Path | None, out: Path | None) -> str:
-    """Return what to type next: the same command, and more."""
-    more = "--send-back review/ --to cvat" if out else "--out audit/"
-    typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-    return f"bboxqa {typed} {more if predictions else '--predictions RESULTS'}" + " --force" * bool(
-        out
-    )
-
-
-def _write_folds(paths: tuple[Path, ...], folds: int, out: Path | None, reading: Any) -> int:
-    """Write the lists of images of all folds."""
-    from bboxqa.pipelines.audit import write_folds
-
-    if out is None:
-        raise click.UsageError("--folds goes with --out, such as: --folds 5 --out folds/")
-    for path, n in write_folds(paths, folds, out, reading).items():
-        click.echo(f"Written: {path}: {count(n, 'image')}")
-    click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
     return 0
 
 

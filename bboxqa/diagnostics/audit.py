@@ -1,17 +1,17 @@
 """Labels to look at again: those that a model, or other annotators, contradict."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
-    FrozenArrays,
     IndexArray,
     IntArray,
     deviations,
+    distinct,
     overlapping_boxes,
     rows,
     sum_by,
@@ -88,22 +88,14 @@ def _worst(parts: Sequence[Table], n: int) -> Table:
     return found.take(best[best >= 0])
 
 
-class Votes(FrozenArrays, frozen=True, eq=False):
-    """V votes for the objects that several annotators drew, in the order of these O objects."""
+class Votes(NamedTuple):
+    """V votes for the O objects that several annotators drew, in the order of objects."""
 
     edges: FloatArray
-    """(V, 4) float64."""
     stop: IndexArray
     agreement: FloatArray
-    """(O,) int64 and float64. Where the votes for an object end, and how well they agree on its
-    box, from 0 to 1."""
-
-    def mean_iou(self, edges: FloatArray, objects: IndexArray) -> FloatArray:
-        """Return the mean IoU of boxes, (N, 4), with each of the votes for an object, (N,)."""
-        n_votes = np.diff(self.stop, prepend=0)[objects]
-        votes, _ = rows(self.stop[objects] - n_votes, self.stop[objects])
-        box = np.repeat(np.arange(len(objects)), n_votes)
-        return sum_by(box, bbox_iou(edges[box], self.edges[votes]), len(objects)) / n_votes
+    """(V, 4), (O,) and (O,). The boxes of votes; where the votes for an object end, and how well
+    they agree on its box, from 0 to 1."""
 
 
 def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> Table:
@@ -170,9 +162,13 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     drawn = np.where(has_partner, partner[labels], near[labels])
     certain, fit = s.copy(), iou.copy()
     if votes is not None:
-        objects, at = of.id[prediction[s > 0]], label[s > 0]
-        certain[s > 0] = votes.agreement[objects]
-        fit[s > 0] = (iou[s > 0] + votes.mean_iou(corners(of.bbox[at]), objects)) / 2
+        at, n_votes = np.flatnonzero(s > 0), np.diff(votes.stop, prepend=0)
+        objects = of.id[prediction[at]]
+        votes_of, first = rows(votes.stop[objects] - n_votes[objects], votes.stop[objects])
+        pair = np.repeat(np.arange(len(at)), np.diff(first))
+        each = bbox_iou(corners(of.bbox[label[at]])[pair], votes.edges[votes_of])
+        certain[at] = votes.agreement[objects]
+        fit[at] = (iou[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
     apart = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     again = repeated(of, labels, partner < 0)[labels]
     of_labels = _worst([
@@ -292,10 +288,14 @@ def labelled_share(
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
         if len(rest):
             rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
-            weights = _logistic(features[rest], labelled[rest])
-            known = features[rest] @ weights
-            offset = _offsets(known, labelled[rest], category[rest], int(category.max()) + 1)
-            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
+            weights = _logistic(features[rest], labelled[rest], np.zeros(len(rest)), _RIDGE)
+            known = features @ weights
+            prior = _OF_CATEGORY * _slope(known[rest]).mean(keepdims=True)
+            for code in distinct(category[rest]):
+                of_code = rest[category[rest] == code]
+                ones = np.ones((len(of_code), 1))
+                known[category == code] += _logistic(ones, labelled[of_code], known[of_code], prior)
+            share[own] = _sigmoid(known[own])
     return share
 
 
@@ -304,30 +304,24 @@ def _sigmoid(z: FloatArray) -> FloatArray:
     return likely
 
 
-def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
-    """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights = np.zeros(3)
+def _slope(z: FloatArray) -> FloatArray:
+    return _sigmoid(z) * _sigmoid(-z)
+
+
+def _logistic(
+    features: FloatArray, labelled: BoolArray, known: FloatArray, penalty: FloatArray
+) -> FloatArray:
+    """Return the coefficients of a ridge logistic regression beside what is known, by Newton."""
+    weights = np.zeros(len(penalty))
     for _ in range(50):
-        likely = _sigmoid(features @ weights)
-        slope = features.T @ (likely - labelled) + _RIDGE * weights
-        curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(_RIDGE)
+        z = known + features @ weights
+        slope = features.T @ (_sigmoid(z) - labelled) + penalty * weights
+        curve = (features * _slope(z)[:, None]).T @ features + np.diag(penalty)
         step = np.linalg.solve(curve, slope)
         weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
         if np.abs(step).max() < 1e-7:
             break
     return weights
-
-
-def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
-    """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
-    offset, likely = np.zeros(n), _sigmoid(known)
-    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
-    for _ in range(8):
-        likely = _sigmoid(known + offset[group])
-        slope = np.bincount(group, labelled - likely, n) - prior * offset
-        curve = np.bincount(group, likely * (1 - likely), n) + prior
-        offset += (slope / curve).clip(-1, 1)
-    return offset
 
 
 def geometric_suspects(data: Dataset) -> Table:

@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import count as counter
 from itertools import product
 from os import PathLike
@@ -17,7 +18,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
-from bboxqa.diagnostics.audit import KINDS, MISSING, SPURIOUS, TWICE, Votes
+from bboxqa.diagnostics.audit import KINDS, MISSING, SPURIOUS, Votes
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO, begins_as_results, check_scores
 from bboxqa.formats.dataset.names import join_name
@@ -39,9 +40,8 @@ from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.diagnosis.review import drawn_shape, review_document, shown_image
 from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
-from bboxqa.report.audit import OTHERS, WORTH, AuditResult
+from bboxqa.report.audit import OTHERS, WORTH, AuditResult, audit_page
 from bboxqa.report.pages import PageTarget
-from bboxqa.report.pictures import Pixels
 
 _NAMED = 3
 _SIDES = ("x", "y", "width", "height")
@@ -133,14 +133,14 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
         raise ConfigError(f"is {folds}; expected at most {len(names)}, the images", "folds")
     groups = [name.rpartition("/")[0] for name in names]
     groups = groups if len({*groups}) >= folds else names
-    number = {group: place % folds for place, group in enumerate(sorted({*groups}))}
+    own = np.unique(groups, return_inverse=True)[1] % folds
     written = {}
     with filled_folder(folder) as scratch:
         for fold, part in product(range(folds), ("train", "test")):
-            own = [f"{name}\n" for name, group in zip(names, groups, strict=True)
-                   if (number[group] == fold) is (part == "test")]  # fmt: skip
-            (scratch / f"{part}-{fold + 1}.txt").write_text("".join(own), "utf-8")
-            written[folder / f"{part}-{fold + 1}.txt"] = len(own)
+            listed = np.flatnonzero((own == fold) == (part == "test")).tolist()
+            text, file = "".join(f"{names[each]}\n" for each in listed), f"{part}-{fold + 1}.txt"
+            (scratch / file).write_text(text, "utf-8")
+            written[folder / file] = len(listed)
     return written
 
 
@@ -153,8 +153,7 @@ def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) 
         found, place = places.geometric_suspects(both), np.arange(len(both.annotations) + 1)
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
-        several = bool((_n_people(model) > 1).any())
-        one, basis, votes = _consensus(model) if several else (*_scored(model), None)
+        one, basis, votes = (_consensus if len(_of_several(model)) else _scored)(model)
         drawn, both, notes = _joined(labels, one, settings)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
         found, sources = places.suspects(both, crowds, votes), (*labels.sources, *model.sources)
@@ -177,8 +176,7 @@ def _check_one(labels: Dataset) -> None:
         typed = shlex.join(["bboxqa", "audit", *drawn, "--predictions", results[0]])
         problem = f"{results[0]}: is a list of results of a model; expected labels"
         raise DatasetError([problem], f"Audit labels with it: {typed}")
-    several = np.flatnonzero(_n_people(labels) > 1)
-    if not len(several):
+    if not len(several := _of_several(labels)):
         return
     image = one_line(labels.image_names[int(several[0])])
     problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
@@ -195,29 +193,26 @@ def _check_one(labels: Dataset) -> None:
     raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
 
 
-def _n_people(data: Dataset) -> IndexArray:
-    """Return the number of annotators who drew in each image."""
-    drawn = np.zeros((len(data.image_names), len(data.annotator_names)), np.bool_)
-    drawn[data.annotations.image, data.annotations.annotator] = True
-    number: IndexArray = drawn.sum(1)
-    return number
+def _of_several(data: Dataset) -> IndexArray:
+    """Return the images in which several annotators drew."""
+    (image, _), _, _ = distinct_rows(data.annotations.image, data.annotations.annotator)
+    return distinct(image[1:][np.diff(image) == 0])
 
 
-def _scored(data: Dataset) -> tuple[Dataset, str]:
+def _scored(data: Dataset) -> tuple[Dataset, str, None]:
     """Return the predictions of one model, which is sure of all without scores."""
     data = reference.as_one(data, name := reference.file_names(data, "predictions"))
     of, n, basis = data.annotations, len(data.annotations), "the scores of a model"
+    place = np.arange(n) if of.place is None else of.place
     score = np.full(n, np.nan) if of.score is None else of.score
-    lacking = int(np.isnan(score).sum())
-    if lacking == n:
+    if (lacking := np.isnan(score)).all():
         score, basis = np.ones(n), "predictions without scores, each taken as sure"
-    elif lacking:
-        problem = f"{lacking:,} of {count(n, 'prediction')} have no score"
-        raise DatasetError([f"{name}: {problem}"], "Give all of them a score from 0 to 1, or none.")
+    elif lacking.any():
+        problem = f"{name}: {lacking.sum():,} of {count(n, 'prediction')} have no score"
+        raise DatasetError([problem], "Give all of them a score from 0 to 1, or none.")
     else:
         check_scores(name, score, 0)
-    place = np.arange(n) if of.place is None else of.place
-    return replace(data, annotations=replace(of, score=score, place=place)), basis
+    return replace(data, annotations=replace(of, score=score, place=place)), basis, None
 
 
 def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
@@ -324,21 +319,19 @@ def _named_alike(
 
 def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
     """Return how many places there are of each kind, and in each image, the worst first."""
-    worth, n_images = found.take(np.flatnonzero(found["score"] >= WORTH)), len(labels.image_names)
+    worth = found.take(np.flatnonzero(found["score"] >= WORTH))
     n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
-    shares, labelled = worth["other"][worth["reason"] == places.SHARE], np.full(len(KINDS), np.nan)
+    labelled, shares = np.full(len(KINDS), np.nan), worth["other"][worth["reason"] == places.SHARE]
     labelled[MISSING] = shares.mean() if len(shares) else np.nan
-    n_of_image = np.bincount(worth["image"], minlength=n_images)
-    total = np.bincount(worth["image"], worth["score"], n_images)
-    images = np.flatnonzero(n_of_image)
-    images = images[np.lexsort((images, -total[images].round(9)))]
-    return Table({
-        "kind": Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS),
-        "n_worth_a_look": n_worth, "n": n, "labelled": labelled,
-    }), Table({
-        "image": Categorical(images.astype(np.int32), labels.image_names),
-        "n": n_of_image[images], "total": total[images],
-    })  # fmt: skip
+    images, row = np.unique(worth["image"], return_inverse=True)
+    number, total = np.bincount(row), sum_by(row, worth["score"], len(images))
+    order = np.argsort(-total.round(9), kind="stable")
+    kind = Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS)
+    image = Categorical(images[order].astype(np.int32), labels.image_names)
+    return (
+        Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled}),
+        Table({"image": image, "n": number[order], "total": total[order]}),
+    )
 
 
 def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> Table:
@@ -348,11 +341,11 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
     shown = labels.annotations.shown_ids(place[found["label"][has_label]])
     # Numbers need no quotes, and are written faster as they are.
     are_plain = "".join(shown).isdecimal()
-    has_category = np.isin(found["kind"], (SPURIOUS, TWICE), invert=True)
-    suggested = np.where(has_category, of[found["prediction"]], -1)
+    suggested = np.where(found["kind"] == SPURIOUS, -1, of[found["prediction"]])
     figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
-    (reason, *hundredths), code, _ = distinct_rows(found["reason"], *figures)
-    every = zip(reason.tolist(), *((each / 100).tolist() for each in hundredths), strict=True)
+    (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
+    every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
+    reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
     return Table({
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), KINDS),
@@ -364,9 +357,7 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
         "category": Categorical(of[found["label"]].astype(np.int32), both.category_names),
         "suggested": Categorical(suggested.astype(np.int32), both.category_names),
         "score": found["score"].round(6),
-        "reason": Categorical(
-            code.astype(np.int32), tuple(places.REASONS[why].format(*pair) for why, *pair in every)
-        ),
+        "reason": Categorical(code.astype(np.int32), reasons),
     })  # fmt: skip
 
 
@@ -381,27 +372,24 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     labels, own = result.labels, result.labels.annotations
     kept = np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH)[:MOST_REVIEWED]
     table, rows = result.suspects.take(kept), result.rows[kept]
-    # In the order of the data.
-    order = np.argsort(rows)[int((rows < 0).sum()) :]
-    image, score = table.codes("image"), np.asarray(table["score"])
+    image, score, at = table.codes("image"), np.asarray(table["score"]), np.flatnonzero(rows >= 0)
     gains = sum_by(image, score, len(labels.image_names))
-    document = review_document(labels, rows[order], table["reason"][order], score[order], gains)
+    document = review_document(labels, rows[at], table["reason"][at], score[at], gains)
     images, annotations = document["images"], document["annotations"]
     new_image, new_id = (counter(1 + _last_id(each)) for each in (images, annotations))
-    known = {place: n for n, place in enumerate(distinct(own.image[rows[order]]).tolist())}
-    at = {row: n for n, row in enumerate(order.tolist())}
+    known = {place: n for n, place in enumerate(distinct(image[at]).tolist())}
     category_id = {each["name"]: each["id"] for each in document["categories"]}
-    items = []
-    every = zip(rows.tolist(), image.tolist(), table.records(), strict=True)
-    for n, (row, place, said) in enumerate(every):
+    items, number = [], iter(range(len(at)))
+    for row, place, said in zip(rows.tolist(), image.tolist(), table.records(), strict=True):
         if place not in known:
             known[place] = len(images)
             size = zip(_SIDES[2:], labels.image_size[place].tolist(), strict=True)
             images.append({"id": next(new_image), "file_name": said["image"]}
                           | {side: length for side, length in size if length})  # fmt: skip
-        drawn, box = at.get(n, -1), [said[side] for side in _SIDES]
-        person, id_ = np.flatnonzero(labels.assigned[place])[0], None
+        drawn, id_, box = -1, None, [said[side] for side in _SIDES]
+        person = np.flatnonzero(labels.assigned[place])[0]
         if row >= 0:
+            drawn = next(number)
             annotations[drawn]["score"] = said["score"]
             person, box = own.annotator[row], own.bbox[row].tolist()
             id_ = int(own.id[row]) if own.own_id is None else said["label"]
@@ -430,25 +418,13 @@ def _last_id(records: list[Record]) -> int:
 def write_audit_page(
     result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """Write the page of an audit, which a command has made; return notes on its images."""
-    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
-    from bboxqa.report.audit import audit_page
+    """Write the page of an audit, which a command has made; return notes on its images.
 
-    pictures = pictured_images(result, target.top)
-    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
-
-    def page(pixels: Mapping[str, Pixels]) -> str:
-        return audit_page(result, pictures, pixels, target, command)
-
-    return write_with_pixels(target, images, page, progress)
-
-
-def pictured_images(result: AuditResult, top: int) -> list[Record]:
-    """Return at most `top` images with places worth a look, as in the document "worst_images".
-
-    Boxes are of kinds in place of annotators.
+    Its images are those of the document "worst_images", with boxes of kinds in place of annotators.
     """
-    data, rows = result.labels, dict[int, list[Record]]()
+    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
+
+    data, rows, pictures = result.labels, dict[int, list[Record]](), []
     table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
     for image, row in zip(table.codes("image").tolist(), table.records(), strict=True):
         named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
@@ -458,14 +434,15 @@ def pictured_images(result: AuditResult, top: int) -> list[Record]:
             "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": row["kind"],
             "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
         })  # fmt: skip
-    images = []
-    for image in [each for each in result.images.codes("image").tolist() if each in rows][:top]:
+    worst = [each for each in result.images.codes("image").tolist() if each in rows]
+    for image in worst[: target.top]:
+        objects = [row | {"category": f"{row['kind']} {row['category']}"} for row in rows[image]]
         drawn = np.flatnonzero(data.annotations.image == image).tolist()
-        images.append(shown_image(data, image) | {
-            "asked": [], "cost": len(rows[image]), "alpha": None,
-            "shapes": [*(drawn_shape(data, 0, row) | {"annotator": OTHERS} for row in drawn),
-                       *rows[image]],
-            "objects": [row | {"category": f"{row['kind']} {row['category']}"}
-                        for row in rows[image]],
+        others = [drawn_shape(data, 0, row) | {"annotator": OTHERS} for row in drawn]
+        pictures.append(shown_image(data, image) | {
+            "asked": [], "cost": len(objects), "alpha": None, "objects": objects,
+            "shapes": others + rows[image],
         })  # fmt: skip
-    return images
+    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
+    page = partial(audit_page, result, pictures, target=target, command=command)
+    return write_with_pixels(target, images, page, progress)

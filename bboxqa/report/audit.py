@@ -1,7 +1,6 @@
 """The result of an audit, and its views: text, one plain object, a folder and a page."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ from bboxqa.report.numbers import json_text
 from bboxqa.report.pages import Data, PageTarget, render
 from bboxqa.report.pictures import Pixels, line_style, shown_images
 from bboxqa.report.reproduction import inputs_table, settings_table
-from bboxqa.report.result_files import manifest, write_tables
+from bboxqa.report.result_files import manifest
 from bboxqa.report.tables import table_lines
 
 WORTH = 0.5
@@ -107,16 +106,7 @@ def title(result: AuditResult) -> str:
 
 
 def summary(result: AuditResult) -> dict[str, Any]:
-    """Return the figures of an audit; None where a number is undefined.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> rows = [{"image": "a.jpg", "bbox": "8 1 5 5", "category": "pear"}]
-    >>> found = bboxqa.audit(bboxqa.read_coco(rows, min_annotators=1))
-    >>> summary(found)["n_labels"]
-    1
-    """
+    """Return the figures of an audit; None where a number is undefined."""
     return {
         "n_images": len(result.labels.image_names), "n_labels": len(result.labels.annotations),
         "n_predictions": result.n_predictions, "basis": result.basis, "least_score": WORTH,
@@ -130,18 +120,6 @@ def json_lines(result: AuditResult, **_: object) -> Iterator[str]:
     """Yield an audit as indented JSON: the summary, and the suspects."""
     whole = summary(result) | {"suspects": result.suspects.records()}
     yield from json_text(whole).rstrip("\n").split("\n")
-
-
-def write_audit(
-    result: AuditResult, folder: Path, *, raw_csv: bool = False, kept: Iterable[Path] = ()
-) -> list[Path]:
-    """Write audit.csv, summary.json and manifest.json; return their paths.
-
-    Raises OutputError if this would replace one of the files `kept`.
-    """
-    found = manifest(result.settings, result.sources, result.labels.reading)
-    documents = {"summary": summary(result), "manifest": found}
-    return write_tables(folder, documents, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
 
 
 def audit_page(

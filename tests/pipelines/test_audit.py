@@ -394,6 +394,7 @@ def test_command(files, tmp_path):
     assert found.stdout.splitlines()[8] == (
         "First: 0.png spurious car 1.00, 0.png class truck 0.80, 0.png twice car 0.64"
     )
+    assert f"Written: {out}" in found.stdout.splitlines()
     assert "--predictions RESULTS" in run("audit", labels).stdout
     reading = ("--image-size", "400x400", "--missing-txt", "asked", "--map", "car=big car")
     found = run("audit", labels, "--predictions", model, *reading).stdout
