@@ -317,23 +317,16 @@ def _written_shape(
     if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}
     if kind == "mask":
-        return _written_mask(content, annotation)
+        from PIL import Image
+
+        pixels, left, top = content.masks.picture(annotation)
+        height, width = pixels.shape
+        picture = io.BytesIO()
+        Image.fromarray(pixels).save(picture, "PNG")
+        text = base64.b64encode(picture.getvalue()).decode()
+        return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
     x, y, width, height = annotation["bbox"]
     return "rectangle", [[x, y], [x + width, y + height]], {}
-
-
-def _written_mask(
-    content: Content, annotation: Record
-) -> tuple[str, list[list[float]], dict[str, Any]]:
-    """Return a mask as an image of the pixels between its corners."""
-    from PIL import Image
-
-    pixels, left, top = content.masks.picture(annotation)
-    height, width = pixels.shape
-    picture = io.BytesIO()
-    Image.fromarray(pixels).save(picture, "PNG")
-    text = base64.b64encode(picture.getvalue()).decode()
-    return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
 
 
 LABELME = Writer(

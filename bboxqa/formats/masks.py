@@ -229,7 +229,14 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "masks"
     members = members_of(path)
     mode = (into.settings.choices.mask or "").partition(":")[0]
-    masks, others = _masks_in(path, members)
+    # Masks are pictures without loss outside of folders of pictures.
+    masks, others = list[Member](), list[Member]()
+    for each in members:
+        is_apart = any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
+        (others if is_apart or not is_mask_name(each.name) else masks).append(each)
+    if not masks:
+        problem = f"{path}: has no masks in PNG or TIFF, outside of folders such as images"
+        raise DatasetError([problem], "JPEG changes the values of masks: export them as PNG.")
     objects = [each for each in masks if _OBJECTS.lower() in each.folder.lower()]
     classes = [each for each in masks if _CLASSES.lower() in each.folder.lower()]
     class_of = {_image_of(each, ""): each for each in classes}
@@ -260,18 +267,6 @@ def translate(path: Path, into: Collector) -> None:
         into.step(number, len(labels))
     records.refuse_values()
     images.done("masks", _NOTES)
-
-
-def _masks_in(path: Path, members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
-    """Return masks, which are pictures without loss outside of folders of pictures, and others."""
-    found: tuple[list[Member], list[Member]] = [], []
-    for each in members:
-        is_apart = any(map(OF_PICTURES.fullmatch, each.folder.split("/")))
-        found[is_apart or not is_mask_name(each.name)].append(each)
-    if not found[0]:
-        problem = f"{path}: has no masks in PNG or TIFF, outside of folders such as images"
-        raise DatasetError([problem], "JPEG changes the values of masks: export them as PNG.")
-    return found
 
 
 def _image_of(member: Member, mode: str) -> str:

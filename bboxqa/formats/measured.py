@@ -206,7 +206,13 @@ def measured(
     numbers = _box_numbers(columns, said) if has_more else None
     keypoints = _keypoints(columns) if options.keypoints else None
     bbox = _boxes(columns, numbers, keypoints)
-    left_out = _left_out(columns, options)
+    left_out, score = np.zeros(len(columns), np.bool_), None
+    # Annotations with key points but no box, unless all are such, or are compared.
+    if not options.keypoints and len(columns.point_rows) < len(columns):
+        left_out[list(columns.point_rows)] = True
+    if options.scores:
+        score = np.full(len(columns), np.nan)
+        score[columns.scores.row] = columns.scores.value
     wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
     outlines = None
     if options.outlines:
@@ -218,7 +224,7 @@ def measured(
     found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
-        keypoints, _text_ids(columns), rotated, _scores(columns) if options.scores else None,
+        keypoints, _text_ids(columns), rotated, score,
     )  # fmt: skip
     notes = [*numbers.notes] if numbers else [_NO_EFFECT] * (said is not None)
     notes += _notes(columns, options, found, numbers)
@@ -256,12 +262,6 @@ def _authors(columns: Columns, key: str) -> Authors:
     return Authors(own_code[code], own_names, frozenset(composed))
 
 
-def _scores(columns: Columns) -> FloatArray:
-    score = np.full(len(columns), np.nan)
-    score[columns.scores.row] = columns.scores.value
-    return score
-
-
 def _text_ids(columns: Columns) -> TextArray | None:
     if not columns.text_ids:
         return None
@@ -279,14 +279,6 @@ def _boxes(columns: Columns, numbers: BoxNumbers | None, keypoints: Keypoints | 
         places = np.array(sorted(columns.point_rows))
         bbox[places] = keypoints.take(places).extent()
     return bbox
-
-
-def _left_out(columns: Columns, options: ReadSettings) -> BoolArray:
-    """Return the annotations with key points but no box, unless all are such, or are compared."""
-    found = np.zeros(len(columns), np.bool_)
-    if not options.keypoints and len(columns.point_rows) < len(columns):
-        found[list(columns.point_rows)] = True
-    return found
 
 
 def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[str, BoolArray]:

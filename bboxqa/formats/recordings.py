@@ -435,7 +435,17 @@ def _assembled(
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    return replace(segments, notes=(*notes, *[_LENGTH_NOTE] * is_guessed, *_silent(segments)))
+    notes = [*notes, *[_LENGTH_NOTE] * is_guessed]
+    alone = [recordings[place] for place in np.flatnonzero(asked.sum(axis=1) == 1)]
+    if alone:
+        some = f"{count(len(alone), 'recording')} by only one annotator, not compared"
+        notes.append(f"{some}: {', '.join(alone)}")
+    marked = np.zeros((len(annotators), len(tiers)), np.bool_)
+    marked[segments.annotator, segments.tier] = True
+    for who, which in np.argwhere(~marked).tolist():
+        problem = f"{annotators[who]} has no segment in the tier {tiers[which]!r}"
+        notes.append(f"{problem}: taken to have marked nothing")
+    return replace(segments, notes=tuple(notes))
 
 
 def _durations(
@@ -456,22 +466,3 @@ def _durations(
             raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
         duration[names.index(name)] = length
     return duration, len(lengths) < len(names)
-
-
-def _silent(segments: Segments) -> list[str]:
-    """Return notes on recordings that are not compared, and on tiers without segments."""
-    alone = np.flatnonzero(segments.asked.sum(axis=1) == 1).tolist()
-    notes = []
-    if alone:
-        names = ", ".join(segments.recording_names[place] for place in alone)
-        notes.append(
-            f"{count(len(alone), 'recording')} by only one annotator, not compared: {names}"
-        )
-    marked = np.zeros((len(segments.annotator_names), len(segments.tier_names)), np.bool_)
-    marked[segments.annotator, segments.tier] = True
-    notes += [
-        f"{segments.annotator_names[annotator]} has no segment in the tier "
-        f"{segments.tier_names[tier]!r}: taken to have marked nothing"
-        for annotator, tier in np.argwhere(~marked).tolist()
-    ]
-    return notes

@@ -46,7 +46,10 @@ def translate(path: Path, into: Collector) -> None:
     # Supervisely does not record who was asked about an image.
     into.names_asked = False
     members = members_of(path)
-    files = _annotations_of(members)
+    named = [each for each in members_with(members, ".json") if not _is_meta(each)]
+    # Files with annotations of images are in folders named "ann" if there are any.
+    inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
+    files = inside or [e for e in named if not e.name or begins("Supervisely", e.head())]
     records = _Records(path, _classes(members), into)
     for member, content in json_objects(files, into):
         records.add_image(member, content)
@@ -58,13 +61,6 @@ def translate(path: Path, into: Collector) -> None:
         unsigned = [UNNAMED] * (image["id"] in records.unsigned and into.is_partly_named)
         image["annotators"] = [*people, *unsigned]
     into.count(_NOTES)
-
-
-def _annotations_of(members: Sequence[Member]) -> list[Member]:
-    """Return the files with annotations of images, in folders named "ann" if there are any."""
-    named = [each for each in members_with(members, ".json") if not _is_meta(each)]
-    inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
-    return inside or [e for e in named if not e.name or begins("Supervisely", e.head())]
 
 
 def _is_meta(member: Member) -> bool:

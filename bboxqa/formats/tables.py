@@ -253,8 +253,14 @@ class Parquet(TableFile):
 
     def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
+        import pyarrow as pa
+
         fields = [self.file.schema_arrow.field(place) for place in places]
-        names, first = [_part_of(each) for each in fields], 1
+        first, names = 1, []
+        for each in fields:
+            # Of images of Hugging Face, the path is read.
+            is_picture = pa.types.is_struct(each.type) and each.type.get_field_index("path") >= 0
+            names.append(f"{each.name}.path" if is_picture else str(each.name))
         with parquet_errors(self.name):
             for batch in self.file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
                 found = {each.name: batch.column(each.name).to_pylist() for each in fields}
@@ -265,14 +271,6 @@ class Parquet(TableFile):
     def places(self, rows: IndexArray) -> list[str]:
         """Return file and number of rows, counted from 0."""
         return [f"{self.name}: row {row + 1}" for row in rows.tolist()]
-
-
-def _part_of(column: Any) -> str:
-    """Return the part of a column to read: of images of Hugging Face, the path."""
-    import pyarrow as pa
-
-    is_picture = pa.types.is_struct(column.type) and column.type.get_field_index("path") >= 0
-    return f"{column.name}.path" if is_picture else str(column.name)
 
 
 def repeated_name(names: Sequence[str], used: Sequence[str]) -> str:

@@ -175,33 +175,30 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
         x, y, width, height, angle = (_number(rotated, each) for each in sides)
         corner = (x - width / 2 - base, y - height / 2 - base)
         return turned_box((*corner, width, height), math.degrees(angle)), False
-    points = _points_of(outline) - base if outline is not None else np.zeros((0, 2))
+    inside = outline.inside if outline is not None else ()
+    numbers = [each for each in inside if re.fullmatch(r"[xy]\d*", each.name)]
+    xy = [number_in(each.text.strip(), each.name) for each in numbers]
+    # There are none where x and y are not as many.
+    points = np.array([] if len(xy) % 2 else xy, np.float64).reshape(-1, 2) - base
     if box is None:
         if len(points) < 3:
             raise ValueProblemError("has no bndbox, as Pascal VOC needs")
         return shapes.outlined(points), False
     given = left, top, right, bottom = [_number(box, side) for side in _BOX_SIDES]
     is_turned = left > right or top > bottom
-    for said, (one, other) in _REPEATS.items() if is_turned else ():
+    for what, (one, other) in _REPEATS.items() if is_turned else ():
         if given[one] == given[other] and given[one] not in edges:
-            raise ValueProblemError(f"{said}, so that the corners are out of order")
+            raise ValueProblemError(f"{what}, so that the corners are out of order")
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
     bbox = [left - base, top - base, right - left + base, bottom - top + base]
-    if degrees := _rotation(found):
+    # CVAT writes the corners before the rotation, in degrees.
+    attributes = found.find("attributes") or Element("attributes", 0)
+    said = [e.said("value") for e in attributes.all("attribute") if e.said("name") == "rotation"]
+    if degrees := angle_in(said[0]) % 360 if said else 0.0:
         return turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}
     return {**outlined, "bbox": bbox}, is_turned
-
-
-def _points_of(element: Element) -> FloatArray:
-    """Return the (K, 2) points of a `polygon`; none where x and y are not as many."""
-    numbers = [
-        number_in(each.text.strip(), each.name)
-        for each in element.inside
-        if re.fullmatch(r"[xy]\d*", each.name)
-    ]
-    return np.array([] if len(numbers) % 2 else numbers, np.float64).reshape(-1, 2)
 
 
 def _number(element: Element, name: str) -> float:
@@ -209,13 +206,6 @@ def _number(element: Element, name: str) -> float:
     if found is None:
         raise ValueProblemError(f"{element.name} has no {name}")
     return number_in(found.text.strip(), name)
-
-
-def _rotation(found: Element) -> float:
-    """Return the rotation in degrees that CVAT writes, with the corners before the rotation."""
-    attributes = found.find("attributes") or Element("attributes", 0)
-    values = [e.said("value") for e in attributes.all("attribute") if e.said("name") == "rotation"]
-    return angle_in(values[0]) % 360 if values else 0.0
 
 
 _TITLE = "Pascal VOC"

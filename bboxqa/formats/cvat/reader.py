@@ -99,30 +99,27 @@ class Header(msgspec.Struct, frozen=True):
 
 def header_of(meta: Element) -> Header:
     """Return the content of the element `meta`."""
-    for kind in ("project", "task", "job"):
-        whole = meta.find(kind)
-        if whole is not None:
-            listed = whole.find("tasks")
-            tasks = [] if listed is None else listed.all("task")
-            jobs = tuple(_job(each, whole, meta) for each in tasks or [whole])
-            return Header(jobs, _labels(whole.find("labels")))
-    return Header()
-
-
-def _job(work: Element, around: Element, meta: Element) -> Job:
-    size = work.find("original_size") or meta.find("original_size")
-    return Job(
-        work.name,
-        one_line(work.said("id")),
-        one_line(work.said("name")),
-        work.said("subset"),
-        _assignee(work) or _assignee(around),
-        work.line,
-        ("", "") if size is None else (size.said("width"), size.said("height")),
-        PurePosixPath(one_line(work.said("source"))).name,
-        work.said("mode") == "interpolation",
-        _frames(work),
-    )
+    parts = (meta.find(kind) for kind in ("project", "task", "job"))
+    if (whole := next(filter(None, parts), None)) is None:
+        return Header()
+    listed = whole.find("tasks")
+    jobs = []
+    for work in (listed.all("task") if listed is not None else []) or [whole]:
+        size = work.find("original_size") or meta.find("original_size")
+        job = Job(
+            work.name,
+            one_line(work.said("id")),
+            one_line(work.said("name")),
+            work.said("subset"),
+            _assignee(work) or _assignee(whole),
+            work.line,
+            ("", "") if size is None else (size.said("width"), size.said("height")),
+            PurePosixPath(one_line(work.said("source"))).name,
+            work.said("mode") == "interpolation",
+            _frames(work),
+        )
+        jobs.append(job)
+    return Header(tuple(jobs), _labels(whole.find("labels")))
 
 
 def _assignee(work: Element) -> str:

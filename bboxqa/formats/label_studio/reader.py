@@ -20,7 +20,6 @@ from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
-from bboxqa.formats.translation.masks import Size
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
     ValueProblemError,
@@ -258,7 +257,7 @@ class _Records:
         if len(task.images) > 1:
             self._several |= dict.fromkeys(task.images)
         pages = [page for pages in task.images.values() for page in pages]
-        sizes: dict[str, Size | None] = dict.fromkeys(pages)
+        sizes: dict[str, tuple[int, int] | None] = dict.fromkeys(pages)
         for result in (result for work in task.works for _, result in work.results):
             address = self._address(task, result)
             size = size_of(*map(result.get, _SIDES))
@@ -378,7 +377,13 @@ class _Records:
         """Add a region with its key points, as one annotation per label."""
         given = region.result
         image = self._image_of(task, given)
-        size = self._size(task, given, image, where)
+        self._into.size(image, task.label, [given.get(side) for side in _SIDES], where)
+        if "width" not in image:
+            raise UnknownSizeError(
+                "has no original_width and original_height, so that percent cannot become pixels: "
+                "give --image-size 1920x1080, or --image-size DIR with the images"
+            )
+        size = (image["width"], image["height"])
         shape = shapes.shape_of(region, size, self._into.masks)
         shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
         record = {**shape, "image_id": image["id"], **shared}
@@ -410,16 +415,6 @@ class _Records:
             f"is on the tag {_shown(result.get('to_name'))}; its task has images under {keys}: "
             "--columns image=KEY says which is drawn on"
         )
-
-    def _size(self, task: _Task, result: Value, image: Record, where: Where) -> Size:
-        """Return the size of an image, which regions say; raises UnknownSizeError without one."""
-        self._into.size(image, task.label, [result.get(side) for side in _SIDES], where)
-        if "width" not in image:
-            raise UnknownSizeError(
-                "has no original_width and original_height, so that percent cannot become pixels: "
-                "give --image-size 1920x1080, or --image-size DIR with the images"
-            )
-        return image["width"], image["height"]
 
     def finish(self) -> None:
         """Name the images, and add notes."""

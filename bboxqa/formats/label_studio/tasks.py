@@ -300,7 +300,19 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR09
         return {"shape": "polyline", "points": points.ravel().tolist()}
     if kind == "keypoint":
         return _key_point(value, size)
-    return masks.record((_brush if kind == "brush" else _bitmask)(value, size, masks), size)
+    if kind == "brush":
+        if "rle" not in value:
+            raise MaskProblemError("has no rle")
+        if value["rle"] == []:
+            raise EmptyMaskProblemError("has no pixels")
+        return masks.record(brush_mask(value["rle"], *checked_size(size)), size)
+    # A bitmask is a picture that is transparent elsewhere.
+    _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
+    mask = picture_mask(picture, masks, within=size)
+    if (mask.width, mask.height) != size:
+        found = f"{mask.width} × {mask.height} pixels"
+        raise MaskProblemError(f"has {found}; its image has {size[0]} × {size[1]}")
+    return masks.record(mask, size)
 
 
 def _percent(given: object, name: str) -> float:
@@ -335,24 +347,6 @@ def _points(given: object, size: Size) -> FloatArray:
 def _outlined(points: FloatArray, degrees: float = 0) -> Record:
     record = shapes.outlined(points)
     return {**record, "attributes": {"rotation": degrees}} if degrees else record
-
-
-def _brush(value: Value, size: Size, _masks: Masks) -> RowMask:
-    if "rle" not in value:
-        raise MaskProblemError("has no rle")
-    if value["rle"] == []:
-        raise EmptyMaskProblemError("has no pixels")
-    return brush_mask(value["rle"], *checked_size(size))
-
-
-def _bitmask(value: Value, size: Size, masks: Masks) -> RowMask:
-    """Return a mask of single pixels, which is a picture that is transparent elsewhere."""
-    _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
-    mask = picture_mask(picture, masks, within=size)
-    if (mask.width, mask.height) != size:
-        found = f"{mask.width} × {mask.height} pixels"
-        raise MaskProblemError(f"has {found}; its image has {size[0]} × {size[1]}")
-    return mask
 
 
 def brush_mask(numbers: object, width: int, height: int) -> RowMask:

@@ -56,23 +56,18 @@ def _task(content: Content, place: int, options: Options) -> Record:
     task: Record = {"id": image["id"], "data": data, "annotations": []}
     listed = task.setdefault("predictions" if options.as_predictions else "annotations", [])
     for name, drawn in content.works(place):
-        work = _prediction(name, drawn, data) if options.as_predictions else _work(name, drawn)
+        work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
+        if options.as_predictions:
+            scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
+            scores = scores or [data[key] for key in ("gain",) if key in data]
+            work = {"model_version": name or "predictions"}
+            work |= {"score": sum(scores) / len(scores)} if scores else {}
+        else:
+            if name and name != GROUND_TRUTH:
+                work["completed_by"] = _written_person(name)
+            work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
         listed.append(work | {"result": [*_regions(content, place, name, drawn)]})
     return task
-
-
-def _work(name: str, drawn: Sequence[Record]) -> Record:
-    work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
-    if name and name != GROUND_TRUTH:
-        work["completed_by"] = _written_person(name)
-    return work | {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
-
-
-def _prediction(name: str, drawn: Sequence[Record], data: Record) -> Record:
-    scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
-    scores = scores or [data[key] for key in ("gain",) if key in data]
-    score = {"score": sum(scores) / len(scores)} if scores else {}
-    return {"model_version": name or "predictions", **score}
 
 
 def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Iterator[Record]:

@@ -535,21 +535,17 @@ def in_parts(to_format: Writer, of_images: dict[int, str]) -> Writer:
 
     def parted(content: Content, options: Options) -> Iterator[Written]:
         for part in dict.fromkeys(of_images.values()):
-            taken = _taken(content, {each for each, own in of_images.items() if own == part})
+            ids = {each for each, own in of_images.items() if own == part}
+            places = [place for place, each in enumerate(content.images) if each["id"] in ids]
+            taken = replace(
+                content,
+                images=[content.images[place] for place in places],
+                asked=[content.asked[place] for place in places],
+                annotations=[each for each in content.annotations if each["image_id"] in ids],
+                apart=[each for each in content.apart if each.get("image_id") in ids],
+            )
             for each in to_format.files(taken, options):
                 parts = (part, *each.parts) if each.parts else (f"{part}{to_format.suffixes[0]}",)
                 yield Written(parts, each.data)
 
     return replace(to_format, files=parted)
-
-
-def _taken(content: Content, ids: set[int]) -> Content:
-    """Return the content of some images, with all categories."""
-    places = [place for place, each in enumerate(content.images) if each["id"] in ids]
-    return replace(
-        content,
-        images=[content.images[place] for place in places],
-        asked=[content.asked[place] for place in places],
-        annotations=[each for each in content.annotations if each["image_id"] in ids],
-        apart=[each for each in content.apart if each.get("image_id") in ids],
-    )

@@ -100,26 +100,6 @@ def name_losses(kind: NameKind, names: Iterable[str], read: Callable[[str], str]
         yield Loss(len(lost), _NAMES[kind], f"read as {other}", first, "changed")
 
 
-def _key_losses(
-    records: Iterable[Record],
-    noun: Noun,
-    why: str,
-    is_held: Callable[[str, object], bool],
-    name: Callable[[Record], str],
-) -> Iterator[Loss]:
-    """Yield a loss for each key of records, such as "attributes.occluded", that is not held."""
-    n_of: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for record in records:
-        for key, value in said(record):
-            if not is_held(key, value):
-                n_of[key] += 1
-                first.setdefault(key, name(record))
-    for key in sorted(n_of):
-        with_key = Noun(*(f"{each} with {one_line(key)!r}" for each in noun))
-        yield Loss(n_of[key], with_key, why, f"{noun.one} {one_line(first[key])}")
-
-
 def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a record, and those of its attributes, that say something."""
     own_name = record.get("name")
@@ -186,20 +166,14 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
          lambda each: any(0 < seen <= 1 for seen in each["keypoints"][2::3])),
         ("area", "area of an object with key points", "areas of objects with key points",
          f"{title} has no place for it: OKS takes the area of the box, or of the points, instead",
-         lambda each: not _has_area_of_box(each)),
+         lambda each: isinstance(area := each.get("area"), int | float) and area > 0
+             and not math.isclose(area, each["bbox"][2] * each["bbox"][3],
+                                  rel_tol=_ROUNDED_AREA, abs_tol=1)),
     )  # fmt: skip
     for key, one, many, why, is_lost in rows:
         if key not in holds:
             how: Literal["changed", "left out"] = "changed" if key == "visibility" else "left out"
             yield from losses_of([*filter(is_lost, pointed)], Noun(one, many), why, how)
-
-
-def _has_area_of_box(annotation: Record) -> bool:
-    area = annotation.get("area")
-    if not isinstance(area, int | float) or not area > 0:
-        return True
-    width, height = annotation["bbox"][2:]
-    return math.isclose(area, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
 
 
 def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
@@ -226,7 +200,7 @@ def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of keys of records, and of values that are not read back as they are."""
+    """Yield losses of keys, such as "attributes.occluded", and of values that are changed."""
     holds, why = to_format.holds, f"{to_format.title} has no place for it"
     known = {*_OF_ANNOTATIONS, *(holds - _NO_KEYS), *to_format.keys(content)}
     lists: tuple[tuple[Iterable[Record], str, str, set[str], Callable[[Record], str]], ...] = (
@@ -238,14 +212,17 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
          {*_OF_CATEGORIES, *(holds & {"keypoints", "skeleton"})}, lambda each: str(each["name"])),
     )  # fmt: skip
     for records, one, many, keys, name in lists:
-
-        def is_held(key: str, value: object, keys: set[str] = keys) -> bool:
-            # Attributes that are no object have no place beside those that are.
-            is_known = key in keys - {ATTRIBUTES}
-            is_known |= ATTRIBUTES in keys and key.startswith(f"{ATTRIBUTES}.")
-            return is_known and to_format.keeps(key, value)
-
-        yield from _key_losses(records, Noun(one, many), why, is_held, name)
+        # Attributes that are no object have no place beside those that are.
+        plain, prefix = keys - {ATTRIBUTES}, f"{ATTRIBUTES}." if ATTRIBUTES in keys else "\0"
+        lost: dict[str, list[Record]] = {}
+        for record in records:
+            for key, value in said(record):
+                is_known = key in plain or key.startswith(prefix)
+                if not (is_known and to_format.keeps(key, value)):
+                    lost.setdefault(key, []).append(record)
+        for key, having in sorted(lost.items()):
+            with_key = Noun(*(f"{each} with {one_line(key)!r}" for each in (one, many)))
+            yield Loss(len(having), with_key, why, f"{one} {one_line(name(having[0]))}")
 
 
 def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:

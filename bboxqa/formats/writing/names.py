@@ -108,14 +108,11 @@ def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     >>> people_paths(["ann", "train"])
     {'': (), 'ann': ('ann',), 'train': ('%74rain',)}
     """
-    parts = {name: _person_part(name) for name in names if name}
+    # A name that is a folder of the format, such as labels, would be taken for it.
+    plain = filter(None, names)
+    parts = {e: _escaped(e) if INSIDE.fullmatch(e) else _safe_part(e) for e in plain}
     unique = safe_paths(parts.values())
     return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
-
-
-def _person_part(name: str) -> str:
-    """Return a name as a folder that is not taken for one of the format, such as labels."""
-    return _escaped(name) if INSIDE.fullmatch(name) else _safe_part(name)
 
 
 def _escaped(text: str) -> str:
