@@ -91,7 +91,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
 
         `is_marked` says whether another file indicates the format.
         """
-        has_labels = self._filled_have_labels(folder, folder.names.files, strict=not is_marked)
+        has_labels = folder.once(self._have_labels, not is_marked)
         if has_labels or (has_labels is None and self._may_be_empty(folder.names.files)):
             return True
         known = [each for each in folder.folders if INSIDE.fullmatch(each.name)]
@@ -109,7 +109,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
         the folders are splits of the data set.
         """
         while True:
-            has_labels = self._filled_have_labels(folder, folder.names.files, strict=False)
+            has_labels = folder.once(self._have_labels, False)
             # Here empty files are labels in all formats: others beside them are known by now.
             if has_labels or (has_labels is None and self._are_named(folder.names.files)):
                 return []
@@ -125,7 +125,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
         """Return whether a folder has labels, directly or in folders that belong to it."""
         is_empty = False
         for here, files in files_by_folder(folder):
-            has_labels = self._filled_have_labels(here, files, strict=strict)
+            has_labels = here.once(self._have_labels, strict)
             if has_labels is not None:
                 # Empty files beside labels of another format are of that format.
                 return has_labels
@@ -140,11 +140,9 @@ class LabelFolders(msgspec.Struct, frozen=True):
         others = any(each.lower().endswith(_OF_OTHERS) for each in files)
         return not others and any(map(self._is_named, files))
 
-    def _filled_have_labels(
-        self, folder: SourcePath, files: Sequence[str], *, strict: bool
-    ) -> bool | None:
+    def _have_labels(self, folder: SourcePath, strict: bool) -> bool | None:
         """Return whether most of a sample of filled label files hold labels; None without any."""
-        files = files[:LOOKED_AT]
+        files = folder.names.files[:LOOKED_AT]
         named = [*filter(self._is_named, files)]
         # Labels may be named like notes.
         found = named or [each for each in files if each.lower().endswith(self.suffix)]

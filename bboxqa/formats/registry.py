@@ -1,8 +1,9 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain, islice
 from os.path import realpath
 from pathlib import Path
 from pkgutil import resolve_name
@@ -295,13 +296,12 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
             # Passing over it would lose annotations.
             raise DatasetError([f"{here}: cannot be read: {here.names.problem}"], READABLE)
         left_out = results_among(here.names.files)
-        named = (each for each in here.names.files if not is_picture(each))
-        found = [here / each for each in named if each not in left_out]
+        named = [each for each in here.names.files if not is_picture(each) and each not in left_out]
         if here.once(_recognised):
             folders.append(here)
-            files += _of_others([*found, *_json_in(here / "annotations")], here)
+            files += _of_others(here, named)
             continue
-        files += found
+        files += [here / each for each in named]
         below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
         waiting += [(each, depth - 1) for each in reversed(below) if depth]
     ends = suffixes()
@@ -326,11 +326,12 @@ def _is_read(file: SourcePath) -> bool:
     return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
 
 
-def _of_others(files: Sequence[SourcePath], folder: SourcePath) -> Iterator[SourcePath]:
+def _of_others(folder: SourcePath, names: Iterable[str]) -> Iterator[SourcePath]:
     """Yield the files of many images in another format beside labels, of the first ones."""
     ends = (".json", ".xml", *TABLES)
     known = (COCO, *folder.once(_recognised), *OF_ONE_IMAGE)
-    for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
+    named = (folder / each for each in names if each.lower().endswith(ends))
+    for each in islice(chain(named, _json_in(folder / "annotations")), _LOOKED_AT):
         if is_surely_coco(each) or format_of(each) not in known:
             yield each
 

@@ -7,11 +7,11 @@ import hashlib
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file, is_folder
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 else:
     _Path = type(Path())
 _Value = TypeVar("_Value")
+_Key = TypeVarTuple("_Key")
 # Of small files, which a folder has many of, most heads are short.
 _KEPT_HEADS = 256
 _SHOWN = 3
@@ -82,14 +83,14 @@ class SourcePath(_Path):
         return {}
 
     @cached_property
-    def _made(self) -> dict[Callable[..., Any], Any]:
+    def _made(self) -> dict[tuple[Hashable, ...], Any]:
         return {}
 
-    def once(self, make: "Callable[[SourcePath], _Value]") -> _Value:
-        """Return ``make(source)``, computed once."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        value: _Value = self._made[make]
+    def once(self, make: "Callable[[SourcePath, *_Key], _Value]", *key: *_Key) -> _Value:
+        """Return ``make(source, *key)``, computed once per combination of keys."""
+        if (make, *key) not in self._made:
+            self._made[make, *key] = make(self, *key)
+        value: _Value = self._made[make, *key]
         return value
 
     def beside(self, path: Path) -> "SourcePath":
