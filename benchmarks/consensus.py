@@ -175,7 +175,7 @@ def review_figures(data: Dataset, truth: Boxes) -> tuple[float, float]:
 
     An object is an error if it is kept without being in the truth, or dropped though it is.
     """
-    objects = consensus_of(votes_of(data).data, LINKS[0], None)[0]
+    objects = consensus_of(votes_of(data), LINKS[0], None)[0]
     edges, kept = corners(objects.bbox), objects.is_kept
     is_error = kept.copy()
     for image in np.unique(objects.image).tolist():
@@ -219,7 +219,7 @@ def of_draw(
     """Return F1 and IoU of each method, and the figures of the review order, for one draw."""
     part, images = subset(data, number, draw)
     scores = {"review order": review_figures(part, truth)}
-    votes = votes_of(part).data
+    votes = votes_of(part)
     for link in LINKS[:1] if alone else LINKS:
         found = consensus_of(votes, link, None)[0]
         fused = {"this rule": (found.image, corners(found.bbox), found.votes)}

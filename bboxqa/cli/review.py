@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,6 @@ from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import refuse_options, show, show_notes, tracking
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.consensus import ConsensusResult
-    from bboxqa.pipelines.convert import Target
 
 
 @click.command(cls=shared.Command)
@@ -190,7 +186,16 @@ def consensus(
             written.append(send_back)
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
         files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
-        next_step = _next(result, files, target, send_back)
+        typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
+        merged, next_step = shlex.quote(str(out)), f"{typed} --send-back review/ --to cvat --force"
+        if target.to != "coco":
+            next_step = f"validate {merged}"
+        elif send_back is not None:
+            sent = shlex.quote(str(send_back))
+            next_step = f"accept {merged} {sent} -o NEW.json, when that is done"
+        elif not len(result.found.to_review):
+            next_step = f"agree {files} --reference {merged}"
+        next_step = f"bboxqa {next_step}"
         if page is not None:
             notes += write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -198,19 +203,6 @@ def consensus(
     click.echo("\n".join((*text_lines(result), *lines)))
     show_notes((*result.notes, *notes))
     return 0
-
-
-def _next(result: "ConsensusResult", files: str, target: "Target", sent: Path | None) -> str:
-    """Return what to type next: send objects back, accept them, or score the annotators."""
-    out = shlex.quote(str(target.path))
-    if target.to != "coco":
-        return f"bboxqa validate {out}"
-    if sent is not None:
-        return f"bboxqa accept {out} {shlex.quote(str(sent))} -o NEW.json, when that is done"
-    if len(result.found.to_review):
-        typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-        return f"bboxqa {typed} --send-back review/ --to cvat --force"
-    return f"bboxqa agree {files} --reference {out}"
 
 
 _MOST_SHOWN = 5

@@ -221,9 +221,8 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
     Beside each object are its categories, with the negative share of who gave them. Votes agree on
     a box as far as their mean IoU with it, if one more had none.
     """
-    votes = votes_of(data).data
-    objects, of = consensus_of(votes, LINK, quorum=1)
-    (home, category), _, n_votes = distinct_rows(of, votes.annotations.category)
+    objects, of = consensus_of(votes := votes_of(data), LINK, quorum=1)
+    (home, category), _, n_votes = distinct_rows(of, votes.data.annotations.category)
     rows = np.append(np.arange(len(objects)), home)
     annotations = Annotations(
         id=rows, image=objects.image[rows], annotator=np.zeros(len(rows), np.int32),
@@ -232,7 +231,7 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
         score=np.append(objects.votes, -n_votes) / objects.asked[rows],
         place=np.full(len(rows), -1),
     )  # fmt: skip
-    edges = corners(votes.annotations.bbox[np.argsort(of, kind="stable")])
+    edges = corners(votes.data.annotations.bbox[np.argsort(of, kind="stable")])
     agreement = objects.overlap * objects.asked / (objects.votes + 1)
     merged = replace(data, annotations=annotations, repeats=None)
     one = reference.as_one(merged, reference.file_names(data, "predictions"))

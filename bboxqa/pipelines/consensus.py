@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,7 +38,6 @@ from bboxqa.pipelines.refusals import check_files
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.numbers import csv_line
 from bboxqa.report.pages import PageTarget
-from bboxqa.report.pictures import Pixels
 
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
@@ -106,7 +106,7 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
     if not 0 < link <= 1:
         raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
     votes = votes_of(data, similarity)
-    objects, of_vote = consensus_of(votes.data, link, quorum, similarity, votes.also)
+    objects, of_vote = consensus_of(votes, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]
     shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
     # Boxes and shapes that are exactly equal to those of another annotator.
@@ -336,10 +336,7 @@ def write_consensus_page(
     pictures = [_picture(result, image) for image in worst]
     names = [source.name for source in result.data.sources]
     images = PageImages(sizes_of(pictures), names, "latter")
-
-    def page(pixels: Mapping[str, Pixels]) -> str:
-        return consensus_page(result, pictures, pixels, target, next_step)
-
+    page = partial(consensus_page, result, pictures, target=target, next_step=next_step)
     return write_with_pixels(target, images, page, progress)
 
 

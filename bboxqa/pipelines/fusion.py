@@ -138,19 +138,15 @@ def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
 
 
 def consensus_of(
-    votes: Dataset,
-    link: float,
-    quorum: float | None,
-    similarity: str = "bbox",
-    also: tuple[IndexArray, IntArray] | None = None,
+    votes: Votes, link: float, quorum: float | None, similarity: str = "bbox"
 ) -> tuple[ConsensusObjects, IndexArray]:
     """Return the objects of votes, by their boxes and medians, and the object of each vote, (V,).
 
     Pairs of boxes of two annotators with an IoU of at least `link` are joined, highest first, where
     no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.greedy`).
     """
-    of = votes.annotations
-    pairs, _ = candidate_pairs(votes, similarity, link, pair_bytes=bytes_per_pair(of, ["greedy"]))
+    data, of = votes.data, votes.data.annotations
+    pairs, _ = candidate_pairs(data, similarity, link, pair_bytes=bytes_per_pair(of, ["greedy"]))
     units = match(of, pairs, "greedy", link)
     n, group, edges = len(units), units.unit, corners(of.bbox)
     n_votes = np.bincount(group, minlength=n)
@@ -161,12 +157,9 @@ def consensus_of(
         middle = ordered[first + (n_votes - 1) // 2] + ordered[first + n_votes // 2]
         medians[:, side] = middle / 2
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
-    asked = np.maximum(votes.assigned.sum(1)[units.image], n_votes)
-    more, names = (group[:0], of.category[:0]) if also is None else also
-    row = np.append(np.arange(len(of)), more)
-    category, is_tie, _ = _labels(
-        group[row], of.annotator[row], np.append(of.category, names), _frequency(votes)
-    )
+    asked = np.maximum(data.assigned.sum(1)[units.image], n_votes)
+    row, named = np.append(np.arange(len(of)), votes.also[0]), np.append(of.category, votes.also[1])
+    category, is_tie, _ = _labels(group[row], of.annotator[row], named, _frequency(data))
     overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
         image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,

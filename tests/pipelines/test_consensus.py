@@ -33,8 +33,7 @@ from bboxqa.pipelines.fusion import (
 
 
 def found_of(data, link=0.3, quorum=None):
-    votes = votes_of(data)
-    return consensus_of(votes.data, link, quorum, also=votes.also)[0]
+    return consensus_of(votes_of(data), link, quorum)[0]
 
 
 def clipped(box, size):
