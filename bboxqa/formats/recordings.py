@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -99,79 +99,79 @@ def read_segments(
         raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
     tables = _tables([Path(path) for path in paths])
     problems, advice = [each for table in tables for each in table.problems], _CORRECT
-    read = _Rows(problems)
-    names = names_of([table.path for table in tables])
+    rows: list[_Segment] = []
+    asked: set[tuple[str, str]] = set()
     is_guessed = False
-    for number, table in enumerate(tables):
+    for number, (table, name) in enumerate(
+        zip(tables, names_of([table.path for table in tables]), strict=True)
+    ):
         counted, is_shown = _unit_of(table, None if unit == "auto" else unit)
         is_guessed |= is_shown
-        if counted is not None:
-            read.add(table, number, names[number], counted)
+        if counted is None:
+            problems.append(
+                f"{table.source.name}: the file does not show whether the times are seconds or "
+                f"milliseconds: none has decimals, such as '{table.numbers()[0]}'"
+            )
+            advice = _UNIT_ADVICE
             continue
-        problems.append(
-            f"{table.source.name}: the file does not show whether the times are seconds or "
-            f"milliseconds: none has decimals, such as '{table.numbers()[0]}'"
-        )
-        advice = _UNIT_ADVICE
+        if not {"recording", "annotator"} & {*table.column}:
+            asked.add(("recording", name))
+        for each in _segments_of(table, number, name, counted):
+            if isinstance(each, str):
+                problems.append(each)
+            else:
+                rows.append(each)
     if problems:
         raise DatasetError(problems, advice)
-    if not read.rows:
+    if not rows:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
-    notes = []
-    if read.n_rounded:
-        notes = [f"{count(read.n_rounded, 'time')} finer than 1 ms, rounded half to even"]
-    notes += [_SECONDS_NOTE] * is_guessed
-    return _assembled(read, tuple(table.source for table in tables), duration_ms, notes)
+    notes = [_SECONDS_NOTE] * is_guessed
+    if n_rounded := sum(each.n_rounded for each in rows):
+        notes.insert(0, f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even")
+    asked |= {(each.recording, each.annotator) for each in rows}
+    return _assembled(rows, asked, [table.source for table in tables], duration_ms, notes)
 
 
-class _Rows(msgspec.Struct):
-    """The rows of all files, and who was asked about which recording."""
+class _Segment(msgspec.Struct, frozen=True):
+    """A row of a file."""
 
-    problems: list[str]
-    rows: list[tuple[str, str, str, str, int, int, int, int]] = msgspec.field(default_factory=list)
-    """Recording, annotator, tier, label, start and end in milliseconds, number of the file, line.
+    recording: str
+    annotator: str
+    tier: str
+    label: str
+    start: int
+    end: int
+    """In milliseconds."""
+    file: int
+    """The number of the file."""
+    line: int
+    n_rounded: int
+    """The number of its times that are finer than 1 ms."""
+
+
+def _segments_of(table: "_Table", number: int, name: str, unit: _Unit) -> Iterator[_Segment | str]:
+    """Yield the rows of a file, or what is wrong with them.
+
+    The annotator is called `name` if no column names one.
     """
-    asked: set[tuple[str, str]] = msgspec.field(default_factory=set)
-    n_rounded: int = 0
-    """The number of times finer than 1 ms."""
-
-    def add(self, table: "_Table", number: int, name: str, unit: _Unit) -> None:
-        """Add the rows of a file, whose annotator is called `name` if no column names one."""
-        usual = {"recording": "recording", "annotator": name, "tier": "segments"}
-        if not {"recording", "annotator"} & {*table.column}:
-            self.asked.add((usual["recording"], name))
-        for line, fields in table.rows:
-            cells = usual | {key: fields[place] for key, place in table.column.items()}
-            times = [milliseconds(cells[key], unit) for key in _TIMES]
-            if wrong := [*_wrong_cells(table, cells, times, unit)]:
-                where = f"{table.source.name}: line {line}"
-                self.problems += [f"{where}: {each}" for each in wrong]
-                continue
-            recording, annotator = cells["recording"], cells["annotator"]
-            self.asked.add((recording, annotator))
-            (start, is_rounded), (end, is_end_rounded) = filter(None, times)
-            self.n_rounded += is_rounded + is_end_rounded
-            names = recording, annotator, cells["tier"], cells["label"]
-            self.rows.append((*names, start, end, number, line))
-
-
-def _wrong_cells(
-    table: "_Table",
-    cells: Mapping[str, str],
-    times: Sequence[tuple[int, bool] | None],
-    unit: _Unit,
-) -> Iterator[str]:
-    """Yield what is wrong with the cells of a row."""
     time = f"a number of {'seconds' if unit == 's' else 'milliseconds'}, or hh:mm:ss.mmm"
-    names = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
-    names |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
-    untimed = {key for key, each in zip(_TIMES, times, strict=True) if each is None}
-    for key, expected in names.items():
-        if not cells[key] or key in untimed:
+    expected = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
+    expected |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
+    usual = {"recording": "recording", "annotator": name, "tier": "segments"}
+    for line, fields in table.rows:
+        cells = usual | {key: fields[place] for key, place in table.column.items()}
+        times = {key: milliseconds(cells[key], unit) for key in _TIMES}
+        wrong = [key for key in expected if not cells[key] or times.get(key, 0) is None]
+        for key in wrong:
             shown = repr(clean(cells[key])) if cells[key] else "empty"
             title = clean(table.header[table.column[key]])
-            yield f"column '{title}' is {shown}; expected {expected}"
+            problem = f"column '{title}' is {shown}; expected {expected[key]}"
+            yield f"{table.source.name}: line {line}: {problem}"
+        if not wrong:
+            (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
+            names = (cells["recording"], cells["annotator"], cells["tier"], cells["label"])
+            yield _Segment(*names, start, end, number, line, is_rounded + is_end_rounded)
 
 
 class _Table(msgspec.Struct, frozen=True, eq=False):
@@ -397,14 +397,17 @@ def _rows(name: str, text: str) -> list[tuple[int, list[str]]]:
 
 
 def _assembled(
-    read: _Rows,
-    sources: tuple[Source, ...],
+    rows: Sequence[_Segment],
+    asked_about: set[tuple[str, str]],
+    sources: Sequence[Source],
     duration_ms: int | Mapping[str, int] | None,
     notes: Sequence[str],
 ) -> Segments:
-    recording, annotator, tier, label, start, end, file, line = zip(*read.rows, strict=True)
-    recordings = sorted({name for name, _ in read.asked})
-    annotators = in_natural_order({name for _, name in read.asked})
+    recording, annotator, tier, label, start, end, file, line, _ = zip(
+        *map(astuple, rows), strict=True
+    )
+    recordings = sorted({name for name, _ in asked_about})
+    annotators = in_natural_order({name for _, name in asked_about})
     tiers, labels = sorted({*tier}), sorted({*label})
 
     def codes(values: Sequence[str], names: Sequence[str]) -> IntArray:
@@ -414,7 +417,7 @@ def _assembled(
     places, ends = codes(recording, recordings), np.array(end, np.int64)
     duration, is_guessed = _durations(recordings, places, ends, duration_ms)
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
-    for each, name in read.asked:
+    for each, name in asked_about:
         asked[recordings.index(each), annotators.index(name)] = True
     segments = Segments(
         recording=places,
@@ -431,7 +434,7 @@ def _assembled(
         asked=asked,
         file=np.array(file, np.int32),
         line=np.array(line, np.int64),
-        sources=sources,
+        sources=tuple(sources),
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)

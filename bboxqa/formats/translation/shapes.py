@@ -237,22 +237,10 @@ def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> 
     return turned
 
 
-def rotation_of(points: FloatArray) -> float | None:
-    """Return the clockwise rotation of a rectangle in degrees; None if it is not a rectangle.
+def rotations_of(points: FloatArray) -> FloatArray:
+    """Return the clockwise rotation of (N, 4, 2) rectangles in degrees; NaN for other shapes.
 
     The rotation is the angle of a side, from 0 up to 90, since any corner may be the first.
-
-    Examples
-    --------
-    >>> rotation_of(np.array([[1.0, 0], [2, 1], [1, 2], [0, 1]]))
-    45.0
-    """
-    (degrees,) = rotations_of(points[None]).tolist()
-    return None if np.isnan(degrees) else degrees
-
-
-def rotations_of(points: FloatArray) -> FloatArray:
-    """Return `rotation_of` for (N, 4, 2) points, (N,) float64; NaN for other shapes.
 
     Examples
     --------

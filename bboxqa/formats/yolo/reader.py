@@ -391,9 +391,9 @@ class _LabelRecords:
             record: Record = {"bbox": shapes.bounds(points)}
             if self._into.outlines:
                 record["segmentation"] = [shapes.ring(points)]
-            degrees = shapes.rotation_of(points) if len(points) == 4 else None
-            if degrees is not None:
-                record["attributes"] = {"rotation": degrees}
+            degrees = shapes.rotations_of(points[None])[0] if len(points) == 4 else np.nan
+            if not np.isnan(degrees):
+                record["attributes"] = {"rotation": float(degrees)}
                 self._tally["oriented"] += 1
             return record
         (x, y, w, h), (width, height) = label.shares, size
