@@ -150,7 +150,6 @@ class _Records:
         self._into.labelled(record, name, where, f"{label}: has no name")
 
     def _shape_of(self, annotation: _Values) -> Record:
-        """Return the COCO geometry keys of a shape, of polygons with their bounding box."""
         if "polygon" in annotation or "complex_polygon" in annotation:
             polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
             paths = items(polygon.get("paths") or polygon.get("path"))

@@ -143,7 +143,6 @@ class _Subset:
             self._into.defect("K001", f"{problem} has {len(points)}", where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
-        """Return the COCO geometry keys of a shape."""
         kind = plain_text(annotation.get("type"))
         if kind == "bbox":
             box = _flat(annotation.get("bbox"), "bbox", 4)

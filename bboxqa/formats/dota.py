@@ -103,7 +103,6 @@ class _DotaRecords:
         return ""
 
     def _add(self, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
-        """Add labels with (N, 4, 2) corners."""
         ends, image, member, line = zip(*rows, strict=True)
         lines = Lines(names, np.array(member), np.array(line))
         rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}

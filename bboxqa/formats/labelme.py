@@ -160,7 +160,6 @@ def _joints(points: Sequence[dict[str, Any]]) -> Record:
 def _shape_of(
     value: dict[str, Any], size: tuple[int, int] | None, masks: Masks, *, keypoints: bool
 ) -> Record:
-    """Return the COCO geometry keys of a shape."""
     kind = _kind_of(value)
     if kind == "mask":
         return _mask(value, size, masks)

@@ -305,7 +305,6 @@ class _Names(NamedTuple):
 
 
 def _names_in(path: Path, members: Sequence[Member]) -> _Names:
-    """Return the table of classes in a source or around it."""
     around = [each for folder in shared_folders(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:

@@ -272,7 +272,6 @@ def _text_ids(columns: Columns) -> TextArray | None:
 
 
 def _boxes(columns: Columns, numbers: BoxNumbers | None, keypoints: Keypoints | None) -> FloatArray:
-    """Return all boxes; NaN where there is none."""
     bbox = columns.bbox if numbers is None else numbers.put_bounds(columns.bbox)
     if keypoints is not None and columns.point_rows:
         bbox = bbox.copy()

@@ -274,7 +274,6 @@ def _decimal(text: str) -> Decimal:
 
 
 def _read_table(path: Path) -> _Table:
-    """Read a table of segments delimited by commas, semicolons or tabs."""
     name = str(path)
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments", NOT_A_FOLDER):
@@ -305,7 +304,6 @@ def _read_table(path: Path) -> _Table:
 
 
 def _columns(where: str, header: Sequence[str]) -> tuple[dict[str, int], _Unit | None]:
-    """Return the index of each known column, and the unit of the times."""
     found: dict[str, int] = {}
     units: set[_Unit] = set()
     problems = []

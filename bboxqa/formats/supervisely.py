@@ -144,7 +144,6 @@ class _Records:
             self._into.defect("T050", problem, where, row)
 
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
-        """Return the COCO geometry keys of a shape."""
         kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
         if not kind:
             # Old exports have it in classes only.

@@ -163,7 +163,6 @@ def _names(value: object) -> list[str]:
 
 
 def _shape_of(given: object) -> Record:
-    """Return the COCO geometry keys of a region."""
     shape = mapping(given)
     kind = plain_text(shape.get("name"))
     if not kind:

@@ -467,7 +467,6 @@ def _holds(value: object) -> bool:
 
 
 def _listing(names: Iterable[str]) -> str:
-    """Return the first names, quoted."""
     return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
 
 

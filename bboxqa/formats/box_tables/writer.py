@@ -79,7 +79,6 @@ def _track_attribute(content: Content, more: list[str]) -> str:
 
 
 def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
-    """Return the column names and the rows."""
     more = _more(content)
     track = _track_attribute(content, more)
     turned = any(

@@ -240,7 +240,6 @@ def attributes_of(
 
 
 def _number(values: Mapping[str, str], name: str) -> float:
-    """Return a coordinate. Raises ValueProblemError if it is not a number."""
     text = values.get(name)
     if text is None:
         raise ValueProblemError(f"has no {name}; expected a number")
@@ -353,7 +352,6 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def _elements(member: Member, into: Collector) -> Iterator[Element]:
-    """Yield the header, images and tracks."""
     reading = XmlElements()
     n_bytes = 0
     try:
@@ -440,7 +438,6 @@ class _Records:
                 self._add_shape(shape, shape.values.get("label"), image, shared or {})
 
     def _add_in_frame(self, element: Element, track: Mapping[str, str]) -> None:
-        """Add the shape of a track in a frame."""
         where = self._where(element)
         frame = whole_number(element.values.get("frame"))
         if frame is None or frame < 0:

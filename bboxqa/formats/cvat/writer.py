@@ -92,7 +92,6 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
 def _image(
     content: Content, name: str, frame: int, place: int, drawn: Iterable[Record]
 ) -> Iterator[str]:
-    """Yield an image with the shapes of an annotator."""
     image = content.images[place]
     values = {"id": frame, "name": image_name(image)}
     values |= {"width": int(image["width"]), "height": int(image["height"])}
@@ -197,7 +196,6 @@ def _is_skeleton(content: Content, annotation: Record) -> bool:
 
 
 def _joints(content: Content, annotation: Record) -> Iterator[str]:
-    """Yield the points of a skeleton."""
     for joint in joints_of(content, annotation):
         values = {
             "label": joint.name,

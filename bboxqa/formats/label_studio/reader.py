@@ -219,7 +219,6 @@ class _Records:
         self._defect("T001", task, f"found {_shown(value)}; expected an object", pointer)
 
     def _add(self, task: _Task) -> None:
-        """Add the images of a task, and its annotations and predictions."""
         task.images = images_of(task.data, self._said)
         # Merged exports have several tasks of one id.
         known = self._told[task.name]
@@ -317,7 +316,6 @@ class _Records:
         return f"(not named {number})" if number > 1 else UNNAMED
 
     def _add_work(self, task: _Task, work: _Work) -> None:
-        """Add an annotation or a prediction."""
         annotator = self._author(task, work)
         # In sessions, images are annotated again; else tasks are.
         by_image = self._into.sessions and all(task.records)

@@ -160,7 +160,6 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Re
 
 
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
-    """Yield the data that Label Studio cannot hold."""
     if not options.as_predictions:
         groups = [drawn for of in content.by_image.values() for drawn in of.values()]
         differ = [

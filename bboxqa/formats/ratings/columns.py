@@ -227,7 +227,6 @@ def from_array(
 
 
 def _cells(table: Any) -> NDArray[Any]:
-    """Return the cells of a two-dimensional table."""
     if hasattr(table, "columns"):
         raise DatasetError(
             ["table: is a frame; expected an array of annotators × units"],

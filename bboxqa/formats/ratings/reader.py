@@ -196,7 +196,6 @@ def read_ratings(
 def _tasks(
     table: TableFile, layout: str | None, columns: dict[str, str]
 ) -> dict[str | None, Ratings]:
-    """Return the ratings by task; under None if there is one task."""
     of_units = _unit_table_columns(table, columns)
     layout = "long" if of_units else layout or _layout_of(table, columns)
     if layout == "long":
@@ -229,7 +228,6 @@ _OF_RESULTS = {
 
 
 def _refuse_results(table: TableFile) -> None:
-    """Refuse a table of results of `bboxqa`, which does not contain ratings."""
     names = {*table.header}
     has_figures = any({f"{name}_low", f"{name}_high"} <= names for name in names)
     if len(names & _OF_RESULTS) > 1 or has_figures:
@@ -292,7 +290,6 @@ def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
 def _read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
-    """Return the ratings of a table with one rating per row, by task."""
     if problems := [*column_problems(table, dict.fromkeys(columns.values()))]:
         raise DatasetError(problems, NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
@@ -386,7 +383,6 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
 
 
 def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: str) -> None:
-    """Refuse a table that seems transposed."""
     corner = table.header[0]
     n_annotators, n_units, word, other = n_rows, n_columns, "annotator", "units-x-raters"
     is_right, is_wrong = _ANNOTATORS.fullmatch(corner), _UNITS.fullmatch(corner)

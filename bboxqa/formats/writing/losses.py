@@ -116,7 +116,6 @@ def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of outlines that a format cannot hold, and of boxes next to outlines."""
     holds, title = to_format.holds, to_format.title
     any_rectangle = "rotation" in holds and "polygon" not in holds
     lost: dict[str, list[Record]] = {kind: [] for kind in _OUTLINES}
@@ -150,7 +149,6 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of boxes, outlines, areas and visibility of annotations with key points."""
     holds, title = to_format.holds, to_format.title
     pointed = [each for each in content.annotations if has_joints(each)]
     no_place = f"key points of {title} have no place for it"
@@ -177,7 +175,6 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of lines, crowds, and images of nobody or without a name."""
     holds, title = to_format.holds, to_format.title
     apart = Counter(each["shape"] for each in content.apart)
     apart.subtract(each["shape"] for each in content.held(holds))

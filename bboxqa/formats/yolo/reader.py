@@ -385,7 +385,6 @@ class _LabelRecords:
             self._into.defect("T003", problem, where, row)
 
     def _shape_of(self, label: _Label, size: tuple[int, int]) -> Record:
-        """Return the COCO geometry keys of a label, in pixels."""
         if len(label.shares) > 4:
             points = np.array(label.shares).reshape(-1, 2) * size
             record: Record = {"bbox": shapes.bounds(points)}
@@ -441,7 +440,6 @@ def _classes_of(member: Member) -> _Classes:
 
 
 def _named(rows: Iterable[tuple[int, str, int]]) -> _Classes:
-    """Return classes from their numbers, names and lines."""
     found, seen = _Classes(), dict[str, int]()
     for number, name, line in rows:
         if name:

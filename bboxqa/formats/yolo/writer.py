@@ -41,7 +41,6 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
 def _files(
     points: Points, has_joints: bool, content: Content, options: Options
 ) -> Iterator[Written]:
-    """Yield the files of a content, whose shapes `points` returns in pixels."""
     n_joints = _n_joints(content) if has_joints else 0
     parts = sorted({*options.parts.values()})
     settings = _settings(content, n_joints, parts).encode()
