@@ -17,16 +17,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import RowMask, Size, checked_size
-from bboxqa.formats.translation.shapes import (
-    MaskProblemError,
-    ValueProblemError,
-    items,
-    line_of,
-    mapping,
-    numbers_of,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.shapes import MaskProblemError, items, line_of, mapping, plain_text
 from bboxqa.model.masks import MAX_MASK_PIXELS, joined
 
 _LAYER = "raster_layer"
@@ -156,26 +147,28 @@ class _Records:
             if paths and isinstance(paths[0], dict):
                 paths = [paths, *items(polygon.get("additional_paths"))]
             if not paths:
-                raise ValueProblemError("polygon.paths are missing; expected lists of points")
-            rings = [points_of(path, "polygon.paths") for path in paths]
+                raise shapes.ValueProblemError(
+                    "polygon.paths are missing; expected lists of points"
+                )
+            rings = [shapes.points_of(path, "polygon.paths") for path in paths]
             outer = shapes.outer_rings(rings)
             self._tally["holes"] += len(outer) < len(rings)
             record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
             return {**record, "segmentation": [shapes.ring(each) for each in outer]}
         if "bounding_box" in annotation:
-            box = {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
+            box = {"bbox": shapes.numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
             return {**box, **_key_points(annotation)}
         if "ellipse" in annotation:
             ellipse = mapping(annotation["ellipse"])
-            x, y = numbers_of(ellipse.get("center"), ("x", "y"))
-            wide, high = numbers_of(ellipse.get("radius"), ("x", "y"))
+            x, y = shapes.numbers_of(ellipse.get("center"), ("x", "y"))
+            wide, high = shapes.numbers_of(ellipse.get("radius"), ("x", "y"))
             degrees = shapes.degrees_of(ellipse.get("angle"), "angle", in_radians=True)
             return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
         for key, name in _APART.items():
             if key in annotation:
                 line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
                 return {"shape": name, **line, **_key_points(annotation)}
-        raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+        raise shapes.ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
 
 def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:
@@ -187,12 +180,12 @@ def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:
 def _key_points(annotation: _Values) -> Record:
     """Return the key points of an annotation with their names; empty if it has none."""
     if "keypoint" in annotation:
-        return {"keypoints": [*numbers_of(annotation["keypoint"], ("x", "y")), 2]}
+        return {"keypoints": [*shapes.numbers_of(annotation["keypoint"], ("x", "y")), 2]}
     keypoints: list[float] = []
     joints = []
     for node in map(mapping, items(mapping(annotation.get("skeleton")).get("nodes"))):
         visibility = 1 if node.get("occluded") is True else 2
-        keypoints += [*numbers_of(node, ("x", "y")), visibility]
+        keypoints += [*shapes.numbers_of(node, ("x", "y")), visibility]
         joints.append(plain_text(node.get("name")))
     return {"keypoints": keypoints, "joints": joints} if joints else {}
 

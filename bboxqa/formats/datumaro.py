@@ -17,15 +17,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import checked_size
-from bboxqa.formats.translation.shapes import (
-    MaskProblemError,
-    ValueProblemError,
-    items,
-    mapping,
-    number_of,
-    plain_text,
-    turned_box,
-)
+from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
 from bboxqa.model.masks import decode_counts, run_bounds
 
 # Names of shapes that are kept but not compared.
@@ -161,7 +153,7 @@ class _Subset:
         if kind == "mask":
             return _mask(mapping(annotation.get("rle")))
         if not kind:
-            raise ValueProblemError("has no type")
+            raise shapes.ValueProblemError("has no type")
         more: Record = {}
         if kind == "polyline":
             flat = items(given)
@@ -184,7 +176,7 @@ class _Subset:
             points, given = _pairs(part.get("points")), items(part.get("visibility"))
             for place, (x, y) in enumerate(points.tolist()):
                 seen = given[place] if place < len(given) else 2
-                keypoints += [x, y, number_of(seen, "visibility")]
+                keypoints += [x, y, shapes.number_of(seen, "visibility")]
             joints += [self._name_of(part.get("label_id")) or ""] * len(points)
         return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
 
@@ -203,22 +195,24 @@ def _name(own: str, path: str) -> str:
 def _box(box: list[float], given: object) -> Record:
     """Return a box, rotated about its centre by an angle in degrees, if there is one."""
     degrees = shapes.degrees_of(given, "rotation")
-    return {**turned_box(box, degrees), WRITTEN_ANGLE: given} if degrees else {"bbox": box}
+    return {**shapes.turned_box(box, degrees), WRITTEN_ANGLE: given} if degrees else {"bbox": box}
 
 
 def _flat(values: object, name: str, length: int) -> list[float]:
     if not isinstance(values, list) or len(values) != length:
         found = "missing" if values is None else repr(values)[:40]
-        raise ValueProblemError(f"{name} is {found}; expected {length} numbers")
-    return [number_of(each, name) for each in values]
+        raise shapes.ValueProblemError(f"{name} is {found}; expected {length} numbers")
+    return [shapes.number_of(each, name) for each in values]
 
 
 def _pairs(values: object) -> FloatArray:
     flat = items(values)
     if not flat or len(flat) % 2:
         found = "missing" if values is None else repr(values)[:40]
-        raise ValueProblemError(f"points are {found}; expected x and y of each point")
-    return np.array([number_of(each, "a coordinate") for each in flat], np.float64).reshape(-1, 2)
+        raise shapes.ValueProblemError(f"points are {found}; expected x and y of each point")
+    return np.array([shapes.number_of(each, "a coordinate") for each in flat], np.float64).reshape(
+        -1, 2
+    )
 
 
 def _mask(rle: dict[str, Any]) -> Record:

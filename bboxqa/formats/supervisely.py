@@ -19,14 +19,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.files import NOT_JSON, json_objects
 from bboxqa.formats.translation.masks import Size, picture_mask
-from bboxqa.formats.translation.shapes import (
-    MaskProblemError,
-    ValueProblemError,
-    items,
-    mapping,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.shapes import items, mapping, plain_text, points_of
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
@@ -124,7 +117,7 @@ class _Records:
             label = f"{one_line(inner.name)}, object {place + 1}"
             with self._into.refusing(label, at):
                 if not isinstance(figure, dict):
-                    raise ValueProblemError("expected an object of JSON")
+                    raise shapes.ValueProblemError("expected an object of JSON")
                 self._add_object(figure, image, label, at)
 
     def _add_object(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> None:
@@ -161,7 +154,9 @@ class _Records:
         if kind in ("bitmap", "alpha_mask"):
             return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
         if kind == "any":
-            raise ValueProblemError("has no geometryType, and its class in meta.json has none")
+            raise shapes.ValueProblemError(
+                "has no geometryType, and its class in meta.json has none"
+            )
         name = _APART.get(kind, kind.replace("_", " "))
         line = shapes.line_of(points.get("exterior")) if name == "polyline" else {}
         return {"shape": name, **line, **self._key_points(figure, kind)}
@@ -181,7 +176,7 @@ class _Records:
 
     def _polygons(self, parts: list[Any]) -> Record:
         if not parts:
-            raise ValueProblemError("has no parts")
+            raise shapes.ValueProblemError("has no parts")
         rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
         self._into.tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
         record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
@@ -189,7 +184,7 @@ class _Records:
 
     def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
         if size is None:
-            raise MaskProblemError("is in an image whose size the file does not say")
+            raise shapes.MaskProblemError("is in an image whose size the file does not say")
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
         crop = picture_mask(bitmap.get("data"), self._into.masks, within=size, packed=True)
         return self._into.masks.record(replace(crop, left=left, top=top), size)

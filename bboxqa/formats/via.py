@@ -20,13 +20,7 @@ from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.files import NOT_JSON, broken_json
-from bboxqa.formats.translation.shapes import (
-    ValueProblemError,
-    items,
-    mapping,
-    numbers_of,
-    plain_text,
-)
+from bboxqa.formats.translation.shapes import ValueProblemError, mapping, numbers_of, plain_text
 
 _NOTES = (
     ("again", "image", "with several entries, which are merged"),
@@ -93,7 +87,7 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
             continue
         regions = given.get("regions")
         # VIA 2 has a list; VIA 1 has an object with numbers as keys.
-        listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
+        listed = regions.items() if isinstance(regions, dict) else enumerate(shapes.items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
         yield _Entry(
             plain_text(given.get("filename")) or name,

@@ -22,13 +22,7 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
-from bboxqa.formats.translation.shapes import (
-    ValueProblemError,
-    angle_in,
-    mapping,
-    number_in,
-    turned_box,
-)
+from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
@@ -268,7 +262,7 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
     yield f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n"
     corners = _corners(drawn, base).tolist()
     for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
-        marks = mapping(each.get(ATTRIBUTES))
+        marks = shapes.mapping(each.get(ATTRIBUTES))
         yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
         yield "    <pose>Unspecified</pose>\n"
         for mark in _WRITTEN_MARKS:

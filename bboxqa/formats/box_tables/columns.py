@@ -14,18 +14,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.tables import NAMED_ONCE, Rows, repeated_name
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES
-from bboxqa.formats.translation.shapes import (
-    LARGEST,
-    LEAST_PIXELS,
-    ValueProblemError,
-    angle_in,
-    items,
-    number_in,
-    number_of,
-    rotated,
-    side_of,
-)
+from bboxqa.formats.translation.shapes import LARGEST, LEAST_PIXELS, ValueProblemError, items
 from bboxqa.model.annotations import Choices
 
 # The possible contents of columns, and their usual names in lower case without punctuation, the
@@ -254,7 +245,7 @@ class BoxRows(msgspec.Struct, frozen=True, eq=False):
         for column, side in enumerate(SIDES):
             for row, cell in enumerate(self.cells.get(f"image_{side}", ())):
                 with suppress(ValueProblemError):
-                    found[row, column] = side_of(cell, side) or np.nan
+                    found[row, column] = shapes.side_of(cell, side) or np.nan
         return found
 
 
@@ -455,9 +446,9 @@ def _named_box(given: dict[str, Any]) -> Cells:
         box = box * [*sides, *sides] / 100
         found |= {f"image_{side}": value for side, value in zip(SIDES, sides, strict=True)}
         found["category"] = next(iter(items(given["rectanglelabels"])), "")
-        if degrees := angle_in(given.get("rotation")):
+        if degrees := shapes.angle_in(given.get("rotation")):
             corner, half = box[0, :2], box[0, 2:] / 2
-            box[0, :2] = rotated(corner + half, (corner[0], corner[1]), degrees) - half
+            box[0, :2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
             found["rotation"] = degrees
     return {**found, "bbox": box[0].tolist()}
 
@@ -477,7 +468,9 @@ def _is_empty(value: object) -> bool:
 
 
 def _number(value: object, name: str) -> float:
-    return number_in(value, name) if isinstance(value, str) else number_of(value, name)
+    return (
+        shapes.number_in(value, name) if isinstance(value, str) else shapes.number_of(value, name)
+    )
 
 
 def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:

@@ -40,14 +40,9 @@ from bboxqa.formats.tables import (
     header_of,
     table_in,
 )
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
-from bboxqa.formats.translation.shapes import (
-    LEAST_PIXELS,
-    MOST_BEYOND,
-    angle_in,
-    plain_text,
-    turned_box,
-)
+from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, angle_in, plain_text
 
 # Data frames write whole numbers as fractions where some are missing.
 _TRUE = {"1", "1.0", "true"}
@@ -201,7 +196,7 @@ class _TableRecords:
             for place, row in enumerate(listed):
                 record = {**boxes.record(place), **_more_of(cells, row, self._said)}
                 if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
-                    record |= turned_box(record["bbox"], degrees)
+                    record |= shapes.turned_box(record["bbox"], degrees)
                 # Converted files keep the order of keys that they had.
                 record["category_id"] = record.pop("category_id")
                 into.annotation(record, lines.where(place))

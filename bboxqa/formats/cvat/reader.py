@@ -17,14 +17,7 @@ from bboxqa.formats.source import SourcePath, members_like, members_with, only_f
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
-from bboxqa.formats.translation.shapes import (
-    LARGEST,
-    EmptyMaskProblemError,
-    MaskProblemError,
-    UnknownSizeError,
-    ValueProblemError,
-    number_in,
-)
+from bboxqa.formats.translation.shapes import LARGEST, MaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
     Element,
     EncodingXmlError,
@@ -243,7 +236,7 @@ def _number(values: Mapping[str, str], name: str) -> float:
     text = values.get(name)
     if text is None:
         raise ValueProblemError(f"has no {name}; expected a number")
-    return number_in(text, name)
+    return shapes.number_in(text, name)
 
 
 def _points(element: Element) -> list[float]:
@@ -252,7 +245,7 @@ def _points(element: Element) -> list[float]:
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
         raise ValueProblemError(f"points are {text[:40]!r}; expected x,y;x,y")
-    return [number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
+    return [shapes.number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
 def _degrees(values: Mapping[str, str]) -> float:
@@ -309,7 +302,7 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
         raise MaskProblemError(f"{found}; expected {width} × {height}, which is {width * height}")
     mask = RowMask(spans_of_runs(counts), width, height, left, top, len(text))
     if masks.outlines and size is None and len(mask.spans):
-        raise UnknownSizeError("the size of its image is not known")
+        raise shapes.UnknownSizeError("the size of its image is not known")
     return masks.record(mask, size)
 
 
@@ -492,7 +485,7 @@ class _Records:
         try:
             shape = self._into.boxed(shape_of(element, size, self._into.masks))
         except ValueProblemError as error:
-            self._tally["empty"] += error.code == EmptyMaskProblemError.code
+            self._tally["empty"] += error.code == shapes.EmptyMaskProblemError.code
             self._into.defect(error.code, f"{what}: {error}", where)
             return
         record = {"image_id": image["id"]} | shared | shape

@@ -16,16 +16,7 @@ from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED
 from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size, picture_mask
-from bboxqa.formats.translation.shapes import (
-    EmptyMaskProblemError,
-    MaskProblemError,
-    ValueProblemError,
-    items,
-    mapping,
-    number_of,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.shapes import MaskProblemError, ValueProblemError, items, plain_text
 from bboxqa.model.masks import joined
 
 _ENDING = r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)"
@@ -185,7 +176,7 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
     rest: list[tuple[Region, str]] = []
     for pointer, result in results:
         kind, own = plain_text(result.get("type")), plain_text(result.get("id"))
-        value = mapping(result.get("value"))
+        value = shapes.mapping(result.get("value"))
         labels = _labels(value, kind)
         region = Region(pointer, result, kind.removesuffix("labels"), own, value, labels)
         if not region.is_shape:
@@ -293,7 +284,7 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR09
     if kind == "polygon":
         return _outlined(_points(value.get("points"), size))
     if kind == "vector":
-        vertices = map(mapping, items(value.get("vertices")))
+        vertices = map(shapes.mapping, items(value.get("vertices")))
         points = _points([[each.get("x"), each.get("y")] for each in vertices], size)
         if value.get("closed") is True and len(points) >= 3:
             return _outlined(points)
@@ -304,7 +295,7 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR09
         if "rle" not in value:
             raise MaskProblemError("has no rle")
         if value["rle"] == []:
-            raise EmptyMaskProblemError("has no pixels")
+            raise shapes.EmptyMaskProblemError("has no pixels")
         return masks.record(brush_mask(value["rle"], *checked_size(size)), size)
     # A bitmask is a picture that is transparent elsewhere.
     _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
@@ -316,7 +307,7 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR09
 
 
 def _percent(given: object, name: str) -> float:
-    number = number_of(given, name)
+    number = shapes.number_of(given, name)
     if abs(number) > _PIXELS:
         problem = f"{name} is {number:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 100, in percent of the image")
@@ -338,7 +329,7 @@ def _key_point(value: Value, size: Size) -> Record:
 
 
 def _points(given: object, size: Size) -> FloatArray:
-    points = points_of(given)
+    points = shapes.points_of(given)
     _percent(float(points.flat[abs(points).argmax()]), "a coordinate")
     found: FloatArray = points * size / 100
     return found
