@@ -367,7 +367,8 @@ class AnnotationFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def image_labels(self) -> list[str]:
         """The name of the image of each record."""
-        return [image.label for image in self.images]
+        names = [image.file_name or id_as_name(image.id) for image in self.images]
+        return names if "".join(names).isprintable() else [*map(clean, names)]
 
     @property
     def shown_ids(self) -> ShownIds:

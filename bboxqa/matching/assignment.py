@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -304,13 +305,14 @@ def _solve(
     component = connected_components(left, right)
     left, right = _ranked(component, left, right, ranks)
     order = np.lexsort((right, left, component))
-    chosen = []
-    for part in np.split(order, run_starts(component[order])[1:]):
-        if len(part) <= _FEW:
-            tried = zip(left[part].tolist(), right[part].tolist(), strict=True)
-            best = _try_out(list(tried), weight[part].tolist(), 0)[1]
-            chosen.append(part[list(best)])
-            continue
+    starts = run_starts(component[order])
+    sizes = np.diff(starts, append=len(order))
+    chosen: list[IndexArray] = []
+    for size in np.unique(sizes[sizes <= _FEW]).tolist():
+        parts = order[starts[sizes == size][:, None] + np.arange(size)]
+        chosen.append(parts[_best_subsets(left[parts], right[parts], weight[parts])])
+    for start, size in zip(starts[sizes > _FEW], sizes[sizes > _FEW], strict=True):
+        part = order[start : start + size]
         rows, row = np.unique(left[part], return_inverse=True)
         columns, column = np.unique(right[part], return_inverse=True)
         cells = len(rows) * len(columns)
@@ -340,23 +342,20 @@ def _ranked(
     return np.where(swapped, right, left), np.where(swapped, left, right)
 
 
-def _try_out(
-    ends: list[tuple[int, int]], weight: list[int], start: int
-) -> tuple[int, tuple[int, ...]]:
-    """Return the maximum total weight of pairs from index `start`, and the pairs that reach it."""
-    if start == len(ends):
-        return 0, ()
-    without = _try_out(ends, weight, start + 1)
-    left, right = ends[start]
-    rest = [
-        place
-        for place in range(start + 1, len(ends))
-        if ends[place][0] != left and ends[place][1] != right
-    ]
-    total, best = _try_out([ends[p] for p in rest], [weight[p] for p in rest], 0)
-    total += weight[start]
-    # If totals are equal, the earlier pair is taken, so that results are deterministic.
-    return (total, (start, *(rest[p] for p in best))) if total >= without[0] else without
+def _best_subsets(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
+    """Return the pairs of maximum total weight in C components of K pairs each, (C, K).
+
+    All subsets are tried, so K has to be small.
+    """
+    n_pairs = left.shape[1]
+    # The first of equal totals has the earlier pairs, so that results are deterministic.
+    subsets = np.arange(2**n_pairs)[::-1, None] >> np.arange(n_pairs)[::-1] & 1
+    total = weight @ subsets.T
+    for a, b in combinations(range(n_pairs), 2):
+        clash = (left[:, a] == left[:, b]) | (right[:, a] == right[:, b])
+        total[clash[:, None] & (subsets[:, a] & subsets[:, b] == 1)] = -1
+    found: BoolArray = subsets[total.argmax(axis=1)] == 1
+    return found
 
 
 @cache
