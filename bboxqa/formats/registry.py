@@ -305,7 +305,12 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
         below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
         waiting += [(each, depth - 1) for each in reversed(below) if depth]
     ends = suffixes()
-    read = [each for each in files if each.name.lower().endswith(ends) and _is_read(each)]
+    candidates = [each for each in files if each.name.lower().endswith(ends)]
+    read = [
+        each for each in candidates
+        # Any JSON may be COCO.
+        if (of := formats_of(each)) and (of != [COCO] or each.name.lower().endswith(".json"))
+    ]  # fmt: skip
     if folders or not folder.is_dir():
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
         sure = [each for each in read if is_surely_coco(each) or format_of(each) is not COCO]
@@ -318,12 +323,6 @@ def _is_new(link: Path, root: str) -> bool:
     """Return whether a link leads neither to what is read anyway, nor to a folder around it."""
     to = Path(realpath(link))
     return not (to.is_relative_to(root) or Path(root).is_relative_to(to))
-
-
-def _is_read(file: SourcePath) -> bool:
-    """Return whether a format recognises a file; any JSON may be COCO."""
-    found = formats_of(file)
-    return bool(found) and (found != [COCO] or file.name.lower().endswith(".json"))
 
 
 def _of_others(folder: SourcePath, names: Iterable[str]) -> Iterator[SourcePath]:

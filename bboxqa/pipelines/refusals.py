@@ -14,7 +14,7 @@ from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
-from bboxqa.formats.columns import Columns, Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
@@ -136,28 +136,23 @@ def _refused(
 def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
     codes: tuple[str, ...] = ()
-    if boxes and file.sample is not None and _is_suspect(file, file.sample):
-        codes = _LAYOUTS
-    step = max(1, len(read) // _SAMPLE)
+    sample, step = file.sample, max(1, len(read) // _SAMPLE)
+    if boxes and sample is not None:
+        # Outlines and areas of some annotations may contradict the boxes.
+        keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
+        author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
+        found = boxes_in(sample, *_images_of(file, sample.image_id), author)
+        if layout_of(found) is not None or outlines_elsewhere(found, np.ones(len(found), np.bool_)):
+            codes = _LAYOUTS
     if file.records == "annotations":
         rows, of = np.flatnonzero(read.image % step == 0), file.columns
         columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
         first = first_equal([column[rows] for column in columns])
         if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
             codes += ("D001",)
-    is_coco = file.sample is not None
-    if boxes and is_coco and not codes and copies_of(read, read.image % step == 0) is not None:
-        codes += ("B014",)
+    if boxes and sample is not None and not codes:
+        codes += ("B014",) if copies_of(read, read.image % step == 0) is not None else ()
     return codes
-
-
-def _is_suspect(file: AnnotationFile, sample: Columns) -> bool:
-    """Return whether outlines and areas of some annotations contradict their boxes."""
-    keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
-    author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
-    boxes = boxes_in(sample, *_images_of(file, sample.image_id), author)
-    usable = np.ones(len(boxes), np.bool_)
-    return layout_of(boxes) is not None or outlines_elsewhere(boxes, usable)
 
 
 def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
@@ -215,17 +210,7 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
         codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     all_errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    # A box with a side of 0 is compared like others.
-    errors = [
-        each
-        for each in all_errors
-        if not (
-            each.code == "B001"
-            and isinstance(each.found, list)
-            and len(each.found) == 4
-            and min(each.found[2:]) >= 0
-        )
-    ]
+    errors = [each for each in all_errors if not _is_flat(each)]
     # A missing value is only a warning if readers can do without it.
     warnings = [
         each
@@ -250,6 +235,12 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
         fixes.add(None)
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
     return _Causes(lines, n_found, fix)
+
+
+def _is_flat(found: "Finding") -> bool:
+    """Return whether a side of a box is 0: it is compared like others."""
+    box = found.found
+    return found.code == "B001" and isinstance(box, list) and len(box) == 4 and min(box[2:]) >= 0
 
 
 def _are_ids_read(document: Document) -> bool:
@@ -297,7 +288,17 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
             found[path] = causes
             of_truth &= kind.is_of_truth
     if others:
-        return _unmeasured(others, choices).with_advice(error.added)
+        is_of_truth = all(kind.is_of_truth and kind.required for kind in others.values())
+        command = _validate_command(others, choices) + _GROUND_TRUTH * is_of_truth
+        return OtherKindError(
+            [
+                f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
+                for path, kind in others.items()
+            ],
+            f"What can be checked of it: {command}",
+            command=command,
+            files=list(others),
+        ).with_advice(error.added)
     if not found:
         return error.with_advice([_POINTS] if are_points else [])
     # Problems of annotators or of several files cannot be found in the content of one file.
@@ -333,18 +334,3 @@ def of_predictions(
     command = _validate_command([path], choices)
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
     return _refused({path: replace(found, fix=None)}, [], command)
-
-
-def _unmeasured(kinds: Mapping[Path, FileKind], choices: Choices) -> OtherKindError:
-    """Return the error about files whose annotations have no boxes and categories."""
-    of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
-    command = _validate_command(kinds, choices) + _GROUND_TRUTH * of_truth
-    return OtherKindError(
-        [
-            f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
-            for path, kind in kinds.items()
-        ],
-        f"What can be checked of it: {command}",
-        command=command,
-        files=list(kinds),
-    )

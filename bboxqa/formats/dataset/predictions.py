@@ -52,11 +52,15 @@ def with_results(
         source = replace(found.source, role="predictions", annotator=model.annotator)
         triples.append((replace(found, source=source), SourcePath(model.path), model.annotator))
     files = [file for file, _, _ in triples]
+    notes = [*sources.notes]
+    if tables:
+        names = first_few(tables, _NAMED, lambda each: one_line(each.source.name))
+        notes.append(f"{names}: no annotations; the results take images and categories from there")
     left = replace(
         sources,
         files=[path for _, path, _ in triples],
         names=[name for _, _, name in triples],
-        notes=[*sources.notes, *_table_notes(tables)],
+        notes=notes,
         tables=tables,
     )
     lists = [file for file in files if are_results(file)]
@@ -95,12 +99,6 @@ def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
     return [record for _, record in known.values()]
 
 
-def _table_notes(tables: Sequence[AnnotationFile]) -> list[str]:
-    names = first_few(tables, _NAMED, lambda each: one_line(each.source.name))
-    note = f"{names}: no annotations; the results take images and categories from there"
-    return [note] if tables else []
-
-
 def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> list[str]:
     """Return notes on the results that count as annotations, and on images known by id only."""
     notes = []
@@ -136,29 +134,23 @@ def attribution_of(
         by_files = replace(reading, attribution="files", min_annotators=1)
         found = attribute(read[:n], whole, by_files)
     for file, name in zip(read[n:], sources.names[n:], strict=True):
-        found = _with_list(found, file, name)
+        # Who wrote a list of results was asked about all images.
+        if name in found.names:
+            raise DatasetError(
+                [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
+                "Results are by an annotator who is named after the file: rename the file.",
+            )
+        way, said = found.way, f"{one_line(name)} is a model"
+        if file.source.role == "predictions" and way:
+            way += f"; {said}"
+        elif file.source.role == "predictions":
+            way = f"one file per annotator: {said}, the other is not named"
+        elif not found.of_files:
+            way += f"; {one_line(name)} by its list of results"
+        author = np.full(len(file.columns.id), len(found.names), np.int32)
+        found = replace(
+            found, way=way, author=[*found.author, author],
+            asked=[*found.asked, [(name,)] * len(file.images)], names=(*found.names, name),
+            n_beside=found.n_beside + 1,
+        )  # fmt: skip
     return found
-
-
-def _with_list(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
-    """Return an attribution with a list of results, whose annotator was asked about all images."""
-    if name in attribution.names:
-        raise DatasetError(
-            [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
-            "Results are by an annotator who is named after the file: rename the file.",
-        )
-    author = np.full(len(file.columns.id), len(attribution.names), np.int32)
-    way = attribution.way
-    if file.source.role == "predictions":
-        said = f"{one_line(name)} is a model"
-        way = f"{way}; {said}" if way else f"one file per annotator: {said}, the other is not named"
-    elif not attribution.of_files:
-        way = f"{way}; {one_line(name)} by its list of results"
-    return replace(
-        attribution,
-        way=way,
-        author=[*attribution.author, author],
-        asked=[*attribution.asked, [(name,)] * len(file.images)],
-        names=(*attribution.names, name),
-        n_beside=attribution.n_beside + 1,
-    )
