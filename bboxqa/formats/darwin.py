@@ -15,8 +15,8 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import RowMask, Size, checked_size
+from bboxqa.formats.translation.reading import json_objects
 from bboxqa.formats.translation.shapes import MaskProblemError, items, line_of, mapping, plain_text
 from bboxqa.model.masks import MAX_MASK_PIXELS, joined
 

@@ -15,8 +15,8 @@ from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.source import members_like
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.files import json_objects
 from bboxqa.formats.translation.masks import checked_size
+from bboxqa.formats.translation.reading import json_objects
 from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
 from bboxqa.model.masks import decode_counts, run_bounds
 

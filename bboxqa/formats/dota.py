@@ -11,13 +11,11 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
-from bboxqa.formats.images import FileImages
+from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile
 from bboxqa.formats.label_folders import holds_labels, is_label_name
-from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
-from bboxqa.formats.translation.files import NO_LABELS, label_batches
 from bboxqa.formats.translation.shapes import LARGEST, mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
@@ -49,82 +47,74 @@ def translate(path: Path, into: Collector) -> None:
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     images = FileImages(path, into, labels, members)
-    records = _DotaRecords(images, into)
-    for batch in label_batches(images.files, into.settings.progress):
-        records.take(batch)
+    for batch in images.batches():
+        _add_files(batch, into)
     images.done("labels of DOTA", _WORDS)
 
 
-class _DotaRecords:
-    """Converts label files to COCO records."""
-
-    def __init__(self, images: FileImages, into: Collector) -> None:
-        self._images, self._into = images, into
-
-    def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
-        """Take the labels of images, given by the place of the image, the file and its content."""
-        rows: list[_Row] = []
-        values: list[float] = []
-        for number, (place, member, data) in enumerate(batch):
-            image = self._images.labelled(place, member)["id"]
-            is_told = False
-            try:
-                lines = data.decode("utf-8-sig").splitlines()
-            except UnicodeDecodeError:
-                self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
-                continue
-            for at, line in enumerate(lines, start=1):
-                words = line.split(None, _NUMBERS)
-                if problem := self._numbers(words, values):
-                    if words and not _HEADER.match(line):
-                        todo = "" if is_told or is_dota_head(data) else NO_LABELS
-                        problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
-                        self._into.defect("T001", problem, Where(member.name, at))
-                        is_told = True
-                else:
-                    rows.append((words[_NUMBERS], image, number, at))
-        if rows:
-            corners = np.array(values).reshape(-1, 4, 2)
-            self._add(rows, [member.name for _, member, _ in batch], corners)
-
-    @staticmethod
-    def _numbers(words: Sequence[str], values: list[float]) -> str:
-        """Add the corners of a label to values; return why the words of a line are none."""
-        if len(words) <= _NUMBERS:
-            return f"has {count(len(words), 'value')}; expected 8 and a category"
+def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
+    rows: list[_Row] = []
+    values: list[float] = []
+    for number, (member, image, data) in enumerate(batch):
+        is_told = False
         try:
-            found = [*map(float, words[:_NUMBERS])]
-        except ValueError:
-            return "does not begin with 8 numbers"
-        # Infinite values and NaN are not near.
-        if not -LARGEST < min(found) <= max(found) < LARGEST or sum(found) != sum(found):
-            return "has coordinates that cannot be pixels"
-        values += found
-        return ""
+            lines = data.decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
+            continue
+        for at, line in enumerate(lines, start=1):
+            words = line.split(None, _NUMBERS)
+            if problem := _numbers(words, values):
+                if words and not _HEADER.match(line):
+                    todo = "" if is_told or is_dota_head(data) else NO_LABELS
+                    problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
+                    into.defect("T001", problem, Where(member.name, at))
+                    is_told = True
+            else:
+                rows.append((words[_NUMBERS], image["id"], number, at))
+    if rows:
+        corners = np.array(values).reshape(-1, 4, 2)
+        _add(into, rows, [member.name for member, _, _ in batch], corners)
 
-    def _add(self, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
-        ends, image, member, line = zip(*rows, strict=True)
-        lines = Lines(names, np.array(member), np.array(line))
-        rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
-        code = np.array([rests[each] for each in ends])
-        found = [_category_in(each) for each in rests]
-        firsts = np.unique(code, return_index=True)[1].tolist()
-        named = zip(found, firsts, strict=True)
-        ids = np.array([self._into.category(name, lines.where(row)) for (name, _), row in named])
-        difficult = np.array([mark for _, mark in found])[code]
-        self._into.tally["difficult"] += int((difficult > 0).sum())
-        low = corners.min(1)
-        boxes = Boxes(
-            np.array(image),
-            ids[code],
-            np.concatenate([low, corners.max(1) - low], 1),
-            lines,
-            np.full(len(low), -1),
-            corners=np.ascontiguousarray(corners) if self._into.outlines else None,
-            degrees=shapes.rotations_of(corners),
-            difficult=difficult,
-        )
-        self._into.boxes(boxes)
+
+def _numbers(words: Sequence[str], values: list[float]) -> str:
+    """Add the corners of a label to values; return why the words of a line are none."""
+    if len(words) <= _NUMBERS:
+        return f"has {count(len(words), 'value')}; expected 8 and a category"
+    try:
+        found = [*map(float, words[:_NUMBERS])]
+    except ValueError:
+        return "does not begin with 8 numbers"
+    # Infinite values and NaN are not near.
+    if not -LARGEST < min(found) <= max(found) < LARGEST or sum(found) != sum(found):
+        return "has coordinates that cannot be pixels"
+    values += found
+    return ""
+
+
+def _add(into: Collector, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
+    ends, image, member, line = zip(*rows, strict=True)
+    lines = Lines(names, np.array(member), np.array(line))
+    rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
+    code = np.array([rests[each] for each in ends])
+    found = [_category_in(each) for each in rests]
+    firsts = np.unique(code, return_index=True)[1].tolist()
+    named = zip(found, firsts, strict=True)
+    ids = np.array([into.category(name, lines.where(row)) for (name, _), row in named])
+    difficult = np.array([mark for _, mark in found])[code]
+    into.tally["difficult"] += int((difficult > 0).sum())
+    low = corners.min(1)
+    boxes = Boxes(
+        np.array(image),
+        ids[code],
+        np.concatenate([low, corners.max(1) - low], 1),
+        lines,
+        np.full(len(low), -1),
+        corners=np.ascontiguousarray(corners) if into.outlines else None,
+        degrees=shapes.rotations_of(corners),
+        difficult=difficult,
+    )
+    into.boxes(boxes)
 
 
 def _category_in(rest: str) -> tuple[str, int]:

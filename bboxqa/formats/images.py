@@ -8,8 +8,9 @@ from unicodedata import normalize
 
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
+from bboxqa.formats.heads import HEAD, WHAT, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_PICTURES,
     by_place,
@@ -20,9 +21,9 @@ from bboxqa.formats.label_folders import (
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
+from bboxqa.formats.opening import damage_in
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.files import add_others, json_or_xml_of_tools
 from bboxqa.model.annotations import Choices, GivenSize
 
 
@@ -102,6 +103,13 @@ _OF_LABELS = re.compile(
 )
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
 _USUAL = ("images", "JPEGImages")
+# Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
+_TOGETHER = 1 << 18
+NO_LABELS = "; if the file holds no labels, move it elsewhere"
+"""The end of the first problem with a file that does not begin with a label."""
+LabelFile = tuple[Member, Record, bytes]
+"""A label file, the record of its image, and its content."""
+_NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 class FileImages:
@@ -138,8 +146,18 @@ class FileImages:
             places = known_places(self.pictures, {*self.files})
             if len({*places}) == len(places):
                 self.pictures = dict(zip(places, self.pictures.values(), strict=True))
-        tools = json_or_xml_of_tools(others, self.files, self.pictures, suffixes)
-        self.left_out = [*apart, *tools]
+        # Of Pascal VOC or LabelMe beside labels, or of images without other labels.
+        tools = [each for each in others if each.name.lower().endswith(suffixes)]
+        folders = {each.folder for each in self.files.values()}
+        known = {*self.files, *self.pictures} if tools else set()
+        images = known_places((place_of(each.inner) for each in tools), known)
+        self.left_out = [*apart]
+        self.left_out += (
+            each
+            for each, image in zip(tools, images, strict=True)
+            if each.folder in folders or (each.folder and image not in self.files)
+            if (kind_of(each.head()) or kind_in("json", each.head())) in ("VOC", "LabelMe")
+        )
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self._into = into
@@ -208,6 +226,20 @@ class FileImages:
             self._into.defect("T022", "no picture has the name of this file", where)
         return self.add(place, where)
 
+    def batches(self) -> Iterator[list[LabelFile]]:
+        """Yield label files with the records of their images and their contents."""
+        batch: list[LabelFile] = []
+        n_bytes, progress = 0, self._into.settings.progress
+        for n_read, (place, member) in enumerate(self.files.items(), 1):
+            data = member.text()
+            batch.append((member, self.labelled(place, member), data))
+            n_bytes += len(data)
+            if n_bytes > _TOGETHER or n_read == len(self.files):
+                yield batch
+                if progress is not None:
+                    progress(n_read, len(self.files))
+                batch, n_bytes = [], 0
+
     def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
         """Add the images without a label file, and notes.
 
@@ -217,7 +249,23 @@ class FileImages:
         if number := into.tally["given"]:
             into.notes.append(f"{count(number, 'image')}: {given_words(self._choices)}")
         into.count(words)
-        into.notes += add_others(into, self.left_out, expected)
+        others = []
+        for member in self.left_out:
+            head = member.head()
+            # A larger file has a known format by its beginning. One that is cut off may be of ours.
+            if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
+                into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
+                continue
+            kind = kind_of(head) or kind_in("json", head)
+            found = (
+                "JSON without content" if _NOTHING.match(head) else WHAT[kind][0] if kind else ""
+            )
+            problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
+            into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
+            others.append(one_line(member.name) + (f", {found}" if found else ""))
+        if others:
+            some = f"{count(len(others), 'file')} left out: not {expected}"
+            into.notes.append(some + such_as(len(others), others[0]))
         into.notes += self._unlabelled()
 
     def _unlabelled(self) -> Iterator[str]:

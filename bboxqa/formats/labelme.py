@@ -22,8 +22,8 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.files import json_of
 from bboxqa.formats.translation.masks import Masks, picture_mask
+from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of
 from bboxqa.formats.writing.content import (
     Content,

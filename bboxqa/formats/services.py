@@ -20,7 +20,7 @@ from bboxqa.formats.source import members_like, members_of, only_file
 from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.files import NOT_JSON, json_of, json_problem
+from bboxqa.formats.translation.reading import NOT_JSON, json_of, json_problem
 from bboxqa.formats.translation.shapes import (
     items,
     mapping,

@@ -17,8 +17,8 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
-from bboxqa.formats.translation.files import NOT_JSON, json_objects
 from bboxqa.formats.translation.masks import Size, picture_mask
+from bboxqa.formats.translation.reading import NOT_JSON, json_objects
 from bboxqa.formats.translation.shapes import items, mapping, plain_text, points_of
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))

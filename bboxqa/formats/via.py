@@ -19,7 +19,7 @@ from bboxqa.formats.source import members_of, only_file
 from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.files import NOT_JSON, broken_json
+from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import ValueProblemError, mapping, numbers_of, plain_text
 
 _NOTES = (

@@ -19,7 +19,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.files import NOT_JSON, broken_json
+from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
     ValueProblemError,

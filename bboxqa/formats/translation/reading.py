@@ -1,7 +1,8 @@
-"""Reading a source of another tool: its annotations, and where its records stand."""
+"""Reading a source of another tool: its JSON, its annotations, and where its records stand."""
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from bboxqa.formats.document import (
     Where,
     problems_of,
 )
-from bboxqa.formats.heads import PARQUET, as_list
+from bboxqa.formats.heads import PARQUET, absence_of, as_list
 from bboxqa.formats.measured import measured
-from bboxqa.formats.member import is_picture
+from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
@@ -47,7 +48,6 @@ from bboxqa.formats.translation.collector import (
     Part,
     Translate,
 )
-from bboxqa.formats.translation.files import json_stop
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
@@ -57,6 +57,11 @@ _LONGEST = 40
 _EXCERPT = 160
 # The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
+_BYTE = re.compile(r"\s*\(byte (\d+)\)")
+_NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
+_ADVICE = "Export it again; the file may be cut off."
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding a text raises that is no JSON."""
 
 
 class ToolOrigin:
@@ -315,3 +320,85 @@ def _broken(path: Path) -> RawDocument:
         read.name, read.text, read.size, {}, encoding=encoding, not_utf8=read.not_utf8,
         broken=broken, stopped=True,
     )  # fmt: skip
+
+
+def _json_damage(text: bytes, error: Exception, title: str = "") -> str:
+    """Return what is wrong with a file that is not JSON, to follow its name."""
+    what = f"is {title} that " * bool(title)
+    return absence_of(text) or f"{what}cannot be read: {json_problem(text, error)}"
+
+
+def json_problem(text: bytes, error: Exception) -> str:
+    r"""Return why a text is not JSON.
+
+    Examples
+    --------
+    >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
+    'line 2: the number NaN, which JSON does not have'
+    """
+    place, why = json_stop(text, error)
+    line = text.count(b"\n", 0, place) + 1
+    return f"line {line}: {why}" if place else why
+
+
+def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
+    r"""Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why.
+
+    Examples
+    --------
+    >>> json_stop(b'{}\n{}', ValueError("JSON is malformed: trailing characters (byte 4)"))
+    (3, 'another object follows, as in JSON lines; expected one list of all')
+    """
+    said = _BYTE.search(str(error))
+    if said is None:
+        return 0, str(error)
+    # The reader has passed the first of the wrong characters.
+    place = max(0, int(said[1]) - 1)
+    if found := _NO_NUMBER.search(text, place, place + 12):
+        return found.start(), f"the number {found[0].decode()}, which JSON does not have"
+    why = str(error)[: said.start()].removeprefix("JSON is malformed: ")
+    if why != "trailing characters":
+        return place + 1, why
+    if text[place : place + 1] == b"{":
+        return place, "another object follows, as in JSON lines; expected one list of all"
+    return place, "text follows the document"
+
+
+def json_of(
+    member: Member, into: Collector, decode: Callable[[bytes], Any] = msgspec.json.decode
+) -> Any:
+    """Return the content of a file; None if it is not JSON, which is reported as a defect.
+
+    Raises BrokenTextError if it is the only file of a source.
+    """
+    text = member.text()
+    try:
+        return decode(text)
+    except NOT_JSON as error:
+        if not member.name:
+            raise broken_json(member, error, into.title) from None
+        problem = f"{member.name}: {_json_damage(text, error)}"
+        into.defect("T001", problem, Where(member.name, ""))
+        return None
+
+
+def broken_json(member: Member, error: Exception, title: str) -> BrokenTextError:
+    """Return the error for a source that is not JSON."""
+    problem = f"{member.shown}: {_json_damage(member.text(), error, title)}"
+    return BrokenTextError([problem], _ADVICE, files=[Path(member.shown)])
+
+
+def json_objects(
+    members: Sequence[Member], into: Collector
+) -> Iterator[tuple[Member, dict[str, Any]]]:
+    """Yield files with their JSON objects; a file that cannot be read is reported as a defect."""
+    for number, member in enumerate(members):
+        into.step(number, len(members))
+        found = json_of(member, into, lambda text: [msgspec.json.decode(text)])
+        if found is None:
+            continue
+        if isinstance(found[0], dict):
+            yield member, found[0]
+        else:
+            problem = f"{member.name}: expected an object"
+            into.defect("T001", problem, Where(member.name, ""))

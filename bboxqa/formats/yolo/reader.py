@@ -18,13 +18,12 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_yaml
-from bboxqa.formats.images import FileImages, shared_folders
+from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
-from bboxqa.formats.translation.files import NO_LABELS, label_batches
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
 # Files that are not plain are added in so many batches; few are added one by one.
 _PARTS, _FEW = 16, 8
-_LabelFile = tuple[Member, Record, bytes]
-"""A file, the record of its image, and its content."""
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 # Patterns, addresses and absolute paths, which may be of another machine.
@@ -108,8 +105,8 @@ def translate(path: Path, into: Collector) -> None:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
             images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
     records = _LabelRecords(images, described, inside, into)
-    for batch in label_batches(images.files, into.settings.progress):
-        records.take(batch)
+    for batch in images.batches():
+        records.add_files(batch)
     records.add_class_note()
     records.check_parts(members, others)
     images.done("labels of YOLO", _NOTES)
@@ -279,23 +276,18 @@ class _LabelRecords:
         """Return a place in a file of class names or key points."""
         return Where(member.name if member.name in self._inside else "", line)
 
-    def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
-        """Take the labels of images, given by the place of the image, the file and its content."""
-        files = [(each, self._images.labelled(place, each), text) for place, each, text in batch]
-        self._add_files(files)
-
-    def _add_files(self, files: Sequence[_LabelFile]) -> None:
+    def add_files(self, files: Sequence[LabelFile]) -> None:
         """Add the labels of files, in smaller batches if some of them are not plain."""
         if not files or self._add_plain(files):
             return
         step = -(-len(files) // _PARTS)
         for start in range(0, len(files), step):
             if len(files) > _FEW:
-                self._add_files(files[start : start + step])
+                self.add_files(files[start : start + step])
             else:
                 self._add_file(*files[start])
 
-    def _add_plain(self, files: Sequence[_LabelFile]) -> bool:
+    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         names = self._classes.names
         if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
