@@ -14,7 +14,6 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     compact,
-    find,
     pairs_within,
     rows,
     run_starts,
@@ -237,14 +236,14 @@ def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
         start, done = stop, int(n_pairs[stop - 1])
 
 
-def _joined_sums(parts: Sequence[tuple[IndexArray, FloatArray]]) -> tuple[IndexArray, FloatArray]:
+def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, Any]:
     """Return all keys, sorted, and the sums of their amounts along the last axis."""
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0)
     keys, place = np.unique(np.concatenate([key for key, _ in parts]), return_inverse=True)
     amounts = np.concatenate([amount for _, amount in parts], axis=-1)
-    sums = [sum_by(place, row, len(keys)) for row in np.atleast_2d(amounts)]
-    return keys, np.stack(sums) if amounts.ndim > 1 else sums[0]
+    sums = np.stack([sum_by(place, row, len(keys)) for row in np.atleast_2d(amounts)])
+    return keys, (sums if amounts.ndim > 1 else sums[0]).astype(amounts.dtype, copy=False)
 
 
 def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
@@ -288,6 +287,10 @@ class PairCounts(FrozenArrays, frozen=True, eq=False):
     n_values: int
 
 
+# The keys of `PairCounts` with their counts.
+_COUNTED = {"unit_pair": "n_units", "agreeing_pair": "n_agreeing", "pair_value": "n_given"}
+
+
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
     """Count the values of each pair of annotators in units that at least one of them drew.
 
@@ -297,50 +300,26 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     drawn = data.state == Cell.CATEGORY
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)
     annotator = data.annotator.astype(np.int64)
-    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    none = np.zeros(0, np.int64)
+    found = PairCounts(none, none, none, none, none, none, n_annotators, n_values)
     for left, right in cell_pairs(data.unit, drawn, missing):
         one, other = annotator[left], annotator[right]
         pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
-        units.add(pair)
-        agreeing.add(pair[code[left] == code[right]])
-        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
-    return PairCounts(*units.done(), *agreeing.done(), *values.done(), n_annotators, n_values)
+        given = np.concatenate([pair * n_values + code[left], pair * n_values + code[right]])
+        units, values = _counted(pair), _counted(given)
+        agreeing = _counted(pair[code[left] == code[right]])
+        part = PairCounts(*units, *agreeing, *values, n_annotators, n_values)
+        found = join_pairs([found, part])
+    return found
 
 
 def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
     """Return the counts of all parts together, which have the same annotators and values."""
-    units, agreeing, values = _Tally(), _Tally(), _Tally()
-    for part in parts:
-        units.add(part.unit_pair, part.n_units)
-        agreeing.add(part.agreeing_pair, part.n_agreeing)
-        values.add(part.pair_value, part.n_given)
-    return PairCounts(
-        *units.done(), *agreeing.done(), *values.done(), parts[0].n_annotators, parts[0].n_values
+    units, agreeing, values = (
+        _joined_sums([(getattr(part, key), getattr(part, number)) for part in parts])
+        for key, number in _COUNTED.items()
     )
-
-
-class _Tally:
-    """Counts of keys that arrive in parts."""
-
-    def __init__(self) -> None:
-        self._keys: IndexArray = np.zeros(0, np.int64)
-        self._counts: IndexArray = np.zeros(0, np.int64)
-
-    def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
-        """Add keys; with `counts`, distinct sorted keys and how often each occurs."""
-        new = keys
-        if counts is None:
-            new, counts = _counted(keys)
-        known = find(self._keys, new)
-        self._counts[known[known >= 0]] += counts[known >= 0]
-        new, counts = new[known < 0], counts[known < 0]
-        place = np.searchsorted(self._keys, new)
-        self._keys = np.insert(self._keys, place, new)
-        self._counts = np.insert(self._counts, place, counts)
-
-    def done(self) -> tuple[IndexArray, IndexArray]:
-        """Return the keys, sorted, and their counts."""
-        return self._keys, self._counts
+    return PairCounts(*units, *agreeing, *values, parts[0].n_annotators, parts[0].n_values)
 
 
 def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
