@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.batch import workers
 from bboxqa.geometry.registry import needs_outlines
@@ -68,7 +69,9 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
     result: dict[str, Any] = {"read_s": time.process_time() - begun, "read_peak_mb": peak()}
     n = len(data.annotations)
     begun = time.process_time()
-    cut = [workers._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
+    nameless = ("",) * len(data.image_names)
+    sent_data = replace(data, image_names=nameless, sources=(), notes=(), attribution="")
+    cut = list(split_images(whole_of(sent_data), -(-n // size)))
     result |= {"annotations": n, "parts": len(cut), "split_s": time.process_time() - begun}
     sent = [len(pickle.dumps(part, 5)) for part in cut]
     counted, times = [], []
