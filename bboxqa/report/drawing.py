@@ -26,6 +26,7 @@ from bboxqa.report.chart import (
     N_TOLD_APART,
     SERIES,
     readable_on,
+    rectangle,
     series_style,
 )
 from bboxqa.report.numbers import set_apart, short_name
@@ -302,7 +303,16 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     from matplotlib.figure import Figure
 
     every, keys = shapes_by(scene, by)
-    panels = _side_by_side(scene, by, every) if side_by_side else [("", every)]
+    panels = [] if side_by_side else [("", every)]
+    for name in scene.annotators if side_by_side else ():
+        own = tuple(shape for shape in scene.shapes if shape.annotator == name)
+        if own or name in scene.asked:
+            # What has no label in one panel has none in the others.
+            shapes = [shape for shape in every if shape.annotator == name]
+            if by != "annotator":
+                shapes, _ = shapes_by(replace(scene, shapes=own), by)
+            number = count(len(own), "annotation") + " with findings" * (by == "finding")
+            panels.append((f"{set_apart(short_name(name))}: {number}", shapes))
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     ratio = (part[3] - part[1]) / (part[2] - part[0])
@@ -327,24 +337,6 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     if keys:
         figure.legend(loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), **legend)
     return figure, n_hidden
-
-
-def _side_by_side(
-    scene: Scene, by: By, together: Sequence[Shape]
-) -> list[tuple[str, Sequence[Shape]]]:
-    """Return title and shapes of each annotator who was asked, or drew something."""
-    panels: list[tuple[str, Sequence[Shape]]] = []
-    for name in scene.annotators:
-        own = tuple(shape for shape in scene.shapes if shape.annotator == name)
-        if not own and name not in scene.asked:
-            continue
-        # What has no label in one panel has none in the others.
-        shapes = [shape for shape in together if shape.annotator == name]
-        if by != "annotator":
-            shapes, _ = shapes_by(replace(scene, shapes=own), by)
-        number = count(len(own), "annotation") + " with findings" * (by == "finding")
-        panels.append((f"{set_apart(short_name(name))}: {number}", shapes))
-    return panels
 
 
 def _legend(keys: Sequence[Key], width: float) -> tuple[int, float, dict[str, Any]]:
@@ -459,10 +451,15 @@ def _draw_lines(ax: "Axes", shapes: Sequence[Shape], scale: Scale) -> None:
     """Draw outlines in their colours, cased so that they show on any ground."""
     from matplotlib.collections import PathCollection
     from matplotlib.colors import to_rgba
+    from matplotlib.path import Path as Outline
 
     # Where outlines coincide, the gaps of a broken line show the fuller line below it.
     drawn = sorted(shapes, key=lambda shape: bool(shape.look.dashes))
-    paths: Any = [_path(shape) for shape in drawn]
+    paths: Any = []
+    for (left, top, width, height), rings in ((each.bbox, each.rings) for each in drawn):
+        box = np.array(rectangle((left, top), (left + width, top + height)))
+        closed = [np.vstack([ring, ring[:1]]) for ring in rings] or [box]
+        paths.append(Outline.make_compound_path(*(Outline(xy, closed=True) for xy in closed)))
     widths = scale.line * np.array([each.weight for each in drawn])
     casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
@@ -471,17 +468,6 @@ def _draw_lines(ax: "Axes", shapes: Sequence[Shape], scale: Scale) -> None:
     styles: Any = [(0, each.look.dashes or None) for each in drawn]
     lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
-
-
-def _path(shape: Shape) -> Any:
-    from matplotlib.path import Path
-
-    left, top, width, height = shape.bbox
-    right, bottom = left + width, top + height
-    box = np.array([(left, top), (right, top), (right, bottom), (left, bottom)], np.float64)
-    rings = shape.rings or (box,)
-    paths = (Path(np.vstack([ring, ring[:1]]), closed=True) for ring in rings)
-    return Path.make_compound_path(*paths)
 
 
 def _draw_points(ax: "Axes", shape: Shape, scale: Scale) -> None:
