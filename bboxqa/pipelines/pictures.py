@@ -387,10 +387,7 @@ def write_result(
     shown = worst_first(worst, every=target.split)[: target.top]
     sizes = sizes_of(shown)
     inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
-
-    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
-        return agreement_pages(documents, pixels, target)
-
+    pages = partial(agreement_pages, documents, target=target)
     notes = write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
     kept = 0 if worst is None else len(worst["images"])
     if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
@@ -425,10 +422,7 @@ def write_report(
         made = {"manifest": said, "command": command or validate_command(names, said)}
     sizes = images_with_boxes(report, target.top)
     images = PageImages(sizes, [file.name for file in report.files], "former")
-
-    def page(pixels: Mapping[str, Pixels]) -> str:
-        return findings_page(report, pixels, target, **made)
-
+    page = partial(findings_page, report, target=target, **made)
     return write_with_pixels(target, images, page, progress)
 
 
