@@ -254,10 +254,25 @@ def difficulty(matched: MatchedUnits) -> Table:
     - mean_similarity: the mean similarity of annotations of the category to matching ones of
       others.
     """
-    names, counts = matched.data.category_names, matched_confusions(matched).counts
+    names, found = matched.data.category_names, matched_confusions(matched)
+    counts, marginal = found.counts, found.marginal
     n = np.bincount(matched.data.annotations.category, minlength=len(names))
     n_units = np.bincount(counts.value, minlength=counts.n_values)
-    alpha, of_units = _alphas(matched)
+    size = counts.size[counts.unit]
+    twice = (size >= 2) * counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
+    of_unit = sum_by(counts.unit, twice, len(counts.size))[counts.unit]
+    n_there = sum_by(counts.value, (size >= 2) * size, counts.n_values)
+    total = float(marginal.sum())
+    sums = (np.array([each]) for each in (total, found.agreeing, (marginal**2).sum()))
+    expected = nominal_alpha(*sums)[2]
+    of_units = 1 - (1 - ratio(sum_by(counts.value, of_unit, counts.n_values), n_there)) / np.where(
+        expected > 0, expected, np.nan
+    )
+    alpha = binary_alpha(marginal, value_sums(found.of_images)[1], total)
+    if matched.missing == "category":
+        alpha[values_without_meaning(marginal)] = np.nan
+        if not has_meaning(marginal[:-1]):
+            of_units[:] = np.nan
     shown = np.flatnonzero(n)
     return Table(
         {
@@ -269,29 +284,6 @@ def difficulty(matched: MatchedUnits) -> Table:
             **difficulty_sums(matched).columns(),
         }
     ).take(np.lexsort([shown, -n[shown], alpha[shown]]))
-
-
-def _alphas(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
-    """Return alpha of each value against the rest, and in the units with the value, (K,) each."""
-    found = matched_confusions(matched)
-    counts, n_values = found.counts, found.counts.n_values
-    marginal, diagonal = value_sums(found.of_images)
-    size = counts.size[counts.unit]
-    twice = (size >= 2) * counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
-    of_unit = sum_by(counts.unit, twice, len(counts.size))[counts.unit]
-    n_there = sum_by(counts.value, (size >= 2) * size, n_values)
-    total = float(marginal.sum())
-    sums = (np.array([each]) for each in (total, found.agreeing, (marginal**2).sum()))
-    expected = nominal_alpha(*sums)[2]
-    of_units = 1 - (1 - ratio(sum_by(counts.value, of_unit, n_values), n_there)) / np.where(
-        expected > 0, expected, np.nan
-    )
-    alpha = binary_alpha(marginal, diagonal, total)
-    if matched.missing == "category":
-        alpha[values_without_meaning(marginal)] = np.nan
-        if not has_meaning(marginal[:-1]):
-            of_units[:] = np.nan
-    return alpha, of_units
 
 
 def difficulty_sums(matched: MatchedUnits) -> RatioSums:

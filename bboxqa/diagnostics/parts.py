@@ -50,6 +50,15 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     image = np.zeros(n_objects, np.int64)
     image[of] = annotations.image
     category, is_tied = _categories(of, annotations.category.astype(np.int64), n_objects)
+    # The largest unit of each object; in a tie, the one whose boxes come first.
+    unit, largest = matched.units.unit, np.zeros(n_objects, np.int64)
+    largest[of] = unit
+    several = np.isin(of, of[largest[of] != unit])
+    (found, its_unit), place, size = distinct_rows(of[several], unit[several])
+    mean = _mean_boxes(annotations.bbox[several], place, len(found))
+    order = np.lexsort((*mean.T, -size, found))
+    best = order[run_starts(found[order])]
+    largest[found[best]] = its_unit[best]
     return DrawnObjects(
         of=of,
         image=image,
@@ -57,7 +66,7 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         n_drawn=np.bincount(of, minlength=n_objects),
         category=category,
         is_tied=is_tied,
-        unit=_largest_units(matched, n_objects),
+        unit=largest,
     )
 
 
@@ -77,20 +86,6 @@ def drawn_with(
     key = cells.object * n_annotators + cells.annotator
     second = find(key, other[pair] * n_annotators + cells.annotator[first])
     return pair, cells.annotation[first], np.append(cells.annotation, -1)[second]
-
-
-def _largest_units(matched: MatchedUnits, n_objects: int) -> IndexArray:
-    """Return the largest unit of each object; in a tie, the one whose boxes come first."""
-    of, unit = matched.objects, matched.units.unit
-    chosen = np.zeros(n_objects, np.int64)
-    chosen[of] = unit
-    several = np.isin(of, of[chosen[of] != unit])
-    (found, its_unit), place, size = distinct_rows(of[several], unit[several])
-    mean = _mean_boxes(matched.data.annotations.bbox[several], place, len(found))
-    order = np.lexsort((*mean.T, -size, found))
-    best = order[run_starts(found[order])]
-    chosen[found[best]] = its_unit[best]
-    return chosen
 
 
 def _mean_boxes(bbox: FloatArray, group: IndexArray, n_groups: int) -> FloatArray:
@@ -423,7 +418,16 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
     for reason in (twice, part):
         apart &= 2 * beside.count(reason) <= objects.n_asked[small]
-    taken = _taken(rank, beside, apart, ~shared)
+    # One pair of each small object; no annotator may appear twice in the large object that most
+    # annotators drew.
+    chosen = np.flatnonzero(apart & ~np.isin(large, small[apart]))
+    chosen = chosen[np.lexsort((rank[large[chosen]], small[chosen]))]
+    chosen = chosen[np.unique(small[chosen], return_index=True)[1]]
+    moves = beside.count(~shared)[chosen] > 0
+    movers = chosen[moves][np.argsort(rank[small[chosen[moves]]])]
+    movers = movers[np.unique(large[movers], return_index=True)[1]]
+    taken = np.zeros(len(apart), np.bool_)
+    taken[np.append(chosen[~moves], movers)] = True
     if not taken.any():
         return matched
     of = objects.of.copy()
@@ -432,21 +436,6 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     of[beside.box[own]] = len(objects) + np.arange(len(own))
     numbers = np.unique(of, return_inverse=True)[1]
     return replace(matched, objects=numbers.astype(np.int64, copy=False))
-
-
-def _taken(rank: IndexArray, beside: _Beside, apart: BoolArray, single: BoolArray) -> BoolArray:
-    """Return (P,) bool: pairs to resolve, one per small object."""
-    # An annotator may not appear twice in the large object that most annotators drew.
-    chosen = np.flatnonzero(apart & ~np.isin(beside.large, beside.small[apart]))
-    chosen = chosen[np.lexsort((rank[beside.large[chosen]], beside.small[chosen]))]
-    chosen = chosen[np.unique(beside.small[chosen], return_index=True)[1]]
-    moves = beside.count(single)[chosen] > 0
-    movers = chosen[moves][np.argsort(rank[beside.small[chosen[moves]]])]
-    movers = movers[np.unique(beside.large[movers], return_index=True)[1]]
-    taken = np.zeros(len(apart), np.bool_)
-    taken[chosen[~moves]] = True
-    taken[movers] = True
-    return taken
 
 
 def _are_parts(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:

@@ -1,14 +1,12 @@
 """Comparison of each annotator with a reference."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import Progress, run_starts
+from bboxqa.core.arrays import IndexArray, Progress, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, one_line
 from bboxqa.diagnostics.against_reference import (
@@ -225,14 +223,6 @@ def check_sizes(
 _MATCHER = "hungarian"
 
 
-class _Pairs(NamedTuple):
-    """Pairs with the reference at one threshold, as `ReferenceMatches` has them."""
-
-    matched: CandidatePairs
-    placed: CandidatePairs
-    beside: CandidatePairs
-
-
 def with_reference(
     result: AgreementResult, found: Compared, matches: tuple[ReferenceMatches, ...]
 ) -> AgreementResult:
@@ -275,19 +265,39 @@ def reference_matches(
     Each annotator is matched separately, whatever the matcher of the settings, so that the others
     have no effect. Raises DatasetError if annotations lack what the similarity compares.
     """
-    n_annotators = len(both.annotator_names) - 1
-    pairs: list[list[_Pairs]] = []
-    for place in range(n_annotators):
-        pairs.append([*_pairs_of(both, place, settings)])
-        if progress is not None:
-            progress("comparing with the reference", place + 1, n_annotators)
+    own, row = _side_by_side(both)
+    near, _ = candidate_pairs(
+        own,
+        settings.similarity,
+        min(map(lower_threshold, settings.iou_threshold)),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(_MATCHER).pair_bytes,
+        progress=None
+        if progress is None
+        else lambda *done: progress("comparing with the reference", *done),
+    )
+
+    def of_both(pairs: CandidatePairs) -> CandidatePairs:
+        left, right = row[pairs.left], row[pairs.right]
+        order = np.lexsort((right, left))
+        return CandidatePairs(left[order], right[order], pairs.similarity[order])
+
     found = []
-    for threshold, parts in zip(settings.iou_threshold, zip(*pairs, strict=True), strict=True):
-        matched, placed, beside = map(_joined_pairs, zip(*parts, strict=True))
+    for threshold in settings.iou_threshold:
+        pairs = near.take(near.similarity >= threshold - TOLERANCE)
+        lenient = settings.category_lenient
+        units = match(own.annotations, pairs, _MATCHER, threshold, category_lenient=lenient)
+        loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
+        objects = loose_objects(own.annotations, units, loose)[units.unit]
+        placed = loose.take(objects[loose.left] == objects[loose.right])
+        # Pairs of an unmatched annotation and the most similar object that has a match.
+        rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed.left)))
+        rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
+        placed, beside = of_both(placed), of_both(rest.take(run_starts(rest.left)))
         found.append(
             ReferenceMatches(
                 data=both,
-                matched=matched,
+                matched=of_both(pairs.take(units.unit[pairs.left] == units.unit[pairs.right])),
                 placed=np.column_stack([placed.left, placed.right]),
                 beside=beside,
                 is_twice=beside.similarity >= threshold - TOLERANCE,
@@ -299,51 +309,32 @@ def reference_matches(
     return tuple(found)
 
 
-def _pairs_of(both: Dataset, place: int, settings: AgreeSettings) -> Iterator[_Pairs]:
-    """Yield the pairs of one annotator with the reference at each threshold."""
+def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
+    """Return an image for each annotator and image, with the reference, and rows of `both`."""
     of, last = both.annotations, len(both.annotator_names) - 1
-    rows = np.flatnonzero(
-        both.assigned[of.image, place] & ((of.annotator == place) | (of.annotator == last))
-    )
-    own = of.take(rows)
-    own = replace(own, annotator=(own.annotator == last).astype(np.int32))
-    near, _ = candidate_pairs(
-        replace(
-            both,
-            annotations=own,
-            annotator_names=("annotator", "reference"),
-            assigned=both.assigned[:, [place, last]],
+    image, annotator = np.nonzero(both.assigned[:, :last])
+    cell = np.full((len(both.image_names), last + 1), -1)
+    cell[image, annotator] = np.arange(len(image))
+    cells = cell[of.image, of.annotator]
+    drawn, expected = np.flatnonzero(cells >= 0), np.flatnonzero(of.annotator == last)
+    ends = (np.searchsorted(of.image[expected], image, side) for side in ("left", "right"))
+    entry, offsets = rows(*ends)
+    row = np.append(drawn, expected[entry])
+    cells = np.append(cells[drawn], np.repeat(np.arange(len(image)), np.diff(offsets)))
+    order = np.lexsort((row, cells))
+    row = row[order]
+    return replace(
+        both,
+        image_names=tuple(np.array(both.image_names, object)[image].tolist()),
+        image_size=both.image_size[image],
+        annotations=replace(
+            of.take(row),
+            image=cells[order].astype(np.int32),
+            annotator=(of.annotator[row] == last).astype(np.int32),
         ),
-        settings.similarity,
-        min(map(lower_threshold, settings.iou_threshold)),
-        all_touched=settings.all_touched,
-        pair_bytes=matcher(_MATCHER).pair_bytes,
-    )
-
-    def moved(pairs: CandidatePairs) -> CandidatePairs:
-        return CandidatePairs(rows[pairs.left], rows[pairs.right], pairs.similarity)
-
-    for threshold in settings.iou_threshold:
-        pairs = near.take(near.similarity >= threshold - TOLERANCE)
-        lenient = settings.category_lenient
-        units = match(own, pairs, _MATCHER, threshold, category_lenient=lenient)
-        matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
-        loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
-        objects = loose_objects(own, units, loose)[units.unit]
-        placed = loose.take(objects[loose.left] == objects[loose.right])
-        # Pairs of an unmatched annotation and the most similar object that has a match.
-        rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed.left)))
-        rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
-        yield _Pairs(moved(matched), moved(placed), moved(rest.take(run_starts(rest.left))))
-
-
-def _joined_pairs(parts: Sequence[CandidatePairs]) -> CandidatePairs:
-    left, right, alike = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("left", "right", "similarity")
-    )
-    order = np.lexsort((right, left))
-    return CandidatePairs(left[order], right[order], alike[order])
+        annotator_names=("annotator", "reference"),
+        assigned=np.ones((len(image), 2), np.bool_),
+    ), row
 
 
 def read_reference(

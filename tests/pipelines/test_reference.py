@@ -154,7 +154,8 @@ def test_figures_are_those_of_the_best_assignment(seed):
             assert row["mean_similarity"] == pytest.approx(similarity / n_matched)
 
 
-def test_intervals_are_those_of_draws_of_images():
+def test_intervals_are_those_of_draws_of_images(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     team, truth = random_documents(1, n_images=40)
     data = bboxqa.read_coco(team), bboxqa.read_coco(truth, min_annotators=1)
     (part,) = bboxqa.agree(data[0], reference=data[1]).thresholds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, distinct
 from bboxqa.core.text import count, first_few, joined
 from bboxqa.diagnostics.agreement_groups import (
     agreement_of_groups,
@@ -156,8 +156,13 @@ def erring_annotators(
                 others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
             values: dict[str, Any] = {"others": others}
             kind, left_out = rate, unused.get(names[place], ())
-            if rate == "miss_rate" and left_out and _misses_only(of, place, left_out):
-                continue
+            if rate == "miss_rate" and left_out:
+                # Most that is missed may be of categories that are never drawn.
+                matrix = of.tables["confusion_matrix"]
+                missed = (matrix["annotator"] == names[place]) & (matrix["category"] == NO_BOX)
+                n, of_others_ = matrix["n"][missed], matrix["others"][missed].astype(str)
+                if 2 * n[np.isin(of_others_, left_out)].sum() >= n.sum():
+                    continue
             if rate in ("miss_rate", "class_share"):
                 more = _of_some(of, rate, place, left_out)
                 kind, values = f"{rate} of some" if more else rate, values | more
@@ -243,14 +248,6 @@ def unused_findings(of: Diagnosed, unused: Sequence[Unused]) -> Iterator[Finding
     )
 
 
-def _misses_only(of: Diagnosed, place: int, unused: Sequence[str]) -> bool:
-    """Return whether most that an annotator misses are categories that are never drawn."""
-    matrix = of.tables["confusion_matrix"]
-    is_missed = (matrix["annotator"] == of.names[place]) & (matrix["category"] == NO_BOX)
-    n, others = matrix["n"][is_missed], matrix["others"][is_missed]
-    return bool(2 * n[np.isin(others.astype(str), unused)].sum() >= n.sum())
-
-
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield pairs of annotators who share boxes, and what is left out for that reason."""
     table = of.tables["copies"]
@@ -267,22 +264,18 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     told = []
     for place in copied.tolist():
         pair = [str(table[column][place]) for column in _PAIR]
-        more = f"{_left_out(of, pair[1])}{_apart(of, pair, int(table['n'][place]))}"
+        more, name = _apart(of, pair, int(table["n"][place])), pair[1]
+        before, after = (
+            asked_with_others(each)[:, of.names.index(name)]
+            for each in (of.matched, independent(of.matched))
+        )
+        if (before & ~after).any():
+            boxes = "the copied boxes" if after.any() else "the boxes"
+            more = f"; figures of annotators count them once, without {boxes} of {name}{more}"
         values = {"who": joined(pair), "left_out": more}
         # Other figures depend on them.
         told.append(Finding("copies", (pair[0],), found.at(place), np.inf, values, table="copies"))
     yield from largest(told)
-
-
-def _left_out(of: Diagnosed, name: str) -> str:
-    """Return what the figures of annotators leave out."""
-    place = of.names.index(name)
-    before, after = (asked_with_others(each) for each in (of.matched, independent(of.matched)))
-    lost = before[:, place] & ~after[:, place]
-    if not lost.any():
-        return ""
-    boxes = "the boxes" if lost.sum() == before[:, place].sum() else "the copied boxes"
-    return f"; figures of annotators count them once, without {boxes} of {name}"
 
 
 def _apart(of: Diagnosed, pair: Sequence[str], n_both: int) -> str:
@@ -399,7 +392,12 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
         named: list[int] = []
         if len(people) >= _SEVERAL:
             n_images = of.tables["annotators"]["n_images"]
-            named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
+            for sign in (-1, 1):
+                # Who rises or falls significantly, and more than the others.
+                ends = np.stack([sign * found.low, sign * found.high])
+                turned = Bounds(sign * found.value, ends.min(0), ends.max(0))
+                above = above_others(turned, n_images)
+                named += above[turned.low[above] > 0].tolist()
         told = []
         for place in named:
             others = found.others(place, "{:+z.3f}".format, "").removeprefix("; : ")
@@ -418,13 +416,6 @@ def _change(found: Measure) -> str:
     low, high = sorted((abs(found.low), abs(found.high)))
     way = "rises" if found.value > 0 else "falls"
     return f"{way} by {abs(found.value):.3f} [{low:z.3f}, {high:z.3f}]"
-
-
-def _changing(found: Bounds, sign: int, n_images: IndexArray) -> list[int]:
-    """Return whose figures significantly rise (1) or fall (-1), and more than the others'."""
-    ends = np.stack([sign * found.low, sign * found.high])
-    turned = Bounds(sign * found.value, ends.min(0), ends.max(0))
-    return [place for place in above_others(turned, n_images).tolist() if turned.low[place] > 0]
 
 
 def kind_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -192,12 +192,16 @@ def offset_findings(
         if n_apart is not None:
             apart = float(n_apart[[*group]].sum() / max(int(annotators["n"][[*group]].sum()), 1))
         largest_share = max(float(each.largest[group[0]]) for each in own)
-        is_harmless = n_apart is not None and apart < LEAST_SHARE
+        is_harmless, cost = n_apart is not None and apart < LEAST_SHARE, ""
+        if n_apart is not None:
+            cost = f"; {in_percent(apart)} match no other"
+        if is_harmless:
+            cost = f"; harmless at {threshold}"
         weight = 0 if is_harmless else max(largest_share, apart) * float(share[[*group]].mean())
         values = {
             "words": joined([each.words[group[0]] for each in own]),
             "other": reference or "the others",
-            "cost": _cost(apart, threshold) if n_apart is not None else "",
+            "cost": cost,
         }
         kind = "offset"
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
@@ -215,13 +219,6 @@ def offset_findings(
             )
         )
     yield from largest(found)
-
-
-def _cost(apart: float, threshold: str) -> str:
-    """Return what it costs that a share of boxes is too far from the others' to match."""
-    if apart < LEAST_SHARE:
-        return f"; harmless at {threshold}"
-    return f"; {in_percent(apart)} match no other"
 
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -250,7 +247,15 @@ def _explained(of: Diagnosed) -> FloatArray:
     """Return how much the reported offsets lower the similarity of each annotator, (A,)."""
     table, tables = of.tables["annotators"], of.tables
     if of.matched.compared == "keypoints":
-        return _joints_explain(tables, of.matched.data.joint_sigmas)
+        # How much joints that are systematically moved or left out lower it.
+        people = tables["joint_annotators"]
+        k = 2 * np.concatenate([np.asarray(each, float) for each in of.matched.data.joint_sigmas])
+        moved, missing, n = (
+            people[name].reshape(-1, len(k)) for name in ("offset_percent", "missing_share", "n")
+        )
+        moved = np.where(people["systematic"].reshape(n.shape), moved, 0) / 100
+        share = 1 - np.exp(-(moved**2) / (2 * k**2)) + np.nan_to_num(missing)
+        return np.asarray((np.nan_to_num(share) * n).sum(1) / np.maximum(n.sum(1), 1))
     measures = displacements(tables[offset_table(tables)], len(table))
     groups = displaced(table, measures)
     reported = np.isin(np.arange(len(table)), [place for group in groups for place in group])
@@ -358,15 +363,3 @@ def _joint_findings(
         weight = float(shares[at])
         told.append(Finding(kind, (of.names[who],), size, weight, values, table="joint_annotators"))
     yield from largest(told)
-
-
-def _joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> FloatArray:
-    """Return how much joints that are systematically moved or left out lower the similarity."""
-    people = tables["joint_annotators"]
-    k = 2 * np.concatenate([np.asarray(each, np.float64) for each in sigmas])
-    shape = -1, len(k)
-    moved = np.where(people["systematic"], people["offset_percent"], 0).reshape(shape) / 100
-    of_joints = 1 - np.exp(-(moved**2) / (2 * k**2))
-    of_joints += np.nan_to_num(people["missing_share"].reshape(shape))
-    n = people["n"].reshape(shape)
-    return np.asarray((np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1))

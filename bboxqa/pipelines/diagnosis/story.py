@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import BoolArray, Progress, component_of_each, distinct, sum_by
+from bboxqa.core.arrays import Progress, component_of_each, distinct, sum_by
 from bboxqa.core.text import count, names_in_words
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
@@ -20,7 +20,6 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import disagreements, places
 from bboxqa.pipelines.diagnosis.findings import (
@@ -175,16 +174,13 @@ def _of_people(
         for each in unused:
             category = of.matched.data.category_names[each.category]
             left_out.setdefault(of.names[each.annotator], []).append(category)
-        yield from disagreements.erring_annotators(of, apart, _have_judges(of.matched), left_out)
+        # Annotators with an image that two others, not models, were asked about.
+        assigned = of.matched.data.assigned
+        votes = assigned & ~of.matched.is_model
+        others = votes.sum(1)[:, None] - votes
+        have_judges = (assigned & (others > 1)).any(0)
+        yield from disagreements.erring_annotators(of, apart, have_judges, left_out)
         yield from disagreements.group_findings(of)
-
-
-def _have_judges(matched: MatchedUnits) -> BoolArray:
-    """Return (A,) bool: annotators with an image that two others, not models, were asked about."""
-    assigned = matched.data.assigned
-    votes = assigned & ~matched.is_model
-    others = votes.sum(1)[:, None] - votes
-    return np.asarray((assigned & (others > 1)).any(0))
 
 
 def _without_explained(found: Sequence[Finding]) -> list[Finding]:
