@@ -1,8 +1,9 @@
 """What readers return: the content of a file with its irregularities, or annotations to measure."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -16,9 +17,6 @@ from bboxqa.formats.measured import Measured, measured
 from bboxqa.formats.records import ID_KEYS, AnnotationFile, Category, Image, ReadSettings
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.reading import ToolOrigin
 
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
 """Codes of defects that would falsify a result."""
@@ -57,6 +55,34 @@ class OwnPlace(msgspec.Struct, frozen=True):
     """The JSON pointer; "" where locations are lines."""
     spot: Spot
     excerpt: str
+
+
+class Origin(Protocol):
+    """The source that a document was translated from; `bboxqa.formats.translation.reading`."""
+
+    title: str
+    """The format, such as "Label Studio JSON"."""
+    defects: Sequence[ToolDefect]
+    notes: Sequence[str]
+    """What was left out, and how the rest was read."""
+    apart: Counter[str]
+    """The number of annotations without a box, which are not examined, by shape."""
+    categories_apart: set[int]
+    """The ids of the categories of these annotations."""
+    image_names: dict[int, str]
+    """The file names of images by those ids that their tool does not show."""
+
+    def record(self, row: int) -> dict[str, Any]:
+        """Return an annotation as a record of COCO."""
+
+    def place_of(self, row: int) -> str:
+        """Return where an annotation stands, such as "a.xml:12"."""
+
+    def regions_of(self, rows: IndexArray) -> IndexArray:
+        """Return the first of some annotations in the region of each."""
+
+    def own_places(self, pointers: Sequence[str]) -> list[OwnPlace]:
+        """Return the location of each record, or of the whole source if there is none."""
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -113,7 +139,7 @@ class RawDocument(msgspec.Struct):
     """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
-    origin: "ToolOrigin | None" = None
+    origin: Origin | None = None
     """The source that the document was translated from, which has no text; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""

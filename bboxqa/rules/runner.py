@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.version import __version__
-from bboxqa.formats.document import apart_note
+from bboxqa.formats.document import Origin, apart_note
 from bboxqa.formats.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -25,9 +24,6 @@ from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, kind_of, n_records
 from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.reading import ToolOrigin
 
 # The number of files that a note names.
 _NAMED = 1
@@ -344,7 +340,7 @@ def _locate(
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
-def _placed_in_origin(origin: "ToolOrigin", findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(

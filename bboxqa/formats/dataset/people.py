@@ -21,10 +21,13 @@ from bboxqa.formats.records import (
     AnnotationFile,
     Authors,
     Image,
+    ReadSettings,
     annotator_name,
     ids_of,
     image_field,
 )
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
 from bboxqa.model.table import FilePlaces, ShownIds
@@ -288,7 +291,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     if reading.session_key != "file":
         _refuse_shared_image(files, sources)
     if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
-        _refuse_equal(files, sources.names)
+        _refuse_equal(files, sources.names, reading.choices)
     names = tuple(sorted({*sources.names}))
     pairs = [*zip(files, sources.names, strict=True)]
     authors = [np.full(len(f.columns.id), names.index(name), np.int32) for f, name in pairs]
@@ -373,32 +376,42 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
         )
 
 
-def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
-    """Refuse two people of one folder whose annotations are equal, as far as they were read."""
+def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:
+    """Refuse two people of one folder whose annotations are equal."""
     seen: dict[bytes, int] = {}
     for place, file in enumerate(files):
-        other = seen.setdefault(_drawn(file), place) if len(file.columns.id) else place
-        if names[other] != names[place]:
-            what = "boxes and categories" if file.columns.segmentation is None else "annotations"
+        if not len(file.columns.id):
+            continue
+        other = seen.setdefault(_drawn(file), place)
+        if names[other] != names[place] and (
+            _outlines(files[other], choices) == _outlines(file, choices)
+        ):
             problem = (
                 f"{one_line(files[other].source.name)} and {one_line(file.source.name)}: have the "
-                f"same {what}; expected those of two people"
+                "same annotations; expected those of two people"
             )
             raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
 
 
 def _drawn(file: AnnotationFile) -> bytes:
-    """Return the images, categories and boxes of all annotations, in one order, and outlines."""
+    """Return the images, categories and boxes of all annotations, in one order."""
     columns = file.columns
     images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
     labels = np.array([*(clean(each.name) for each in file.categories), ""])
     image = images[find(file.image_ids, columns.image_id)].tolist()
     label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
     box = (np.round(columns.bbox, 2) + 0.0).tolist()
+    return repr(sorted(zip(image, label, box, strict=True))).encode()
+
+
+def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
+    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
+    path = SourcePath(file.source.name)
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    columns = format_of(path, choices).read(path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
-    more = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
-    more = (*more, b"" if points is None else points.xy.tobytes())
-    return repr((sorted(zip(image, label, box, strict=True)), more)).encode()
+    of_outlines = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
+    return (*of_outlines, b"" if points is None else points.xy.tobytes())
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
