@@ -4,11 +4,10 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import one_line, unknown_name
@@ -32,8 +31,7 @@ def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
     return parts[name]
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(NamedTuple):
     """A plugin of another package; `load` imports it."""
 
     entries: "tuple[EntryPoint, ...]"

@@ -13,15 +13,10 @@ _BREAKS = re.compile('[,;:"]')
 _LONG = 100
 
 # Control characters, marks of the direction of text, and invisible characters.
-_CONTROL = re.compile(
+_CONTROL = (
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069"
     "\ufeff\ufff9-\ufffb]"
 )
-# Words of Hebrew, Arabic and other scripts that are written from the right.
-_RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
-FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:(?: ?['_-] ?| )?{_RIGHT})*)")
-"""Names that are written from the right; two of them stay apart if two spaces are between them."""
-
 # The escapes that `clean` writes for them.
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _DIGITS = re.compile("([0-9]+)")
@@ -50,7 +45,7 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     shown = text.encode("utf-8", "backslashreplace").decode()
-    return _CONTROL.sub(_escaped, shown)
+    return re.sub(_CONTROL, _escaped, shown)
 
 
 def one_line(text: str) -> str:
@@ -245,9 +240,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 # Beginnings that spreadsheets take for a formula, also full-width ones; numbers are excepted.
-_FORMULA = re.compile(
-    r"(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]",
-    re.IGNORECASE,
+_FORMULA = (
+    r"(?i)(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 )
 
 
@@ -259,7 +253,7 @@ def guarded(text: str) -> str:
     >>> guarded("=1+1"), guarded("-5"), guarded("'=1+1"), guarded("it's")
     ("'=1+1", '-5', "''=1+1", "it's")
     """
-    return f"'{text}" if _FORMULA.match(text.lstrip("'")) else text
+    return f"'{text}" if re.match(_FORMULA, text.lstrip("'")) else text
 
 
 def unguarded(text: str) -> str:
@@ -270,4 +264,4 @@ def unguarded(text: str) -> str:
     >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'twas"), unguarded("=1")
     ('=1+1', "'=1+1", "'twas", '=1')
     """
-    return text[1:] if text[:1] == "'" and _FORMULA.match(text.lstrip("'")) else text
+    return text[1:] if text[:1] == "'" and re.match(_FORMULA, text.lstrip("'")) else text

@@ -160,8 +160,8 @@ _LIMBS = (
     (0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 6), (5, 7), (7, 9), (6, 8), (8, 10),
     (5, 11), (6, 12), (11, 12), (11, 13), (13, 15), (12, 14), (14, 16),
 )  # fmt: skip
-_LEFT = re.compile(r"left|(?<![a-z])l(?![a-z])", re.IGNORECASE)
-_RIGHT = re.compile(r"right|(?<![a-z])r(?![a-z])", re.IGNORECASE)
+_LEFT = r"(?i)left|(?<![a-z])l(?![a-z])"
+_RIGHT = r"(?i)right|(?<![a-z])r(?![a-z])"
 
 
 def coco_places(joints: Sequence[str]) -> tuple[int, ...]:
@@ -195,14 +195,14 @@ def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
     """
     names = [COCO_JOINTS[place] for place in coco_places(joints)] or joints
     rights = {
-        _RIGHT.sub("|", name).lower(): place
+        re.sub(_RIGHT, "|", name).lower(): place
         for place, name in enumerate(names)
-        if _RIGHT.search(name)
+        if re.search(_RIGHT, name)
     }
     lefts = (
-        (place, rights.get(_LEFT.sub("|", name).lower()))
+        (place, rights.get(re.sub(_LEFT, "|", name).lower()))
         for place, name in enumerate(names)
-        if _LEFT.search(name)
+        if re.search(_LEFT, name)
     )
     return [(left, right) for left, right in lefts if right is not None]
 

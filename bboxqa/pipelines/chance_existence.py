@@ -16,7 +16,8 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, neighbours, possible_pairs
+from bboxqa.geometry.polygons import polygon_bounds
 from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match_pairwise, matcher, pair_weights
 from bboxqa.model.annotations import Dataset
@@ -237,6 +238,10 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     These are `alone` and `possible` of `bboxqa.agreement.object_counts.ObjectSums`.
     """
     n_images = len(data.image_names)
+    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
+    possible = n_drawn * (data.assigned.sum(1) - 1) / 2
+    if settings.similarity == "polygon":
+        data = _touching(data)
     pairs, _ = candidate_pairs(
         data,
         settings.similarity,
@@ -244,8 +249,6 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
         all_touched=settings.all_touched,
         pair_bytes=matcher(settings.matcher).pair_bytes,
     )
-    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
-    possible = n_drawn * (data.assigned.sum(1) - 1) / 2
     sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):
         admissible = pairs.take(pairs.similarity >= threshold - TOLERANCE)
@@ -256,3 +259,14 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
         matched = np.bincount(of_image, minlength=n_images)
         sums[index] = np.column_stack([matched, possible])
     return sums
+
+
+def _touching(data: Dataset) -> Dataset:
+    """Return the polygons whose bounds overlap; others need no repair, as they match none."""
+    annotations, outlines = data.annotations, data.annotations.segmentation
+    if outlines is None or (outlines.kind != SegmentationKind.POLYGON).any():
+        return data
+    touched = np.zeros(len(annotations), np.bool_)
+    for left, right in neighbours(annotations, polygon_bounds(outlines)):
+        touched[left] = touched[right] = True
+    return replace(data, annotations=annotations.take(np.flatnonzero(touched)))

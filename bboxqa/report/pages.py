@@ -14,7 +14,7 @@ import msgspec
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
-from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.report.chart import Chart, chart_svg
 from bboxqa.report.numbers import MINUS, number, short_name
@@ -32,6 +32,10 @@ TOP = 50
 
 # Options, numbers with their unit, and intervals.
 _WHOLE = re.compile(r"(?<!\S)--[a-z][a-z-]*|\d[\d.,]* (?:%|px)(?!\w)|\[[\d.,\u2212+ %]+\]")
+# Words of Hebrew, Arabic and other scripts that are written from the right, and names of several;
+# two names stay apart if two spaces are between them.
+_RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:(?: ?['_-] ?| )?{_RIGHT})*)")
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _CODE = re.compile("`([^`]+)`")
@@ -107,7 +111,7 @@ def prose(text: str) -> "Markup":
     # Every second piece is such a run.
     pieces = [
         Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
-        for piece in FROM_THE_RIGHT.split(_HYPHEN.sub(MINUS, one_line(text)))
+        for piece in _FROM_THE_RIGHT.split(_HYPHEN.sub(MINUS, one_line(text)))
     ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
     return Markup().join(pieces)
