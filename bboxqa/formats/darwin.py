@@ -48,9 +48,8 @@ def translate(path: Path, into: Collector) -> None:
     into.names_asked = False
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
-    records = _Records(into)
     for member, content in json_objects(files, into):
-        records.add_file(member, content)
+        _add_file(into, member, content)
     people = into.finish_signing()
     # The only annotator was asked about all images.
     for image in into.images if len(people) == 1 else ():
@@ -68,107 +67,102 @@ def _person(people: object) -> str:
     return plain_text(first.get("email")) or plain_text(first.get("full_name"))
 
 
-class _Records:
-    """Converts files to COCO records."""
+def _add_file(into: Collector, member: Member, content: _Values) -> None:
+    """Add the annotations of an item, which has one image per slot."""
+    item = mapping(content.get("item"))
+    listed = [mapping(each) for each in items(item.get("slots"))]
+    images = {
+        plain_text(slot.get("slot_name")): _image(into, member, item, slot, len(listed) > 1)
+        for slot in listed
+        if plain_text(slot.get("type")) in {"", "image"}
+    }
+    into.tally["other"] += not images
+    if not images:
+        return
+    annotations = [mapping(each) for each in items(content.get("annotations"))]
+    rasters: dict[str, RowMask] = {}
+    problem = "is in no raster_layer of the file"
+    try:
+        for each in annotations:
+            if _LAYER in each:
+                for own, mask in _masks_of(mapping(each[_LAYER]), _image_of(each, images)):
+                    rasters.setdefault(own, mask)
+    except MaskProblemError as error:
+        problem = str(error)
+    for place, annotation in enumerate(annotations):
+        image = _image_of(annotation, images)
+        # The other slots hold videos and the like, or are not listed.
+        into.tally["elsewhere"] += image is None
+        if image is not None and _LAYER not in annotation:
+            where = Where(member.name, f"/annotations/{place}")
+            label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
+            own = plain_text(annotation.get("id"))
+            with into.refusing(label, where):
+                _add(into, annotation, image, rasters.get(own, problem), label, where)
+            if own in rasters:
+                # The text of a mask is counted once, even if several annotations have it.
+                rasters[own] = replace(rasters[own], n_characters=0)
 
-    def __init__(self, into: Collector) -> None:
-        self._into, self._tally = into, into.tally
 
-    def add_file(self, member: Member, content: _Values) -> None:
-        """Add the annotations of an item, which has one image per slot."""
-        item = mapping(content.get("item"))
-        listed = [mapping(each) for each in items(item.get("slots"))]
-        images = {
-            plain_text(slot.get("slot_name")): self._image(member, item, slot, len(listed) > 1)
-            for slot in listed
-            if plain_text(slot.get("type")) in {"", "image"}
-        }
-        self._tally["other"] += not images
-        if not images:
-            return
-        annotations = [mapping(each) for each in items(content.get("annotations"))]
-        rasters: dict[str, RowMask] = {}
-        problem = "is in no raster_layer of the file"
-        try:
-            for each in annotations:
-                if _LAYER in each:
-                    for own, mask in _masks_of(mapping(each[_LAYER]), _image_of(each, images)):
-                        rasters.setdefault(own, mask)
-        except MaskProblemError as error:
-            problem = str(error)
-        for place, annotation in enumerate(annotations):
-            image = _image_of(annotation, images)
-            # The other slots hold videos and the like, or are not listed.
-            self._tally["elsewhere"] += image is None
-            if image is not None and _LAYER not in annotation:
-                where = Where(member.name, f"/annotations/{place}")
-                label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
-                own = plain_text(annotation.get("id"))
-                with self._into.refusing(label, where):
-                    self._add(annotation, image, rasters.get(own, problem), label, where)
-                if own in rasters:
-                    # The text of a mask is counted once, even if several annotations have it.
-                    rasters[own] = replace(rasters[own], n_characters=0)
+def _image(into: Collector, member: Member, item: _Values, slot: _Values, is_named: bool) -> Record:
+    slot_name = plain_text(slot.get("slot_name")) if is_named else ""
+    where, name = Where(member.name, ""), plain_text(item.get("name"))
+    image = into.image((member.name, slot_name), where)
+    into.size(image, name, [slot.get(side) for side in SIDES], where)
+    # Without its folder, an image would be joined with images of the same name.
+    folder = plain_text(item.get("path")).strip("/")
+    parts = [folder, name or member.name or "(no name)", slot_name]
+    image["file_name"] = "/".join(part for part in parts if part)
+    return image
 
-    def _image(self, member: Member, item: _Values, slot: _Values, is_named: bool) -> Record:
-        slot_name = plain_text(slot.get("slot_name")) if is_named else ""
-        where, name = Where(member.name, ""), plain_text(item.get("name"))
-        image = self._into.image((member.name, slot_name), where)
-        self._into.size(image, name, [slot.get(side) for side in SIDES], where)
-        # Without its folder, an image would be joined with images of the same name.
-        folder = plain_text(item.get("path")).strip("/")
-        parts = [folder, name or member.name or "(no name)", slot_name]
-        image["file_name"] = "/".join(part for part in parts if part)
-        return image
 
-    def _add(
-        self, given: _Values, image: Record, raster: RowMask | str, label: str, where: Where
-    ) -> None:
-        if "mask" not in given:
-            shape = self._shape_of(given)
-        elif isinstance(raster, str):
-            raise MaskProblemError(raster)
-        else:
-            shape = self._into.masks.record(raster, (image["width"], image["height"]))
-        record = {**self._into.boxed(shape), "image_id": image["id"]}
-        record["own_id"] = plain_text(given.get("id")) or where.at
-        people = items(given.get("annotators"))
-        missing = f"{label}: has no annotators, as others have"
-        # Releases can be made without annotators.
-        self._into.sign(record, _person(people), where, missing)
-        self._tally["several"] += len(people) > 1 and "bbox" in record
-        name = plain_text(given.get("name"))
-        self._into.labelled(record, name, where, f"{label}: has no name")
+def _add(
+    into: Collector, given: _Values, image: Record, raster: RowMask | str, label: str, where: Where
+) -> None:
+    if "mask" not in given:
+        shape = _shape_of(into, given)
+    elif isinstance(raster, str):
+        raise MaskProblemError(raster)
+    else:
+        shape = into.masks.record(raster, (image["width"], image["height"]))
+    record = {**into.boxed(shape), "image_id": image["id"]}
+    record["own_id"] = plain_text(given.get("id")) or where.at
+    people = items(given.get("annotators"))
+    missing = f"{label}: has no annotators, as others have"
+    # Releases can be made without annotators.
+    into.sign(record, _person(people), where, missing)
+    into.tally["several"] += len(people) > 1 and "bbox" in record
+    name = plain_text(given.get("name"))
+    into.labelled(record, name, where, f"{label}: has no name")
 
-    def _shape_of(self, annotation: _Values) -> Record:
-        if "polygon" in annotation or "complex_polygon" in annotation:
-            polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
-            paths = items(polygon.get("paths") or polygon.get("path"))
-            if paths and isinstance(paths[0], dict):
-                paths = [paths, *items(polygon.get("additional_paths"))]
-            if not paths:
-                raise shapes.ValueProblemError(
-                    "polygon.paths are missing; expected lists of points"
-                )
-            rings = [shapes.points_of(path, "polygon.paths") for path in paths]
-            outer = shapes.outer_rings(rings)
-            self._tally["holes"] += len(outer) < len(rings)
-            record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
-            return {**record, "segmentation": [shapes.ring(each) for each in outer]}
-        if "bounding_box" in annotation:
-            box = {"bbox": shapes.numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
-            return {**box, **_key_points(annotation)}
-        if "ellipse" in annotation:
-            ellipse = mapping(annotation["ellipse"])
-            x, y = shapes.numbers_of(ellipse.get("center"), ("x", "y"))
-            wide, high = shapes.numbers_of(ellipse.get("radius"), ("x", "y"))
-            degrees = shapes.degrees_of(ellipse.get("angle"), "angle", in_radians=True)
-            return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
-        for key, name in _APART.items():
-            if key in annotation:
-                line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
-                return {"shape": name, **line, **_key_points(annotation)}
-        raise shapes.ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+
+def _shape_of(into: Collector, annotation: _Values) -> Record:
+    if "polygon" in annotation or "complex_polygon" in annotation:
+        polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
+        paths = items(polygon.get("paths") or polygon.get("path"))
+        if paths and isinstance(paths[0], dict):
+            paths = [paths, *items(polygon.get("additional_paths"))]
+        if not paths:
+            raise shapes.ValueProblemError("polygon.paths are missing; expected lists of points")
+        rings = [shapes.points_of(path, "polygon.paths") for path in paths]
+        outer = shapes.outer_rings(rings)
+        into.tally["holes"] += len(outer) < len(rings)
+        record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
+        return {**record, "segmentation": [shapes.ring(each) for each in outer]}
+    if "bounding_box" in annotation:
+        box = {"bbox": shapes.numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
+        return {**box, **_key_points(annotation)}
+    if "ellipse" in annotation:
+        ellipse = mapping(annotation["ellipse"])
+        x, y = shapes.numbers_of(ellipse.get("center"), ("x", "y"))
+        wide, high = shapes.numbers_of(ellipse.get("radius"), ("x", "y"))
+        degrees = shapes.degrees_of(ellipse.get("angle"), "angle", in_radians=True)
+        return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
+    for key, name in _APART.items():
+        if key in annotation:
+            line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
+            return {"shape": name, **line, **_key_points(annotation)}
+    raise shapes.ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
 
 def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:

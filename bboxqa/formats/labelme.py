@@ -78,76 +78,66 @@ def translate(path: Path, into: Collector) -> None:
     known = {member.name for member in files}
     apart = [member for member in named if member.name not in known]
     images = FileImages(path, into, files, members, (".xml",), apart)
-    records = _LabelmeRecords(images, into)
     for number, (place, member) in enumerate(images.files.items()):
-        records.add_file(place, member)
+        _add_file(into, images, place, member)
         into.step(number, len(files))
     images.done("JSON of LabelMe", _NOTES)
 
 
-class _LabelmeRecords:
-    """Converts files to COCO records, and collects images, categories and counts."""
+def _add_file(into: Collector, images: FileImages, place: str, member: Member) -> None:
+    """Add the shapes of an image."""
+    content = json_of(member, into, _decode)
+    if content is None:
+        return
+    # The path is relative to the file, which may be in a folder.
+    inner = path_below(plain_text(content.image_path))
+    name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
+    if name and (folder := place.rpartition("/")[0]):
+        name = f"{folder}/{name}"
+    sides, where = (content.image_width, content.image_height), Where(member.name, "")
+    image, _ = images.add_named(place, member, name, where, (sides, where))
+    if not isinstance(content.shapes, list):
+        into.defect("T001", f"{member.name}: has no list of shapes", where)
+        return
+    owners, n_grouped = _groups(content.shapes)
+    into.tally["group"] += n_grouped
+    points_of_shape = owners if into.settings.keypoints else {}
+    inside = {number for numbers in points_of_shape.values() for number in numbers}
+    for number, shape in enumerate(content.shapes):
+        where = Where(member.name, f"/shapes/{number}")
+        if number in inside:
+            continue
+        with into.refusing(f"shape {number + 1}", where):
+            points = [content.shapes[each] for each in points_of_shape.get(number, ())]
+            _add_shape(into, shape, image, where, _joints(points))
 
-    def __init__(self, images: FileImages, into: Collector) -> None:
-        self._into, self._images, self._tally = into, images, into.tally
 
-    def add_file(self, place: str, member: Member) -> None:
-        """Add the shapes of an image."""
-        content = json_of(member, self._into, _decode)
-        if content is None:
-            return
-        image = self._image(place, member, content)
-        if not isinstance(content.shapes, list):
-            problem = f"{member.name}: has no list of shapes"
-            self._into.defect("T001", problem, Where(member.name, ""))
-            return
-        owners, n_grouped = _groups(content.shapes)
-        self._tally["group"] += n_grouped
-        points_of_shape = owners if self._into.settings.keypoints else {}
-        inside = {number for numbers in points_of_shape.values() for number in numbers}
-        for number, shape in enumerate(content.shapes):
-            where = Where(member.name, f"/shapes/{number}")
-            if number in inside:
-                continue
-            with self._into.refusing(f"shape {number + 1}", where):
-                points = [content.shapes[each] for each in points_of_shape.get(number, ())]
-                self._add_shape(shape, image, where, _joints(points))
-
-    def _image(self, place: str, member: Member, content: _File) -> Record:
-        # The path is relative to the file, which may be in a folder.
-        inner = path_below(plain_text(content.image_path))
-        name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
-        if name and (folder := place.rpartition("/")[0]):
-            name = f"{folder}/{name}"
-        sides, where = (content.image_width, content.image_height), Where(member.name, "")
-        return self._images.add_named(place, member, name, where, (sides, where))[0]
-
-    def _add_shape(self, value: Any, image: Record, where: Where, joints: Record) -> None:
-        if not isinstance(value, dict):
-            raise ValueProblemError("is not an object")
-        size = (image["width"], image["height"]) if "width" in image else None
-        shape = _shape_of(value, size, self._into.masks, keypoints=self._into.settings.keypoints)
-        label = plain_text(value.get("label"))
-        record = {**self._into.boxed(shape), **joints, "image_id": image["id"]}
-        record["category_id"] = self._into.category(label or UNLABELLED, where)
-        attributes = {**record.get("attributes", {})}
-        attributes |= {
-            name: True for name, is_set in shapes.mapping(value.get("flags")).items() if is_set
-        }
-        if value.get("difficult") is True:
-            attributes["difficult"] = True
-        # The group only links points to the shape, if they are in its record.
-        if (group := _group_of(value)) is not None and not joints:
-            attributes["group_id"] = group
-            self._tally["loose"] += "keypoints" in shape
-        if attributes:
-            record["attributes"] = attributes
-        score = value.get("score")
-        if isinstance(score, int | float) and score is not True and 0 <= score <= 1:
-            record["score"] = score
-        row = self._into.annotation(record, where)
-        if not label:
-            self._into.defect("T004", "a shape has no label", where, row)
+def _add_shape(into: Collector, value: Any, image: Record, where: Where, joints: Record) -> None:
+    if not isinstance(value, dict):
+        raise ValueProblemError("is not an object")
+    size = (image["width"], image["height"]) if "width" in image else None
+    shape = _shape_of(value, size, into.masks, keypoints=into.settings.keypoints)
+    label = plain_text(value.get("label"))
+    record = {**into.boxed(shape), **joints, "image_id": image["id"]}
+    record["category_id"] = into.category(label or UNLABELLED, where)
+    attributes = {**record.get("attributes", {})}
+    attributes |= {
+        name: True for name, is_set in shapes.mapping(value.get("flags")).items() if is_set
+    }
+    if value.get("difficult") is True:
+        attributes["difficult"] = True
+    # The group only links points to the shape, if they are in its record.
+    if (group := _group_of(value)) is not None and not joints:
+        attributes["group_id"] = group
+        into.tally["loose"] += "keypoints" in shape
+    if attributes:
+        record["attributes"] = attributes
+    score = value.get("score")
+    if isinstance(score, int | float) and score is not True and 0 <= score <= 1:
+        record["score"] = score
+    row = into.annotation(record, where)
+    if not label:
+        into.defect("T004", "a shape has no label", where, row)
 
 
 def _joints(points: Sequence[dict[str, Any]]) -> Record:

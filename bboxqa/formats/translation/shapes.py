@@ -328,25 +328,19 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
     >>> len(outer_rings([square, hole])), len(outer_rings([square, hole + 20]))
     (1, 2)
     """
-    owner = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
-    begin = np.concatenate(rings)
-    end = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
-    if len(rings) * len(begin) > _MOST_PAIRS:
+    import shapely
+
+    if len(rings) * sum(map(len, rings)) > _MOST_PAIRS:
         raise ValueProblemError(
             f"has {len(rings):,} paths, which are too entangled to find the holes among them: "
             "draw them as objects of their own"
         )
-    outer = []
-    for number, own in enumerate(rings):
-        x, y = own[0]
-        # A ray to the right from a point crosses the edges whose ends are on both sides of its y.
-        crossed = ((begin[:, 1] > y) != (end[:, 1] > y)) & (owner != number)
-        (left, top), (right, bottom) = begin[crossed].T, end[crossed].T
-        n_crossed = np.count_nonzero(left + (y - top) / (bottom - top) * (right - left) > x)
-        # Crossing each of some rings an odd or even number of times adds up to odd or even.
-        if n_crossed % 2 == 0:
-            outer.append(own)
-    return outer
+    polygons = np.array([shapely.Polygon(ring) if len(ring) > 2 else None for ring in rings])
+    x, y = np.array([ring[0] for ring in rings]).T
+    is_inside = shapely.contains_xy(polygons[:, None], x, y)
+    np.fill_diagonal(is_inside, val=False)
+    n_around = is_inside.sum(0)
+    return [ring for ring, n in zip(rings, n_around, strict=True) if n % 2 == 0]
 
 
 def turned_box(box: Iterable[float], degrees: float) -> Record:
