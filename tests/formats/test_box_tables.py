@@ -208,12 +208,7 @@ OBJECTS = [
         {"bbox": ONE * 2, "category": [1]},
         "2 boxes in 'bbox' and [1] in 'category'; expected a list",
     ),
-    (
-        {"Boxes": ONE, "iscrowd": [1, 0]},
-        "1 box in 'Boxes' and [1, 0] in 'iscrowd'; expected a list",
-    ),
     ({"bbox": [], "category": [1, 2]}, "has 0 boxes in 'bbox' and [1, 2] in 'category'"),
-    ({"bbox": ONE, "labels": []}, "has 1 box in 'bbox' and [] in 'labels'"),
     ({"polygons": [[1, 2]], "category": [1]}, "has 'polygons', 'category', but no boxes"),
     ({"bbox": ONE, "category": "c"}, "has 1 box in 'bbox' and c in 'category'; expected a list"),
     ({"bbox": ONE, "boxes": [[1, 2, 9, 9]]}, "has different boxes in 'bbox', 'boxes'"),

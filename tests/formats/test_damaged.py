@@ -44,14 +44,11 @@ def made(folder, form):
 
 CASES = [
     ("cvat", 0, "eve.xml: is empty"),
-    ("cvat", 60, "eve.xml: line 3: is XML that cannot be read: unclosed token"),
     ("cvat", 400, "eve.xml:13:3: is XML that cannot be read: unclosed token"),
     ("zip", 0, "eve.zip: is empty"),
     ("zip", 500, "eve.zip: is a zip archive that cannot be read: its list of files, at the end"),
     ("coco", 0, "eve.json:1:1: F001 error the file is empty"),
-    ("table", 0, "eve.csv: is empty"),
     ("table", 12, "eve.csv: ends within its first line"),
-    ("voc", 0, "eve/a.xml: is empty (and 1 more file in this folder)"),
     ("voc", 9, f"eve/a.xml: {CUT} (and 1 more file"),
 ]  # fmt: skip
 
@@ -86,12 +83,11 @@ def many(n, who=""):
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("place", [0, 0.5, 1])
-@pytest.mark.parametrize("n", [9, 2000])
 def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
-    tmp_path, compression, place, n
+    tmp_path, compression, place
 ):
     path = tmp_path / "all.zip"
-    zipped(path, {f"{who}.json": many(n) for who in WHO}, compression)
+    zipped(path, {f"{who}.json": many(2000) for who in WHO}, compression)
     info = zipfile.ZipFile(path).getinfo("ann.json")
     # Twenty bytes of it are zero.
     content = bytearray(path.read_bytes())

@@ -324,9 +324,7 @@ def test_objects_have_the_classes_beside_them(tmp_path):
         names = [data.category_names[each] for each in data.annotations.category]
         assert names == ["dog", "cat", "dog"]
     classes = next((tmp_path / "out/SegmentationClass").iterdir())
-    pixels = np.asarray(Image.open(classes)).copy()
-    pixels[2, 2] = 0
-    save(classes, pixels)
+    save(classes, np.asarray(Image.open(classes)) * (np.indices((100, 100))[0] > 2).astype("u1"))
     with pytest.raises(DatasetError, match="has an object that is not of one value"):
         read(tmp_path / "out", "instances")
     # Without a class for each, objects have none.

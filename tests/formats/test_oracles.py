@@ -93,23 +93,6 @@ def test_what_globox_writes_is_read(made, form, tmp_path):
     assert_same(found, expected, ROUNDED[form])
 
 
-# It takes all corners of VOC as edges from 0 on.
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "read", "more", "said"),
-    [
-        *((f"voc/{name}", "pascal_voc", {"recursive": True}, {"voc_base": 0})
-          for name in ("raccoon", "blood_cells", "cvat_export")),
-        ("cvat/rebar_task/annotations.xml", "cvat", {}, {}),
-        ("cvat/cat_boxes_job/annotations.xml", "cvat", {}, {}),
-        ("labelme/terrain", "labelme", {"include_poly": True}, {}),
-    ],
-)  # fmt: skip
-def test_files_of_tools(name, read, more, said):
-    theirs = getattr(globox.AnnotationSet, f"from_{read}")(SHARED / name, **more)
-    assert_same(ours(SHARED / name, **said), rows_of(theirs))
-
-
 def test_coco_as_labelformat_and_supervision_read_it(made, tmp_path):
     folder, annotations = made
     annotations.save_coco(tmp_path / "a.json", auto_ids=True)

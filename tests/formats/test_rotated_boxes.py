@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.formats.choices import reading
 from bboxqa.model.annotations import Choices
 from bboxqa.model.rotated_boxes import bounds, corners, smallest_angle
@@ -148,18 +148,6 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     of_four, others = data.notes
     assert of_four.startswith("2 outlines with four corners compared by the smallest rectangle")
     assert others.startswith("2 other outlines compared by the upright box; ")
-
-
-def test_agreement_of_rotated_boxes(path):
-    data = bboxqa.read_coco(written(path, of_two(beside())))
-    result = bboxqa.agree(data, similarity="obb", iou_threshold=0.99, bootstrap=0)
-    assert result.existence.f1 == 1
-    moved = of_two(beside())
-    for each in moved["annotations"][::2]:
-        each["attributes"] = {"rotation": each["attributes"]["rotation"] + 90}
-    assert bboxqa.agree(written(path, moved), similarity="obb", bootstrap=0).existence.f1 == 0
-    with pytest.raises(DatasetError, match="the rotated boxes were not read"):
-        bboxqa.agree(bboxqa.read_coco(path, segmentation=False), similarity="obb")
 
 
 # Formats in which rotated boxes are written and read.

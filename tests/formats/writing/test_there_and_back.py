@@ -26,7 +26,6 @@ import bboxqa
 from bboxqa import DatasetError
 from bboxqa.core.text import clean
 
-DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats that are written and read, and the largest error of a coordinate in pixels.
 ROUNDED = {
     "coco": 0, "label-studio": 1e-9, "cvat": 2e-6, "yolo": 1e-5, "yolo-segment": 1e-5,
@@ -96,45 +95,6 @@ def _check_same(content, expected, error, *, ids):
         assert own.shape == given_boxes.shape, key
         rows, columns = linear_sum_assignment(np.abs(own[:, None] - given_boxes[None]).max(2))
         np.testing.assert_allclose(given_boxes[columns], own[rows], rtol=1e-12, atol=error)
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
-@pytest.mark.parametrize(
-    ("name", "to"),
-    [
-        ("cvat/shapes_task", "cvat"),
-        ("cvat/project_export", "cvat"),
-        ("labelme/shapes", "labelme"),
-        ("voc/cvat_export", "voc"),
-        ("voc/blood_cells", "voc"),
-    ],
-)
-def test_folders_of_tools_stay(name, to, tmp_path):
-    first, again, second = (tmp_path / each for each in ("1.json", "again", "2.json"))
-    options = {}
-    for source, out, written_as in (
-        (DATA / name, first, "coco"), (first, again, to), (again, second, "coco"),
-    ):  # fmt: skip
-        found = bboxqa.convert(source, out, to=written_as, lossy=True, **options)
-        options = by_folders(written_as, found)
-    old, new = (json.loads(each.read_bytes()) for each in (first, second))
-    assert len(old["annotations"]) > 0
-    assert _boxes(new) == pytest.approx(_boxes(old), abs=1e-5)
-    assert _outlined(new) == _outlined(old)
-
-
-def _boxes(content):
-    names = {each["id"]: each["file_name"] for each in content["images"]}
-    labels = {each["id"]: each["name"] for each in content["categories"]}
-    boxes = sorted(
-        (names[each["image_id"]], labels[each["category_id"]], each["bbox"])
-        for each in content["annotations"]
-    )
-    return [number for *_, box in boxes for number in box]
-
-
-def _outlined(content):
-    return sum("segmentation" in each for each in content["annotations"])
 
 
 @pytest.mark.parametrize(

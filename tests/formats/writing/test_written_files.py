@@ -238,12 +238,9 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
     back = bboxqa.read_coco(tmp_path / "out.csv", min_annotators=1, tracks=True)
     assert back.tracks is not None
     assert len({*back.annotations.track.tolist()}) == 2
-    lost = {f"annotations with '{key}'" for key in ("attributes.keyframe", "source")}
-    lost.add("annotations with 'attributes.track_id'")
-    for to in ("yolo", "label-studio", "voc", "dota"):
-        out = tmp_path / f"{to}{ENDINGS.get(to, '')}"
-        losses = bboxqa.convert(source, out, to=to, lossy=True).losses
-        assert lost <= {each.what for each in losses if each.n == 4}
+    keys = ("attributes.keyframe", "attributes.track_id", "source")
+    losses = bboxqa.convert(source, tmp_path / "voc", to="voc", lossy=True).losses
+    assert {f"annotations with '{key}'" for key in keys} <= {e.what for e in losses if e.n == 4}
 
 
 @pytest.mark.parametrize(
