@@ -428,6 +428,21 @@ def test_a_category_of_few_objects_does_not_explain_who_matches_least():
     assert [each.kind for each in _with_worst([rare], [worst])] == ["calls", "worst"]
 
 
+def test_who_misses_much_is_told_so_before_a_rare_category_that_they_never_draw():
+    errors = {"p*": "jitter=1 miss=0.02", "p03": "miss=0.2"}
+    found = bboxqa.simulate(images=150, objects=6, categories="cow:96,zebra:4", errors=errors)
+    content = found.document()
+    content["annotations"] = [
+        each for each in content["annotations"]
+        if (each["annotator"], each["category_id"]) != ("p03", 2)
+    ]  # fmt: skip
+    missed, unused = bboxqa.agree(content, bootstrap=200).story[:2]
+    assert missed.startswith("p03 misses 2")
+    assert "without p03, alpha" in missed
+    assert unused.startswith("p03 never draws zebra")
+    assert "alpha" not in unused
+
+
 def test_equal_works_need_nothing_to_be_looked_at(tmp_path):
     found = bboxqa.simulate(images=20, annotators="ann,bob")
     found.write(tmp_path / "equal.json")

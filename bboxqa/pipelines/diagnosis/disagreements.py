@@ -230,22 +230,22 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Finding]:
 
 def unused_findings(of: Diagnosed, unused: Sequence[Unused]) -> Iterator[Finding]:
     """Yield which annotators never draw which categories."""
-    categories = of.matched.data.category_names
-    people: dict[int, list[str]] = {}
+    names, n_objects = of.matched.data.category_names, max(len(distinct(of.matched.objects)), 1)
+    people: dict[int, list[Unused]] = {}
     for each in unused:
-        words = f"{categories[each.category]} ({count(each.n_objects, 'object')} of others)"
-        people.setdefault(each.annotator, []).append(words)
-    yield from largest(
-        Finding(
-            "unused",
-            (of.names[place],),
-            weight=1.0,
-            values={"categories": joined(own)},
-            cause=Kind.MISSED,
-            table="category_use",
-        )
-        for place, own in people.items()
-    )
+        people.setdefault(each.annotator, []).append(each)
+    told = []
+    for place, own in people.items():
+        words = [f"{names[o.category]} ({count(o.n_objects, 'object')} of others)" for o in own]
+        values, who = {"categories": joined(words)}, (of.names[place],)
+        n = sum(each.n_objects for each in own)
+        told.append(
+            Finding(
+                "unused", who, weight=n / n_objects, values=values, cause=Kind.MISSED,
+                table="category_use", of_category=of.as_category(1.0, n),
+            )
+        )  # fmt: skip
+    yield from largest(told)
 
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
