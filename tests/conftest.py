@@ -45,3 +45,10 @@ def pytest_xdist_auto_num_workers():
     from bboxqa.core.machine import cores
 
     return cores() + 1
+
+
+@pytest.fixture
+def light_workers(monkeypatch):
+    """Let workers of a batch find the tests, without loading pytest's own command."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)

@@ -1,7 +1,6 @@
 import json
 import logging
 import os
-import random
 import re
 import socket
 import subprocess
@@ -11,7 +10,9 @@ import time
 from signal import SIGKILL
 
 import pytest
+from support.batch import left_by
 from support.cli import run
+from support.datasets import noisy, write
 
 from bboxqa.batch.run import Run, run_batch
 from bboxqa.batch.settings import Settings
@@ -34,68 +35,26 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def coco(seed, n_images, annotators=("ann", "bob"), *, outlines=False):
-    """Return a document in which annotators see nearly the same objects."""
-    chance = random.Random(seed)
-    annotations = []
-    for image in range(n_images):
-        for _ in range(chance.randint(0, 4)):
-            x, y = chance.uniform(0, 60), chance.uniform(0, 60)
-            for annotator in annotators:
-                if chance.random() < 0.15:
-                    continue
-                left, top = x + chance.uniform(0, 4), y + chance.uniform(0, 4)
-                record = {
-                    "id": len(annotations) + 1, "image_id": image, "iscrowd": 0, "area": 750,
-                    "category_id": chance.choice([1, 1, 2]), "bbox": [left, top, 30, 25],
-                    "annotator": annotator,
-                }  # fmt: skip
-                if outlines:
-                    corners = [left, top, left + 30, top, left + 30, top + 25, left, top + 25]
-                    record["segmentation"] = [corners]
-                annotations.append(record)
-    return {
-        "images": [
-            {"id": i, "file_name": f"{i}.jpg", "width": 100, "height": 100} for i in range(n_images)
-        ],
-        "annotations": annotations,
-        "categories": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
-    }
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """Projects of all kinds: two and three annotators, outlines, broken, alone, own settings."""
     root = tmp_path_factory.mktemp("projects") / "root"
     documents = {
-        "boxes/export.json": coco(1, 40),
-        "three/export.json": coco(2, 30, ("ann", "bob", "eve")),
-        "outlines/annotations/export.json": coco(3, 25, outlines=True),
-        "no outlines/export.json": coco(4, 9),
-        "one each/ann.json": coco(5, 12, ("ann",)),
-        "one each/bob.json": coco(5, 12, ("bob",)),
-        "alone/export.json": coco(6, 5, ("ann",)),
+        "boxes/export.json": noisy(1, 40),
+        "three/export.json": noisy(2, 30, ("ann", "bob", "eve")),
+        "outlines/annotations/export.json": noisy(3, 25, outlines=True),
+        "no outlines/export.json": noisy(4, 9),
+        "one each/ann.json": noisy(5, 12, ("ann",)),
+        "one each/bob.json": noisy(5, 12, ("bob",)),
+        "alone/export.json": noisy(6, 5, ("ann",)),
     }
     for name, document in documents.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(json.dumps(document), "utf-8")
-    (root / "broken").mkdir()
-    (root / "broken" / "export.json").write_text('{"images": [', "utf-8")
+        write(root / name, document)
+    write(root / "broken/export.json", '{"images": [')
     for name in ("outlines", "no outlines"):
-        (root / name / "bboxqa.toml").write_text('similarity = "polygon"\n', "utf-8")
-    (root / "other.json").write_text('{"some": "thing"}', "utf-8")
+        write(root / name / "bboxqa.toml", 'similarity = "polygon"\n')
+    write(root / "other.json", '{"some": "thing"}')
     return root
-
-
-def contents(out, there="", here=""):
-    """Return each file of a run but its history, without the time, names of its root replaced."""
-    return {
-        file.relative_to(out).as_posix(): re.sub(rb"<time>[^<]*", b"", file.read_bytes()).replace(
-            there.encode(), here.encode()
-        )
-        for file in sorted(out.rglob("*"))
-        if file.is_file() and not file.name.startswith((".lock", ".root", "history."))
-    }
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +65,7 @@ def local(root, tmp_path_factory):
     statuses = {row.project: row.status for row in result.rows}
     assert statuses["three"] == statuses["outlines"] == "measured"
     assert statuses["broken"] == statuses["no outlines"] == "failed"
-    found = contents(out)
+    found = left_by(out)
     assert len(found) > 40
     return found
 
@@ -179,7 +138,7 @@ def until(done, seconds=30):
 @pytest.mark.parametrize("part_size", [None, 17])
 def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path, part_size):
     run_batch(root, tmp_path, SETTINGS, Run(scheduler=address, part_size=part_size))
-    assert contents(tmp_path) == local
+    assert left_by(tmp_path) == local
 
 
 def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):
@@ -208,7 +167,7 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
     finally:
         killer.join()
     assert killed
-    assert contents(tmp_path) == local
+    assert left_by(tmp_path) == local
 
 
 def test_a_scheduler_that_dies_is_told(address, monkeypatch):
@@ -259,7 +218,7 @@ def test_files_in_a_store_give_the_same(
     options = {"scheduler": address, "part_size": 10} if clustered else {}
     result = run_batch(bucket, tmp_path / "out", SETTINGS, Run(**options))
     assert all("cannot be the name of a file" in text for text in result.found.unreadable)
-    ours, unreadable = without_unreadable(contents(tmp_path / "out", bucket, str(root)))
+    ours, unreadable = without_unreadable(left_by(tmp_path / "out", bucket, str(root)))
     theirs, _ = without_unreadable(local)
     assert len(unreadable) == (2 if bucket.startswith("s3") else 0)
     # A key has what the store tells of a file instead of its bytes.
@@ -274,7 +233,7 @@ def test_files_in_a_store_give_the_same(
     again = run_batch(bucket, tmp_path / "out", SETTINGS, Run(**options))
     assert again.n_reused == len(result.rows) == 7
     shown = capfd.readouterr()
-    written = b"".join(contents(tmp_path / "out").values())
+    written = b"".join(left_by(tmp_path / "out").values())
     for secret in stores.SECRETS:
         assert secret not in shown.out + shown.err
         assert secret.encode() not in written

@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
-from zipfile import ZipFile
 
 from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
+from support.tool_files import text_of, zipped
 
 from bboxqa.batch.discovery import discover
 
@@ -173,19 +173,14 @@ def test_a_folder_that_is_one_source_is_a_project_and_deeper_ones_are_its_annota
 def packed(path):
     """Write an archive as CVAT exports it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ZipFile(path, "w") as archive:
-        archive.writestr(
-            "annotations.xml",
-            "<annotations><version>1.1</version><meta><task><id>1</id></task></meta></annotations>",
-        )
+    zipped(path, {"annotations.xml": text_of("cvat")})
 
 
 def test_archives_are_sources_where_nothing_is_unpacked(tmp_path):
     for name in ("a/ann.zip", "a/bob.zip", "b/old.zip", "c.zip"):
         packed(tmp_path / name)
     made(tmp_path, "b/annotations/ann.json")
-    with ZipFile(tmp_path / "a/images.zip", "w") as archive:
-        archive.writestr("1.jpg", "")
+    zipped(tmp_path / "a/images.zip", {"1.jpg": ""})
     found = discover(tmp_path)
     assert shown(found) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}
     reason = "other files are read; to read it as well, unpack it"

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -13,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
 import pytest
+from support.batch import left_by
 from support.cli import process
-from support.datasets import annotation, document, image, write
+from support.datasets import annotation, document, noisy, write
 
 from bboxqa.batch.run import Run, run_batch
 from bboxqa.batch.settings import Settings
@@ -25,35 +24,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 MARK = "BBOXQA_TEST_RUN"
 ROOT = Path("root")
-CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
 N_PROJECTS = 8
-
-
-def project(rng, n_images):
-    """Return a document of two annotators who agree more or less."""
-    images = [image(number, annotators=["ann", "bob"]) for number in range(1, n_images + 1)]
-    annotations = [
-        annotation(
-            4 * where + 2 * part + second,
-            where,
-            int(rng.integers(1, 3)),
-            annotator=("ann", "bob")[second],
-            bbox=(*(rng.integers(5, 12, 2) + 40 * part).tolist(), 20, 20),
-        )
-        for where in range(1, n_images + 1)
-        for part in (0, 1)
-        for second in (0, 1)
-    ]
-    return document(annotations, images, CATEGORIES)
 
 
 @pytest.fixture(scope="module")
 def top(tmp_path_factory):
     """Return a folder with small projects, two of which cannot be measured, and their results."""
     folder = tmp_path_factory.mktemp("killed")
-    rng = np.random.default_rng(5)
     for number in range(N_PROJECTS - 2):
-        write(folder / ROOT / f"p{number}/x.json", project(rng, int(rng.integers(4, 30))))
+        write(folder / ROOT / f"p{number}/x.json", noisy(number, 4 + 5 * number))
     write(folder / ROOT / "alone/x.json", document([annotation(1)]))
     write(folder / ROOT / "cut/x.json", '{"images": [')
     with pytest.MonkeyPatch.context() as patched:
@@ -61,20 +40,6 @@ def top(tmp_path_factory):
         with contextlib.chdir(folder):
             run_batch(ROOT, Path("undisturbed"), Settings({}, {}), Run(jobs=2))
     return folder
-
-
-def timeless(path):
-    """Return what a file holds, without when the run began."""
-    return re.sub(rb"<time>[^<]*", b"", path.read_bytes())
-
-
-def files(folder):
-    """Return what a run has left, without what belongs to one run only."""
-    return {
-        path.relative_to(folder).as_posix(): timeless(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in {".lock", ".root.json", "history.sqlite"}
-    }
 
 
 def alive(mark):
@@ -123,7 +88,7 @@ def chain(top, seed, again):
     """Kill a run again and again, or one that does all again; return how each ended."""
     rng = random.Random(seed)
     out = top / f"out {seed}"
-    expected = files(top / "undisturbed")
+    expected = left_by(top / "undisturbed")
     if again:
         shutil.copytree(top / "undisturbed", out)
     options = ["--fresh"] if again else []
@@ -136,10 +101,10 @@ def chain(top, seed, again):
         # A folder that is being filled has a name of its own, and may be as good as done.
         for record in out.glob("projects/[!.]*/record.json"):
             name = record.parent.relative_to(out).as_posix() + "/"
-            left = {file: text for file, text in files(out).items() if file.startswith(name)}
+            left = {file: text for file, text in left_by(out).items() if file.startswith(name)}
             assert left == {file: text for file, text in expected.items() if file.startswith(name)}
         for name in ("projects.csv", "summary.json", "index.html"):
-            assert not (out / name).exists() or timeless(out / name) == expected[name]
+            assert left_by(out).get(name) in (None, expected[name])
     return codes
 
 
@@ -153,11 +118,11 @@ def test_killed_at_eight_moments(top, monkeypatch):
     assert codes.count(-signal.SIGKILL) >= 2
     monkeypatch.chdir(top)
     monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
-    expected = files(Path("undisturbed"))
+    expected = left_by(Path("undisturbed"))
     for seed in (1, 2):
         out = Path(f"out {seed}")
         run_batch(ROOT, out, Settings({}, {}), Run(jobs=2))
-        found = files(out)
+        found = left_by(out)
         assert found.keys() == expected.keys()
         assert [name for name in found if found[name] != expected[name]] == []
 
@@ -178,8 +143,8 @@ def test_two_runs_at_once(top, tmp_path):
         first.stderr.read()
         assert first.wait() == 1
         assert gone(mark)
-    expected = files(top / "undisturbed")
-    assert files(tmp_path) == expected
+    expected = left_by(top / "undisturbed")
+    assert left_by(tmp_path) == expected
 
 
 def signalled(top, out, number, pause):

@@ -1,15 +1,14 @@
 """The table, the summary, the page and the history of a run."""
 
-import csv
 import json
 import sqlite3
 from contextlib import closing
-from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
 from msgspec.structs import fields, replace
-from support.datasets import write
+from support import pages
+from support.datasets import csv_rows, write
 
 from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.results import (
@@ -37,46 +36,28 @@ ROWS = [
 ]  # fmt: skip
 
 
-class Page(HTMLParser):
-    """What a browser makes of a page."""
+class Page(pages.Page):
+    """What a browser makes of a page: the rows of its projects, items of lists, and scripts."""
 
     def __init__(self, text):
-        super().__init__()
-        self.tags, self.links, self.cells, self.items = [], [], [], []
-        self.settings = []
-        self.within, self.scripts = [], []
-        self.feed(text)
-        self.close()
-        assert self.within == []
-
-    @property
-    def rows(self):
-        """Those of the settings, or those of the projects, which come before."""
-        return self.settings if "details" in self.within else self.cells
+        self.cells, self.items, self.scripts = [], [], []
+        super().__init__(text)
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag in {"meta", "br"}:
-            return
-        self.within.append(tag)
-        if tag == "a" and not dict(attrs)["href"].startswith("#"):
-            self.links.append(dict(attrs)["href"])
-        if tag == "tr":
-            self.rows.append([])
-        if tag == "td":
-            self.rows[-1].append("")
+        super().handle_starttag(tag, attrs)
         if tag == "li":
             self.items.append("")
-
-    def handle_endtag(self, tag):
-        assert self.within.pop() == tag
+        elif tag == "tr" and "details" not in self.open:
+            self.cells.append([])
+        elif tag == "td" and "details" not in self.open:
+            self.cells[-1].append("")
 
     def handle_data(self, data):
-        if "script" in self.within:
+        if "script" in self.open:
             self.scripts.append(data)
-        if "td" in self.within and "small" not in self.within:
-            self.rows[-1][-1] += data
-        if "li" in self.within:
+        if "td" in self.open and not {"small", "details"} & {*self.open}:
+            self.cells[-1][-1] += data
+        if "li" in self.open:
             self.items[-1] += data
 
 
@@ -92,8 +73,7 @@ def written(out, rows=ROWS, found=NOTHING, worse=()):
 
 def test_table(tmp_path):
     written(tmp_path)
-    with (tmp_path / "projects.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "projects.csv")
     assert [*rows[0]] == [field.name for field in fields(Row)]
     assert [row["project"] for row in rows] == ["a/b", "alone", NASTY.replace("\n", r"\n")]
     assert [rows[0][name] for name in ("status", "n_files", "n_images", "alpha", "high")] == [

@@ -10,11 +10,7 @@ from support.pool_work import dawdle, fatal, wait_for_the_other
 from bboxqa.batch.workers import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core.errors import OutputError
 
-
-@pytest.fixture(autouse=True)
-def _light(monkeypatch):
-    # Workers need not load pytest's own command.
-    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+pytestmark = pytest.mark.usefixtures("light_workers")
 
 
 def do(tasks, work, jobs=2):

@@ -1,6 +1,5 @@
 """One project: where its results go, what they depend on, its own settings, what came of it."""
 
-import csv
 import json
 import os
 import re
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
-from support.datasets import annotation, document, image, two_annotators, write
+from support.datasets import annotation, csv_rows, document, document_of, two_annotators, write
 
 from bboxqa.batch import project
 from bboxqa.batch import settings as settings_module
@@ -41,14 +40,9 @@ def only(root):
 
 def differing(first=(10, 10, 20, 20), second=(60, 60, 20, 20)):
     """Return a document of two annotators who agree on all images but one."""
-    images = [image(number, annotators=["ann", "bob"]) for number in range(1, 7)]
-    boxes = [(where, who, first) for where in range(1, 6) for who in ("ann", "bob")]
-    boxes += [(6, "ann", first), (6, "bob", second)]
-    annotations = [
-        annotation(number, where, 1 + where % 2, annotator=who, bbox=box)
-        for number, (where, who, box) in enumerate(boxes, 1)
-    ]
-    return document(annotations, images, [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])
+    rows = [(place, who, 1 + place % 2, first) for place in range(1, 7) for who in ("ann", "bob")]
+    rows[-1] = (*rows[-1][:3], second)
+    return document_of(rows, 6, ("cat", "dog"), annotators=["ann", "bob"])
 
 
 def done(tmp_path, content, settings=PLAIN):
@@ -207,8 +201,7 @@ class TestStatus:
             "categories.csv", "details.json", "findings.jsonl", "images.csv", "log.txt",
             "manifest.json", "pairs.csv", "record.json", "summary.json", "units.csv",
         }  # fmt: skip
-        with (folder / "images.csv").open(newline="") as file:
-            assert len(list(csv.DictReader(file))) == 6
+        assert len(csv_rows(folder / "images.csv")) == 6
 
     @pytest.mark.parametrize(
         ("content", "message"),

@@ -6,14 +6,13 @@ import os
 import re
 import shutil
 import signal
-import sys
 from html import unescape
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support import cli
-from support.datasets import annotation, document, image, two_annotators, write
+from support.batch import left_by
+from support.datasets import annotation, document, image, noisy, two_annotators, write
 
 from bboxqa.batch import run as module
 from bboxqa.batch.project import run_project
@@ -25,29 +24,7 @@ from bboxqa.model.annotations import Choices
 
 PLAIN = Settings({"bootstrap": 50}, {})
 ROOT, OUT = Path("root"), Path("out")
-CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-
-
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    # Workers have to find this file; they need not load pytest's own command.
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
-
-
-def noisy(seed, n_images=6):
-    """Return a document of two annotators who agree more or less."""
-    rng = np.random.default_rng(seed)
-    images = [image(number, annotators=["ann", "bob"]) for number in range(1, n_images + 1)]
-    annotations = []
-    for number in range(1, n_images + 1):
-        for who in ("ann", "bob"):
-            x, y = rng.integers(5, 12, 2).tolist()
-            what, category = len(annotations) + 1, int(rng.integers(1, 3))
-            annotations.append(
-                annotation(what, number, category, annotator=who, bbox=(x, y, 20, 20))
-            )
-    return document(annotations, images, CATEGORIES)
+pytestmark = pytest.mark.usefixtures("light_workers")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +32,7 @@ def night(tmp_path_factory):
     """Return a folder of three sound projects, the first the largest, and of a run over them."""
     top = tmp_path_factory.mktemp("night")
     for seed, name in enumerate("abc"):
-        write(top / "root" / name / "x.json", noisy(seed, 8 - seed))
+        write(top / "root" / name / "x.json", noisy(seed, 32 - 12 * seed))
     with contextlib.chdir(top):
         assert run_batch(ROOT, OUT, PLAIN, Run(jobs=2)).passed
     return top
@@ -109,13 +86,7 @@ def changed(before, after):
 
 
 def files(root, out="out"):
-    """Return what a run left behind, without its history, lock and time."""
-    top = root.parent / out
-    return {
-        path.relative_to(top).as_posix(): re.sub(rb"<time>[^<]*", b"", path.read_bytes())
-        for path in top.rglob("*")
-        if path.is_file() and path.name not in {".lock", ".root.json", "history.sqlite"}
-    }
+    return left_by(root.parent / out)
 
 
 def test_unchanged_is_not_run_again(root):
@@ -134,8 +105,8 @@ def test_unchanged_is_not_run_again(root):
 
 def test_only_what_changed_is_run_again(ran):
     before = times(ran)
-    write(ran / "b/x.json", noisy(9))
-    write(ran / "d/x.json", noisy(10))
+    write(ran / "b/x.json", noisy(9, 6))
+    write(ran / "d/x.json", noisy(10, 6))
     write(ran / "c/bboxqa.toml", "seed = 5\n")
     result = run(ran)
     assert result.n_reused == 1
@@ -223,7 +194,7 @@ def test_project_that_kills_its_process(ran, monkeypatch):
 
 
 def test_fail_fast(root):
-    write(root / "b/x.json", noisy(3, 7))
+    write(root / "b/x.json", noisy(3, 12))
     write(root / "b/bboxqa.toml", "min_alpha = 0.999\n")
     result = run(root, jobs=1, fail_fast=True)
     # The largest first: c is not reached.

@@ -1,47 +1,35 @@
 """What a user of `bboxqa agree` reads, and what it writes."""
 
-import csv
 import json
 from pathlib import Path
 
 import jsonschema
 import pytest
 from support.cli import python, run, shell
-from support.datasets import annotation, document, image, two_annotators, write
+from support.datasets import annotation, csv_rows, document, document_of, two_annotators, write
 
 from bboxqa import diagnostics
 from bboxqa.cli.agree import TOOLS
 from bboxqa.formats.registry import writer_names
 from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 
-CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-
-
-def box(number, annotator, x, category=1, **more):
-    return annotation(number, 1, category, (x, 0, 10, 10), annotator=annotator, **more)
-
 
 @pytest.fixture
 def export(tmp_path: Path) -> Path:
     """Three images by two annotators: agreement, a missed object, a wrong category."""
-    images = [image(number, annotators=["a", "b"]) for number in (1, 2, 3)]
-    annotations = [
-        box(1, "a", 0),
-        box(2, "b", 0),
-        {**box(3, "a", 0), "image_id": 2},
-        {**box(4, "a", 50, 2), "image_id": 2},
-        {**box(5, "b", 50, 2), "image_id": 2},
-        {**box(6, "a", 0, 1), "image_id": 3},
-        {**box(7, "b", 0, 2), "image_id": 3},
-    ]
-    return write(tmp_path / "export.json", document(annotations, images, CATEGORIES))
+    here, there = (0, 0, 10, 10), (50, 0, 10, 10)
+    rows = [
+        (1, "a", 1, here), (1, "b", 1, here),
+        (2, "a", 1, here), (2, "a", 2, there), (2, "b", 2, there),
+        (3, "a", 1, here), (3, "b", 2, here),
+    ]  # fmt: skip
+    content = document_of(rows, 3, ("cat", "dog"), annotators=["a", "b"])
+    return write(tmp_path / "export.json", content)
 
 
 def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
-    annotations = [
-        {**box(10 * i + k, who, 0), "image_id": i} for i in (1, 2) for k, who in enumerate("ab")
-    ]
-    path = write(tmp_path / "same.json", document(annotations, [image(1), image(2)]))
+    rows = [(place, who, 1, (0, 0, 10, 10)) for place in (1, 2) for who in "ab"]
+    path = write(tmp_path / "same.json", document_of(rows, 2))
     done = run("agree", path, "--format", "json", "--iou", "0.5", "--iou", "0.9")
     found = json.loads(done.stdout, parse_constant=pytest.fail)
     jsonschema.validate(found, summary_schema())
@@ -89,15 +77,12 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert [path.name for path in out.parent.iterdir()] == [out.name]
     summary = json.loads((out / "summary.json").read_text())
     jsonschema.validate(summary, summary_schema())
-    with (out / "units.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(out / "units.csv")
     missed = [row for row in rows if row["state"] == "missing" and row["iou_threshold"] == "0.5"]
     assert [(row["image"], row["annotator"], row["annotation"]) for row in missed] == [
         ("2.jpg", "b", "")
     ]
-    with (out / "images.csv").open() as file:
-        images = list(csv.DictReader(file))
-    assert len(images) == 6
+    assert len(csv_rows(out / "images.csv")) == 6
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["settings"]["iou_threshold"] == [0.5, 0.75]
     assert manifest["inputs"][0]["name"] == str(export)
@@ -182,9 +167,9 @@ def test_people_and_files_are_chosen_by_options(tmp_path):
 
 
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
-    annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
-    categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]
-    path = write(tmp_path / "markup.json", document(annotations, categories=categories))
+    rows = [(1, "[bold]a[/]", 1, (0, 0, 10, 10)), (1, "[/nope]", 2, (40, 0, 10, 10))]
+    content = document_of(rows, categories=("[red]cat", "<b>dog</b>"))
+    path = write(tmp_path / "markup.json", content)
     done = run("agree", path, "--details")
     assert done.returncode == 0
     assert "[red]cat" in done.stdout
@@ -206,35 +191,12 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
 
 
 def test_a_closed_pipe_is_no_error(export):
-    records = json.loads(export.read_text())
     # More than a pipe holds, so that the reader is gone before all is written.
-    records["categories"] = [{"id": i, "name": f"category {i}"} for i in range(1, 5001)]
-    records["annotations"] = [
-        {**box(i, "ab"[i % 2], 20 * (i // 100), i), "image_id": 1 + i % 3} for i in range(1, 5001)
-    ]
-    export.write_text(json.dumps(records))
+    rows = [(1 + i % 3, "ab"[i % 2], i, (20 * (i // 100), 0, 10, 10)) for i in range(1, 5001)]
+    write(export, document_of(rows, 3, [f"category {i}" for i in range(1, 5001)]))
     done = shell(f"$BBOXQA agree {export} --bootstrap 0 --format json | head -n 1")
     assert done.stdout.strip() == "{"
     assert done.stderr == ""
-
-
-def test_help_does_not_load_numpy():
-    script = (
-        "import sys\n"
-        "sys.argv = ['bboxqa', '--help']\n"
-        "from bboxqa.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as stop:\n    assert stop.code == 0\n"
-        "print(sorted({'numpy', 'rich', 'scipy', 'shapely', 'msgspec'} & set(sys.modules)))\n"
-    )
-    done = python(script, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "agree" in done.stdout
-
-
-def test_importing_the_package_loads_nothing():
-    script = "import sys, bboxqa; print(sorted({'numpy', 'msgspec', 'click'} & set(sys.modules)))"
-    done = python(script, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_quiet_prints_figures_and_the_verdict_only(tmp_path):

@@ -1,6 +1,5 @@
 """`bboxqa batch` as a user meets it."""
 
-import csv
 import json
 import os
 import subprocess
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import cli
-from support.datasets import annotation, document, image, two_annotators, write
+from support.datasets import csv_rows, document_of, two_annotators, write
 
 ADVICE = (
     "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md); for "
@@ -31,15 +30,12 @@ def run(tmp_path):
 
 def boxes(*shifts):
     """Return a document of two annotators; one of them is off by so much, an image each."""
-    images = [image(number, annotators=["ann", "bob"]) for number in range(1, len(shifts) + 1)]
-    annotations = []
-    for number, shift in enumerate(shifts, 1):
-        for who, x in (("ann", 10), ("bob", 10 + shift)):
-            annotations.append(
-                annotation(len(annotations) + 1, number, 1 + number % 2, annotator=who,
-                           bbox=(x, 10, 20, 20))
-            )  # fmt: skip
-    return document(annotations, images, [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])
+    rows = [
+        (place, who, 1 + place % 2, (x, 10, 20, 20))
+        for place, shift in enumerate(shifts, 1)
+        for who, x in (("ann", 10), ("bob", 10 + shift))
+    ]
+    return document_of(rows, len(shifts), ("cat", "dog"), annotators=["ann", "bob"])
 
 
 @pytest.fixture
@@ -76,11 +72,9 @@ def test_one_gate_that_fails_anywhere(run, root, tmp_path):
     assert out[1].startswith("  worse: alpha ")
     assert out[1].endswith(" is below 0.9")
     assert out[-1] == "Written: res ults/index.html"
-    with (tmp_path / "res ults/projects.csv").open(newline="") as file:
-        assert {row["project"]: row["passed"] for row in csv.DictReader(file)} == {
-            "good": "True",
-            "worse": "False",
-        }
+    table = csv_rows(tmp_path / "res ults/projects.csv")
+    passed = {row["project"]: row["passed"] for row in table}
+    assert passed == {"good": "True", "worse": "False"}
     # Also when nothing changed since.
     code, out, _ = run("root", "--min-alpha", "0.9", "--out", "res ults")
     assert (code, out[0].split(";")[0]) == (1, "2 projects, 2 unchanged")

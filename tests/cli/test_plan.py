@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.cli import run
-from support.datasets import annotation, document, image, write
+from support.datasets import document_of, write
 from support.reference import data_file
 
 import bboxqa
@@ -16,21 +16,14 @@ import bboxqa
 def file(tmp_path):
     """Return a file of 40 images, the last 8 of them left empty by both annotators."""
     rng = np.random.default_rng(0)
-    images = [image(number, rater_list=["a", "b"]) for number in range(1, 41)]
-    annotations = []
-    for number in range(1, 33):
-        for who in "ab":
-            if rng.random() < 0.8:
-                annotations.append(
-                    annotation(
-                        len(annotations) + 1,
-                        number,
-                        category_id=int(rng.integers(1, 3)),
-                        rater_id=who,
-                    )
-                )
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    return write(tmp_path / "export.json", document(annotations, images, categories))
+    rows = [
+        (place, who, int(rng.integers(1, 3)), (10, 10, 20, 20))
+        for place in range(1, 33)
+        for who in "ab"
+        if rng.random() < 0.8
+    ]
+    content = document_of(rows, 40, ("cat", "dog"), annotators=["a", "b"])
+    return write(tmp_path / "export.json", content)
 
 
 def as_number(text):

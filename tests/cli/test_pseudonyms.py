@@ -1,13 +1,12 @@
 """With a key of pseudonyms, no command and no run of many projects shows the name of a person."""
 
-import csv
 import json
 import stat
-import sys
 from pathlib import Path
 
 import pytest
 from support.cli import run
+from support.datasets import csv_rows
 from support.named_people import MARKS, PEOPLE, SOURCES, key_on_annotations, names_shown
 
 import bboxqa
@@ -157,11 +156,8 @@ BATCH = ("batch", ROOT, "--out", OUT, "--pseudonyms", KEY)
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
+def _here(tmp_path, monkeypatch, light_workers):
     monkeypatch.chdir(tmp_path)
-    # Workers have to find this file; they need not load pytest's own command.
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
 
 
 def one_project():
@@ -178,8 +174,7 @@ def all_sources():
 
 
 def pseudonyms_in_table():
-    with (OUT / "projects.csv").open(newline="") as file:
-        return [{*row["annotators"].split("; ")} for row in csv.DictReader(file)]
+    return [{*row["annotators"].split("; ")} for row in csv_rows(OUT / "projects.csv")]
 
 
 @pytest.mark.parametrize("workers", [("--jobs", "2"), ("--scheduler", "local:2")])

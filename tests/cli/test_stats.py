@@ -1,11 +1,10 @@
 """What a user of `bboxqa stats` and `bboxqa segments` reads, and what they write."""
 
-import csv
-import io
 import json
 
 import pytest
 from support.cli import run
+from support.datasets import csv_rows
 
 TABLE = "unit,annotator,value\n" + "".join(
     f"u{i},{name},{(i * step) % 3}\n" for i in range(20) for name, step in (("a", 1), ("b", 2))
@@ -27,7 +26,7 @@ def test_json_and_csv_say_the_same(table, tmp_path):
     output = tmp_path / "out.csv"
     result = run("stats", *options, "--format", "csv", "--output", output)
     assert (result.returncode, result.stdout) == (0, "")
-    (row,) = csv.DictReader(io.StringIO(output.read_text()))
+    (row,) = csv_rows(output)
     assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
 
 
@@ -63,7 +62,7 @@ def test_annotators_who_answer_alike(schools):
     assert pairs["ann", "dan"]["n_shared"] == 12
     assert [row["kmeans"] for row in found["annotators"]] == [1, 1, 1, 2, 2, 0]
     shown = run("stats", schools, "--annotators", "--format", "csv").stdout
-    assert len(list(csv.DictReader(io.StringIO(shown)))) == 10
+    assert len(csv_rows(shown)) == 10
 
 
 def test_association_of_two_columns(schools):
@@ -77,8 +76,7 @@ def test_association_of_two_columns(schools):
     assert found["counts"] == [[12 + 4, 8], [4, 12 + 8], [0, 12]]
     assert found["notes"][-1] == "1 row left out: a value is missing"
     shown = run("stats", schools, *options[:-1], "csv").stdout
-    first = next(iter(csv.DictReader(io.StringIO(shown))))
-    assert first == {"value": "0", "hard": "no", "n": "16"}
+    assert csv_rows(shown)[0] == {"value": "0", "hard": "no", "n": "16"}
 
 
 TRACKS = {
