@@ -1,4 +1,4 @@
-"""Contracts of imports name every folder that they are about."""
+"""Contracts of imports name every folder that they are about, and programs load what they use."""
 
 import ast
 import tomllib
@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from support.cli import python
 
 from bboxqa.rules import registry
 
@@ -100,3 +101,44 @@ def test_a_circle_of_folders_is_found():
     assert len(order_of(graph)) == 4
     with pytest.raises(CycleError, match=r"'a', 'b', 'a'|'b', 'a', 'b'"):
         order_of(folder_graphs(graph)["p"])
+
+
+HELP = """\
+from contextlib import suppress
+from bboxqa.cli import main
+sys.argv = ["bboxqa", "--help"]
+with suppress(SystemExit):
+    main()
+"""
+VIEW = "from bboxqa.report import FINDING_VIEWS, view\nview(FINDING_VIEWS, 'concise')\n"
+PAGE = """\
+import bboxqa
+from bboxqa.examples import example_file
+from bboxqa.report.agreement_page import agreement_pages
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.result_files import documents_of
+found = bboxqa.agree(example_file("fruits"))
+next(agreement_pages(documents_of(found, summary(found), found.diagnose())))
+found._repr_html_()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "absent"),
+    [
+        ("import bboxqa", {"numpy", "msgspec", "click"}),
+        (HELP, {"numpy", "rich", "scipy", "shapely", "msgspec"}),
+        (
+            "import bboxqa.geometry.registry",
+            {"shapely", "rasterio", "pycocotools", "PIL", "scipy"},
+        ),
+        # A view is loaded when it is used.
+        (VIEW, {"bboxqa.report.finding_formats", "bboxqa.rules", "click", "rich"}),
+        # Charts on axes alone need it.
+        (PAGE, {"matplotlib"}),
+    ],
+    ids=["package", "help", "similarities", "view", "page"],
+)
+def test_a_program_loads_what_it_uses(program, absent):
+    found = python(f"import sys\n{program}\nprint(sorted({absent} & {{*sys.modules}}))")
+    assert found.stdout.splitlines()[-1:] == ["[]"], found.stderr

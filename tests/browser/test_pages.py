@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, document, write
+from support.datasets import annotation, document, document_of, write
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -57,17 +57,13 @@ def agreement(folder):
 def hostile(folder):
     """The page of a file in which every name is hostile."""
     names = [f"{name}{n}" for n in range(3) for name in HOSTILE]
-    images = [{"id": i, "file_name": names[i], "width": 90, "height": 90} for i in range(6)]
-    categories = [{"id": i, "name": name} for i, name in enumerate(names[:5])]
-    records = [
-        {
-            "id": 5 * i + a, "image_id": i, "category_id": (a + i) % 5, "annotator": names[a],
-            "bbox": [7 * a, 10, 20, 30],
-        }
-        for i in range(6) for a in range(5)
-    ]  # fmt: skip
-    data = {"images": images, "categories": categories, "annotations": records}
-    path = write(folder / "hostile.json", data)
+    rows = [
+        (place + 1, names[a], 1 + (a + place) % 5, (7 * a, 10, 20, 30))
+        for place in range(6)
+        for a in range(5)
+    ]
+    content = document_of(rows, names[:6], names[:5], size=(90, 90))
+    path = write(folder / "hostile.json", content)
     done = run("agree", path, "--report", folder / "hostile.html", "--bootstrap", "40")
     assert done.returncode == 0, done.stderr
     return folder / "hostile.html"
@@ -99,21 +95,16 @@ def split(folder):
     content = BytesIO()
     Image.new("RGB", (60, 40), "teal").save(content, "PNG")
     (folder / "pixels").mkdir()
-    images = [
-        {"id": n, "file_name": f"{n:04}.png", "width": 60, "height": 40} for n in range(N_IMAGES)
+    images = [f"{n:04}.png" for n in range(N_IMAGES)]
+    for name in images:
+        (folder / "pixels" / name).write_bytes(content.getvalue())
+    rows = [
+        (n + 1, f"p{a}", 1 + (n + a * (n % 3 == 0)) % 2, (5, 5 + a * (n % 7), 20, 20))
+        for n in range(N_IMAGES)
+        for a in range(2)
     ]
-    for image in images:
-        (folder / "pixels" / image["file_name"]).write_bytes(content.getvalue())
-    records = [
-        {
-            "id": 2 * n + a, "image_id": n, "category_id": (n + a * (n % 3 == 0)) % 2,
-            "annotator": f"p{a}", "bbox": [5, 5 + a * (n % 7), 20, 20],
-        }
-        for n in range(N_IMAGES) for a in range(2)
-    ]  # fmt: skip
-    categories = [{"id": 0, "name": "cow"}, {"id": 1, "name": "sheep"}]
-    data = {"images": images, "categories": categories, "annotations": records}
-    path = write(folder / "thousand.json", data)
+    thousand = document_of(rows, images, ("cow", "sheep"), size=(60, 40))
+    path = write(folder / "thousand.json", thousand)
     done = run(
         "agree", path, "--bootstrap", "40", "--images", folder / "pixels", "--report",
         folder / "split", "--split",

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.cli import run
+from support.datasets import document_of
 from support.pages import Page
 
 import bboxqa
@@ -52,17 +53,13 @@ def page(found):
 def hostile():
     """A page of which every name is hostile."""
     names = iter(HOSTILE * 3)
-    images = [{"id": i, "file_name": next(names), "width": 90, "height": 90} for i in range(5)]
-    categories = [{"id": i, "name": next(names)} for i in range(9)]
-    annotators = [next(names) for _ in range(9)]
-    records = [
-        {
-            "id": 9 * i + a, "image_id": i, "category_id": (a + i) % 9,
-            "bbox": [5 * a, 10, 20, 30], "annotator": annotators[a],
-        }
-        for i in range(5) for a in range(9)
-    ]  # fmt: skip
-    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
+    images, categories, people = ([next(names) for _ in range(n)] for n in (5, 9, 9))
+    rows = [
+        (place + 1, who, 1 + (number + place) % 9, (5 * number, 10, 20, 30))
+        for place in range(5)
+        for number, who in enumerate(people)
+    ]
+    data = bboxqa.read_coco(document_of(rows, images, categories))
     return next(agreement_pages(documents(data)))[1]
 
 

@@ -1,7 +1,5 @@
 """Charts: the values that they show, as SVG of a page, and on axes by `result.plot`."""
 
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from urllib.parse import unquote
 
@@ -315,20 +313,3 @@ def test_a_notebook_shows_the_intervals_as_a_picture(result):
     assert len(html) < 20_000
     picture = unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
     assert ".fill-series-0{fill:#0072b2}" in picture
-
-
-def test_only_charts_on_axes_import_matplotlib():
-    script = (
-        "import sys, bboxqa\n"
-        "from bboxqa.examples import example_file\n"
-        "from bboxqa.report.agreement_summary import summary\n"
-        "from bboxqa.report.agreement_page import agreement_pages\n"
-        "from bboxqa.report.result_files import documents_of\n"
-        "found = bboxqa.agree(bboxqa.read_coco(example_file('fruits')))\n"
-        "next(agreement_pages(documents_of(found, summary(found), found.diagnose())))\n"
-        "found._repr_html_()\n"
-        "print('matplotlib' in sys.modules)"
-    )
-    command = [sys.executable, "-c", script]
-    found = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert found.stdout == "False\n", found.stderr

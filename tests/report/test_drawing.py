@@ -12,6 +12,7 @@ from matplotlib import font_manager
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from support.datasets import document_of
 from support.rectangles import inside, overlap
 
 import bboxqa
@@ -235,13 +236,8 @@ def installed(tmp_path):
 
 
 def named(category):
-    box = {"image_id": 1, "category_id": 1, "bbox": [5, 5, 30, 30]}
-    records = [box | {"id": n, "annotator": name} for n, name in enumerate(("ann", "日本"))]
-    return {
-        "images": [{"id": 1, "file_name": "1.png", "width": 60, "height": 50}],
-        "categories": [{"id": 1, "name": category}, {"id": 2, "name": "cow"}],
-        "annotations": records,
-    }
+    rows = [(1, who, 1, (5, 5, 30, 30)) for who in ("ann", "日本")]
+    return document_of(rows, categories=(category, "cow"), size=(60, 50))
 
 
 def test_a_sign_that_no_font_has_is_said_once(tmp_path):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
+from support.datasets import document_of
 from support.pages import Page
 
 import bboxqa
@@ -24,22 +25,14 @@ def found(tmp_path_factory):
     """The documents of a result with names that are paths, and a folder with three images."""
     pixels = tmp_path_factory.mktemp("pages") / "pixels"
     names = ["../outside.png", "/etc/passwd", "a/b.png"] + [f"{n}.png" for n in range(3, N_IMAGES)]
-    images = [
-        {"id": n, "file_name": name, "width": 30, "height": 20} for n, name in enumerate(names)
-    ]
     (pixels / "a").mkdir(parents=True)
     for name in names[2:5]:
         Image.new("RGB", (30, 20), "teal").save(pixels / name)
     Image.new("RGB", (30, 20)).save(pixels.parent / "outside.png")
-    records = [
-        {
-            "id": 2 * n + a, "image_id": n, "category_id": 1, "annotator": f"p{a}",
-            "bbox": [2 + a * (n % 5), 3, 9, 8],
-        }
-        for n in range(N_IMAGES) for a in range(2)
-    ]  # fmt: skip
-    categories = [{"id": 1, "name": "cow"}]
-    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
+    rows = [
+        (n + 1, f"p{a}", 1, (2 + a * (n % 5), 3, 9, 8)) for n in range(N_IMAGES) for a in range(2)
+    ]
+    data = bboxqa.read_coco(document_of(rows, names, size=(30, 20)))
     result = bboxqa.agree(data, bootstrap=0)
     documents = documents_of(result, summary(result), result.diagnose())
     # Without the charts of a diagnosis, pages are quick to make.

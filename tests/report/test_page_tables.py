@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 from support.cli import run
+from support.datasets import document_of, write
 
 import bboxqa
 from bboxqa.report.agreement_page import agreement_pages
@@ -36,10 +37,9 @@ def folder(tmp_path_factory):
         {"score": 0.8} | {key: each[key] for key in ("image_id", "category_id", "bbox")}
         for each in truth["annotations"][::2]
     ]
-    for name, value in {
-        "net": results, "truth": truth, "export": simulated.document()
-    }.items():  # fmt: skip
-        (place / f"{name}.json").write_text(json.dumps(value))
+    of_files = {"net": results, "truth": truth, "export": simulated.document()}
+    for name, value in of_files.items():
+        write(place / f"{name}.json", value)
     done = run(
         "agree", "export.json", "--reference", "truth.json", "--predictions", "net.json",
         "--score", "0.4", "--time-key", "created_at", "--bootstrap", "40", "--diagnose",
@@ -147,16 +147,13 @@ def test_files_settings_and_versions(tables, documents):
 @pytest.fixture(scope="module")
 def again():
     """A result in which two annotators annotated the same images in two sessions."""
-    boxes = [
-        {
-            "id": 100 * session + 10 * image + place, "image_id": image, "category_id": 1,
-            "bbox": [10 + 3 * session * (name == "ann"), 10, 30, 30], "annotator": name,
-            "session": session,
-        }
-        for session in (1, 2) for image in (1, 2, 3) for place, name in enumerate(("ann", "bob"))
-    ]  # fmt: skip
-    images = [{"id": n, "file_name": f"{n}.png", "width": 99, "height": 99} for n in (1, 2, 3)]
-    document = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": boxes}
+    rows = [
+        (place, who, 1, (10 + 3 * session * (who == "ann"), 10, 30, 30), {"session": session})
+        for session in (1, 2)
+        for place in (1, 2, 3)
+        for who in ("ann", "bob")
+    ]
+    document = document_of(rows, 3)
     result = bboxqa.agree(bboxqa.read_coco(document, session_key="session"), bootstrap=40)
     return documents_of(result, summary(result), result.diagnose())
 

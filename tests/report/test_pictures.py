@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, document, write
+from support.datasets import document_of, write
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -172,14 +172,8 @@ def folder(tmp_path_factory):
     (images / "cut.jpg").write_bytes(whole[: len(whole) // 2])
     (images / "text.png").write_text("not an image")
     (images / "empty.png").touch()
-    records = [
-        {"id": n, "file_name": name, "width": 30, "height": 20} for n, name in enumerate(NAMES, 1)
-    ]
-    boxes = [
-        annotation(10 * n + a, n, bbox=[2 + a, 3, 9, 8], annotator=f"p{a}")
-        for n in range(1, len(NAMES) + 1) for a in range(2)
-    ]  # fmt: skip
-    write(place / "a.json", document(boxes, records))
+    rows = [(n, f"p{a}", 1, (2 + a, 3, 9, 8)) for n in range(1, len(NAMES) + 1) for a in range(2)]
+    write(place / "a.json", document_of(rows, NAMES, size=(30, 20)))
     return place
 
 
@@ -217,14 +211,14 @@ def test_each_image_without_pixels_says_why(folder, found, split, tmp_path):
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory):
     """Two images that WebP cannot compress and one that it can, with findings of two rules."""
-    place = tmp_path_factory.mktemp("noise")
+    folder = tmp_path_factory.mktemp("noise")
     pixels = np.random.default_rng(0).integers(0, 256, (2, 180, 240, 3), np.uint8)
     for number, each in enumerate([*pixels, np.zeros_like(pixels[0])]):
-        Image.fromarray(each).save(place / f"{number}.png")
-    images = [{"id": n, "file_name": f"{n}.png", "width": 240, "height": 180} for n in range(3)]
-    boxes = [annotation(2 * n + a, n, bbox=(5, 5, 9 * a, 9)) for n in range(3) for a in range(2)]
-    boxes += [annotation(20 + n, n, bbox=(300, 5, 9, 9)) for n in range(3)]
-    return place, write(place / "a.json", document(boxes, images))
+        Image.fromarray(each).save(folder / f"{number}.png")
+    boxes = ((5, 5, 0, 9), (5, 5, 9, 9), (300, 5, 9, 9))
+    rows = [(place, None, 1, box) for place in (1, 2, 3) for box in boxes]
+    content = document_of(rows, ["0.png", "1.png", "2.png"], size=(240, 180))
+    return folder, write(folder / "a.json", content)
 
 
 def test_a_page_that_is_large_is_said_to_be(noise, tmp_path, monkeypatch):

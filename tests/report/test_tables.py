@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.datasets import csv_rows, document_of, write
 
 from bboxqa.model.ratings import Estimate, PairTable, TaskEstimates
 from bboxqa.model.settings import AgreeSettings
@@ -60,25 +61,14 @@ NAMES = st.text(st.sampled_from(",\"\n;' aé"), min_size=1, max_size=6)
 
 
 def document(names, category):
-    return {
-        "images": [
-            {"id": number, "file_name": name, "width": 99, "height": 99, "annotators": ["a,b", "c"]}
-            for number, name in enumerate(names)
-        ],
-        "annotations": [
-            {"id": 2 * number, "image_id": number, "category_id": 0, "annotator": "a,b",
-             "bbox": [1, 2, 30, 40]}
-            for number in range(len(names))
-        ],
-        "categories": [{"id": 0, "name": category}],
-    }  # fmt: skip
+    rows = [(place, "a,b", 1, (1, 2, 30, 40)) for place in range(1, len(names) + 1)]
+    return document_of(rows, names, (category,), annotators=["a,b", "c"])
 
 
 @given(st.lists(NAMES, min_size=1, max_size=4, unique=True), NAMES)
 def test_every_cell_is_read_as_it_is_in_the_table(names, category):
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "a.json"
-        source.write_text(json.dumps(document(names, category)))
+        source = write(Path(folder) / "a.json", document(names, category))
         settings = AgreeSettings(iou_threshold=(0.5, 0.75), bootstrap=0)
         result = agree_with(read_coco(source), settings)
         write_folder(result, summary(result), Path(folder) / "out")
@@ -96,36 +86,33 @@ def test_every_cell_is_read_as_it_is_in_the_table(names, category):
 
 
 def test_undefined_and_missing_are_empty_cells(tmp_path):
-    source = tmp_path / "a.json"
-    source.write_text(json.dumps(document(["x"], "k")))
+    source = write(tmp_path / "a.json", document(["x"], "k"))
     result = agree_with(read_coco(source), AgreeSettings(bootstrap=0))
     write_folder(result, summary(result), tmp_path / "out")
     units = (tmp_path / "out" / "units.csv").read_text().splitlines()
     assert units == [
         "iou_threshold,image,unit,annotator,annotation,category,state",
-        '0.5,x,0,"a,b",0,k,drawn',
+        '0.5,x,0,"a,b",1,k,drawn',
         "0.5,x,0,c,,,missing",
     ]
     pairs = (tmp_path / "out" / "pairs.csv").read_text().splitlines()
     reason = "no meaning: all annotations are of one category"
     assert pairs[1] == f'0.5,"a,b",c,,{reason},1,0.0,,,,'
     both = document(["x"], "k")
-    both["annotations"].append({**both["annotations"][0], "id": 1, "annotator": "c"})
-    source.write_text(json.dumps(both))
-    result = agree_with(read_coco(source), AgreeSettings(bootstrap=0))
+    both["annotations"].append({**both["annotations"][0], "id": 2, "annotator": "c"})
+    result = agree_with(read_coco(write(source, both)), AgreeSettings(bootstrap=0))
     write_folder(result, summary(result), tmp_path / "same")
     pairs = (tmp_path / "same" / "pairs.csv").read_text().splitlines()
     assert pairs[1] == '0.5,"a,b",c,,undefined: no two values that could differ,1,1.0,,,1.0,1.0'
 
 
 def test_categories_are_no_formulas_of_a_spreadsheet(tmp_path):
-    source = tmp_path / "a.json"
-    source.write_text(json.dumps(document(["x"], "=1+1")))
+    source = write(tmp_path / "a.json", document(["x"], "=1+1"))
     result = agree_with(read_coco(source), AgreeSettings(bootstrap=0))
     for raw, cell in ((False, "'=1+1"), (True, "=1+1")):
         write_folder(result, summary(result), tmp_path / cell, raw_csv=raw)
         lines = (tmp_path / cell / "units.csv").read_text().splitlines()
-        assert lines[1] == f'0.5,x,0,"a,b",0,{cell},drawn'
+        assert lines[1] == f'0.5,x,0,"a,b",1,{cell},drawn'
 
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
@@ -201,7 +188,7 @@ def test_json_has_pairs_annotators_and_values():
 
 
 def test_csv_has_a_row_for_each_task_and_coefficient():
-    rows = list(csv.DictReader(io.StringIO(as_csv([task("a,b"), task()]))))
+    rows = csv_rows(as_csv([task("a,b"), task()]))
     assert len(rows) == 6
     assert (rows[0]["task"], rows[0]["value"], rows[0]["low"]) == ("a,b", "0.5", "0.25")
     assert (rows[1]["n_shared"], rows[1]["observed"]) == ("10", "0.75")
