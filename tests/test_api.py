@@ -46,21 +46,6 @@ def test_validate_has_the_settings_of_validate():
     assert keywords(bboxqa.validate).keys() == OF_VALIDATE
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bboxqa.agree(DATA, matchers="greedy"), "'matchers'; did you mean 'matcher'?"),
-        (lambda: bboxqa.agree(DATA, iou=0.5), "unknown setting 'iou'"),
-        (lambda: bboxqa.validate({}, selekt=["B"]), "'selekt'; did you mean 'select'?"),
-        (lambda: bboxqa.agree(DATA, filter="*"), "filter is for `bboxqa.read`"),
-    ],
-)
-def test_a_keyword_that_is_not_known(call, message):
-    with pytest.raises(ConfigError) as caught:
-        call()
-    assert message in str(caught.value)
-
-
 def test_settings_of_reading_may_be_none():
     result = bboxqa.agree(DATA, annotator_key=None, attribution=None, filter=None, bootstrap=0)
     assert result.settings == bboxqa.AgreeSettings(bootstrap=0)
@@ -78,13 +63,22 @@ def test_a_plan_is_that_of_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda: bboxqa.agree(DATA, matchers="greedy"), ConfigError, "did you mean 'matcher'?"),
+        (lambda: bboxqa.agree(DATA, iou=0.5), ConfigError, "unknown setting 'iou'"),
+        (lambda: bboxqa.validate({}, selekt=["B"]), ConfigError, "did you mean 'select'?"),
+        (lambda: bboxqa.agree(DATA, filter="*"), ConfigError, "filter is for `bboxqa.read`"),
+        (
+            lambda: bboxqa.read_coco({}),
+            bboxqa.BboxqaError,
+            "the dictionary is empty; expected a COCO",
+        ),
         (lambda: bboxqa.plan("a.json", 0.1), TypeError, "expected what `bboxqa.read` returns"),
         (lambda: bboxqa.plan(DATA, 0), ConfigError, "expected"),
         (lambda: bboxqa.plan(DATA, 0.1, iou_threshold=[0.5, 0.7]), ConfigError, "one threshold"),
         (lambda: bboxqa.plan(DATA, 0.1, matchers="greedy"), ConfigError, "did you mean 'matcher'?"),
     ],
 )
-def test_what_cannot_be_planned_says_why(call, error, message):
+def test_what_cannot_be_says_why(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
 
@@ -152,11 +146,6 @@ DATA = dataset([(image, drawer, 0, BOXES[drawer]) for image in range(4) for draw
 def test_what_is_no_path_is_named(call, source):
     with pytest.raises(TypeError, match=r"source is of type (NoneType|int); expected one"):
         call(source)
-
-
-def test_an_empty_dictionary_is_neither_a_document_nor_files():
-    with pytest.raises(bboxqa.BboxqaError, match="the dictionary is empty; expected a COCO"):
-        bboxqa.read_coco({})
 
 
 @pytest.mark.parametrize("name", ["images", "categories"])

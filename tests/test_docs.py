@@ -43,6 +43,14 @@ def contents(text, kind):
     return [content for _, content in blocks(text, kind)]
 
 
+def names_of(page):
+    """Run the Python of a page, and return what it names."""
+    (program,) = contents(PAGES[page], "python")
+    names = {}
+    exec(program, names)  # noqa: S102
+    return names
+
+
 CONSOLE = [block for text in GUIDES.values() for block in contents(text, "console")]
 
 
@@ -118,10 +126,7 @@ def test_python_that_compares_runs(tmp_path, monkeypatch):
         place = "after.json" if "reviewed" in name else "before.json"
         shutil.copy(ROOT / "tests/data" / name, tmp_path / place)
     monkeypatch.chdir(tmp_path)
-    (program,) = contents(PAGES["docs/compare.md"], "python")
-    names = {}
-    exec(program, names)  # noqa: S102
-    assert names["result"].counts["moved"] == 31
+    assert names_of("docs/compare.md")["result"].counts["moved"] == 31
 
 
 def test_targets_of_make_that_are_named_exist():
@@ -146,9 +151,7 @@ def test_benchmarks_that_are_named_exist_and_have_these_options():
 def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
     write(tmp_path / "export.json", two_annotators())
     monkeypatch.chdir(tmp_path)
-    (program,) = contents(PAGES[page], "python")
-    names = {}
-    exec(program, names)  # noqa: S102
+    names = names_of(page)
     if "result" in names:
         assert names["result"].existence.f1 == 1
     else:
@@ -157,9 +160,7 @@ def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
 
 def test_python_that_simulates_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (program,) = contents(PAGES["docs/simulate.md"], "python")
-    names = {}
-    exec(program, names)  # noqa: S102
+    names = names_of("docs/simulate.md")
     assert names["result"].mean_image_alpha < 1
     assert json.loads((tmp_path / "trial_truth.json").read_text("utf-8")) == names["truth"]
 
@@ -167,19 +168,17 @@ def test_python_that_simulates_runs(tmp_path, monkeypatch):
 def test_python_that_draws_runs(tmp_path, monkeypatch):
     write(tmp_path / "export.json", two_annotators())
     monkeypatch.chdir(tmp_path)
-    (program,) = contents(PAGES["docs/draw.md"], "python")
-    exec(program, {})  # noqa: S102
+    names_of("docs/draw.md")
     assert (tmp_path / "street.svg").exists()
 
 
 def test_python_that_diagnoses_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    page = PAGES["docs/disagreement.md"]
-    (program,) = contents(page, "python")
-    names = {}
-    exec(program, names)  # noqa: S102
+    names = names_of("docs/disagreement.md")
     assert capsys.readouterr().out.startswith("all agree 77 None\nmissed by some 14 0.05")
-    assert names["found"].story[-1] in " ".join(page.split()).replace(" > ", " ")
+    assert names["found"].story[-1] in " ".join(PAGES["docs/disagreement.md"].split()).replace(
+        " > ", " "
+    )
 
 
 def test_profiles_that_are_shown_are_taken(tmp_path):

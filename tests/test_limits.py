@@ -13,6 +13,7 @@ from random import Random
 import pytest
 from PIL import Image
 from support.cvat_xml import image, shape
+from support.datasets import document_of
 from support.forks import LIMITS, alone, forked
 from support.rings import slanted_comb
 
@@ -28,17 +29,14 @@ def of_size(number):
     return round(SHARE * number)
 
 
-def document(annotations, categories=2):
-    return {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
-        "categories": [{"id": i + 1, "name": f"c{i}"} for i in range(categories)],
-        "annotations": [{"id": i + 1, "image_id": 1, **a} for i, a in enumerate(annotations)],
-    }
+def document(rows, categories=2):
+    names = [f"c{number}" for number in range(categories)]
+    return document_of(rows, ["a.jpg"], names, size=(640, 480))
 
 
 def annotation(annotator, bbox, ring=None):
     outline = {} if ring is None else {"segmentation": [[round(v, 1) for v in ring]]}
-    return {"category_id": 1, "bbox": bbox, "annotator": annotator, **outline}
+    return 1, annotator, 1, bbox, outline
 
 
 def drawn(people, boxes, rings=None):
@@ -246,9 +244,7 @@ def in_many_images(n=9000, n_images=100):
     """Return crowded images of which each annotator has three."""
     values = Random(1)
     content = scattered(20, 0, of_size(n), (30, 30), lambda i: f"p{i // 3}")
-    content["images"] = [
-        {"id": k + 1, "file_name": f"{k}.jpg", "width": 640, "height": 480} for k in range(n_images)
-    ]
+    content["images"] = document_of([], n_images, size=(640, 480))["images"]
     for each in content["annotations"]:
         each["image_id"] = values.randint(1, n_images)
     return content

@@ -166,17 +166,6 @@ def test_points_of_a_scale_are_not_left_out_one_by_one():
     assert len(found.annotators) == 3
 
 
-def test_fleiss_of_each_value():
-    found = stats.measure(table(), ["fleiss_kappa"], bootstrap=0)
-    assert found.annotators == {}
-    for value in (1, 2, 3):
-        against = stats.measure(table((value == CODES).astype(int)), ["fleiss_kappa"], bootstrap=0)
-        expected, of_value = against.coefficients["fleiss_kappa"], found.values[str(value)]
-        assert of_value["fleiss_kappa"] == pytest.approx(expected.value)
-        assert of_value["standard_error"] == pytest.approx(expected.standard_error)
-        assert of_value["low"] < expected.value < of_value["high"]
-
-
 def test_nobody_can_be_left_out_of_two_annotators_or_values():
     two = stats.measure(table(CODES[:2]), bootstrap=0)
     assert two.annotators == {}

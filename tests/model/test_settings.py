@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.datasets import document, image, object_rows, write
+from support.datasets import document_of, object_rows, write
 
 from bboxqa import agree, read_coco
 from bboxqa.core.errors import ConfigError
@@ -37,13 +37,10 @@ def test_bundled_files_differ_where_they_should():
 
 def of_two(rows, tmp_path):
     """Return the data set of rows in a file."""
-    records = [
-        {"id": n, "image_id": i + 1, "category_id": c + 1, "bbox": list(b), "annotator": "ab"[a]}
-        for n, (i, a, c, b) in enumerate(rows, 1)
-    ]
-    images = [image(i + 1, annotators=["a", "b"]) for i in range(max(row[0] for row in rows) + 1)]
-    categories = [{"id": c, "name": f"c{c}"} for c in (1, 2, 3)]
-    return read_coco(write(tmp_path / "two.json", document(records, images, categories)))
+    n_images = max(row[0] for row in rows) + 1
+    of_file = [(i + 1, "ab"[a], c + 1, box) for i, a, c, box in rows]
+    content = document_of(of_file, n_images, ("c1", "c2", "c3"), annotators=["a", "b"])
+    return read_coco(write(tmp_path / "two.json", content))
 
 
 def test_kalos_has_the_figures_of_kalos_for_two_annotators(tmp_path):

@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 import pytest
-from support.datasets import annotation, document, image, object_rows, write
+from support.datasets import document_of, object_rows, write
 
 from bboxqa import agree, read_coco
 
@@ -14,16 +14,12 @@ NOTE = "annotated by some annotators only, without a list of who was asked"
 
 def export(seed, *, listed=(), n_annotators=3):
     """Return 12 images of which some list who was asked: all."""
-    names = [f"r{number}" for number in range(n_annotators)]
     rows = object_rows(np.random.default_rng(seed), n_annotators=n_annotators)
-    images = [
-        image(i + 1, width=500, height=500, **({"annotators": names} if i in listed else {}))
-        for i in range(12)
-    ]
-    annotations = [
-        annotation(n, i + 1, c + 1, box, rater=f"r{a}") for n, (i, a, c, box) in enumerate(rows)
-    ]
-    return document(annotations, images, [{"id": c + 1, "name": f"c{c}"} for c in range(3)])
+    rows = [(i + 1, f"r{a}", c + 1, box) for i, a, c, box in rows]
+    content = document_of(rows, 12, ("c0", "c1", "c2"), size=(500, 500))
+    for place in listed:
+        content["images"][place]["annotators"] = [f"r{a}" for a in range(n_annotators)]
+    return content
 
 
 @pytest.mark.parametrize("n_annotators", [2, 3])
@@ -48,7 +44,7 @@ def lonely(path):
     content = json.loads(path.read_text())
     by_image = {each["id"]: set(each.get("annotators", ())) for each in content["images"]}
     for each in content["annotations"]:
-        by_image[each["image_id"]].add(each["rater"])
+        by_image[each["image_id"]].add(each["annotator"])
     return sum(len(names) < 2 for names in by_image.values())
 
 
@@ -56,12 +52,8 @@ def alone():
     """Return two annotators who agree on 2 images; on 6 others only one of them drew something."""
     drawn = [(1, "ann"), (1, "bob"), (2, "ann"), (2, "bob")]
     drawn += [(number, ("ann", "bob")[number % 2]) for number in range(3, 9)]
-    annotations = [
-        annotation(n, where, 1 + where % 2, annotator=who)
-        for n, (where, who) in enumerate(drawn, 1)
-    ]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    return document(annotations, [image(number) for number in range(1, 11)], categories)
+    rows = [(place, who, 1 + place % 2, (10, 10, 20, 20)) for place, who in drawn]
+    return document_of(rows, 10, ("cat", "dog"))
 
 
 @pytest.mark.parametrize("other", ["cat", "dog"])

@@ -1,6 +1,5 @@
 """Audits: labels of one annotator against a model."""
 
-import csv
 import json
 import re
 
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from support.brute import box_iou
 from support.cli import run
-from support.datasets import write
+from support.datasets import annotation, csv_rows, image, write
+from support.datasets import document as coco
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -27,21 +27,17 @@ COLUMNS = [
 def document(rows, n_images=2, names=NAMES):
     """Return a COCO document from rows of image, category and box, with further keys."""
     annotations = [
-        {"id": 10 * n, "image_id": image, "category_id": category, "bbox": list(box),
-         "area": box[2] * box[3], "iscrowd": 0} | (more[0] if more else {})
-        for n, (image, category, box, *more) in enumerate(rows)
-    ]  # fmt: skip
-    images = [
-        {"id": n, "file_name": f"{n}.png", "width": 400, "height": 400} for n in range(n_images)
+        annotation(10 * n, image_id, category, box, **dict(*more))
+        for n, (image_id, category, box, *more) in enumerate(rows)
     ]
-    categories = [{"id": n, "name": name} for n, name in enumerate(names)]
-    return {"images": images, "annotations": annotations, "categories": categories}
+    images = [image(n, f"{n}.png", width=400, height=400) for n in range(n_images)]
+    return coco(annotations, images, [{"id": n, "name": name} for n, name in enumerate(names)])
 
 
 def results(rows):
     return [
-        {"image_id": image, "category_id": category, "bbox": list(box), "score": score}
-        for image, category, box, score in rows
+        {"image_id": place, "category_id": category, "bbox": list(box), "score": score}
+        for place, category, box, score in rows
     ]
 
 
@@ -194,19 +190,19 @@ def test_share_is_learnt_from_other_images():
     """High predictions are labelled, low ones not; each fold is predicted by the others."""
     rng = np.random.default_rng(0)
     score, height = rng.random(4000), rng.uniform(10, 100, 4000)
-    category, image = rng.integers(0, 2, 4000).astype(np.int32), np.arange(4000, dtype=np.int32)
+    category, place = rng.integers(0, 2, 4000).astype(np.int32), np.arange(4000, dtype=np.int32)
     chance = score * np.where(category == 1, 0.2, 0.9)
-    found = labelled_share(score, height, category, image, rng.random(4000) < chance)
+    found = labelled_share(score, height, category, place, rng.random(4000) < chance)
     for own in (0, 1):
         for low in (0.3, 0.6):
             rows = (category == own) & (score > low) & (score < low + 0.2)
             assert found[rows].mean() == pytest.approx(chance[rows].mean(), abs=0.12)
     # A change of the labels of an image does not change its own predictions.
     labelled = rng.random(4000) < chance
-    again = labelled ^ (image % 5 == 0)
-    parts = [labelled_share(score, height, category, image, each) for each in (labelled, again)]
-    assert np.array_equal(*(part[image % 5 == 0] for part in parts))
-    assert np.isnan(labelled_share(score, height, category, image, score > 2)).all()
+    again = labelled ^ (place % 5 == 0)
+    parts = [labelled_share(score, height, category, place, each) for each in (labelled, again)]
+    assert np.array_equal(*(part[place % 5 == 0] for part in parts))
+    assert np.isnan(labelled_share(score, height, category, place, score > 2)).all()
 
 
 def test_votes_of_several_annotators(tmp_path):
@@ -383,8 +379,7 @@ def test_command(files, tmp_path):
         " place        1   1  badly drawn",
         " twice        1   1  repeats another label",
     ]
-    with (out / "audit.csv").open(newline="") as file:
-        rows = [*csv.DictReader(file)]
+    rows = csv_rows(out / "audit.csv")
     assert [*rows[0]] == COLUMNS
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
     assert {file.name for file in out.iterdir()} == {"audit.csv", "summary.json", "manifest.json"}
@@ -467,8 +462,8 @@ def test_page(files, tmp_path):
 )  # fmt: skip
 def test_folds(tmp_path, names, groups):
     content = document([(0, 0, RIGHT)], len(names))
-    for image, name in zip(content["images"], names, strict=True):
-        image["file_name"] = name
+    for record, name in zip(content["images"], names, strict=True):
+        record["file_name"] = name
     labels, out = write(tmp_path / "labels.json", content), tmp_path / "folds"
     assert run("audit", labels, "--folds", 2, "--out", out).returncode == 0
     for number, own in enumerate(groups, 1):
@@ -490,8 +485,7 @@ def test_stage_of_batch(tmp_path):
     out = tmp_path / "out"
     command = ["batch", tmp_path / "projects", "--out", out, "--jobs", "1"]
     assert run(*command).returncode == 0
-    with (out / "projects.csv").open(newline="") as file:
-        one, two = csv.DictReader(file)
+    one, two = csv_rows(out / "projects.csv")
     assert one["message"].endswith("audit: 5 places worth a look")
     assert "audit" not in two["message"]
     assert [*out.glob("**/audit.csv")] == [*out.glob("projects/one/audit.csv")] != []

@@ -3,13 +3,13 @@
 import json
 import shlex
 import tarfile
-import zipfile
 
 import pytest
 from support.cli import run
-from support.datasets import annotation, image, write
+from support.datasets import annotation, document_of, image, write
 from support.datasets import document as coco
 from support.layouts import WRITTEN, document
+from support.tool_files import zipped
 
 import bboxqa
 from bboxqa.report.findings import concise_lines
@@ -35,11 +35,8 @@ def twice(text):
     return content | {"annotations": [*first, *second]}
 
 
-def zipped(path):
-    whole = path.with_suffix(".zip")
-    with zipfile.ZipFile(whole, "w") as archive:
-        archive.write(path, path.name)
-    return whole
+def in_zip(path):
+    return zipped(path.with_suffix(".zip"), {path.name: path.read_bytes()})
 
 
 def in_tar(path):
@@ -49,7 +46,7 @@ def in_tar(path):
     return whole
 
 
-@pytest.fixture(params=[None, zipped, in_tar])
+@pytest.fixture(params=[None, in_zip, in_tar])
 def pack(request):
     """Return what puts a file in an archive, and returns the path under which it is read."""
     return request.param or (lambda path: path)
@@ -115,12 +112,9 @@ def test_outlines_are_compared_whatever_the_boxes_are(similarity, tmp_path):
 
 def repeated(n, total=100):
     """Return two annotators of one box an image, of whom one has `n` boxes twice."""
-    images = [image(number) for number in range(1, total // 2 + 1)]
-    boxes = [(who, each["id"]) for each in images for who in ("ann", "bob")]
-    boxes += boxes[1 : 2 * n : 2]
-    return coco(
-        [annotation(k, where, annotator=who) for k, (who, where) in enumerate(boxes, 1)], images
-    )
+    places = range(1, total // 2 + 1)
+    rows = [(place, who, 1, (10, 10, 20, 20)) for place in places for who in ("ann", "bob")]
+    return document_of([*rows, *rows[1 : 2 * n : 2]], total // 2)
 
 
 def test_many_annotations_twice_stop(tmp_path):
@@ -162,12 +156,8 @@ def test_many_annotations_twice_stop_in_every_format(name, sizes, tmp_path):
 
 def by(folder, *names, key="annotator"):
     """Write a file of two images with an annotation of each annotator."""
-    records = [
-        annotation(2 * place + number, image_id=number, bbox=(1, 1, 50, 40)) | {key: name}
-        for place, name in enumerate(names)
-        for number in (1, 2)
-    ]
-    return write(folder / "a.json", json.dumps(coco(records, [image(1), image(2)])))
+    rows = [(place, None, 1, (1, 1, 50, 40), {key: name}) for name in names for place in (1, 2)]
+    return write(folder / "a.json", document_of(rows, 2))
 
 
 def test_a_list_in_place_of_an_annotator_stops(tmp_path):

@@ -11,6 +11,7 @@ from support.datasets import (
     boxes_as_outlines,
     dataset,
     document,
+    document_of,
     image,
     object_rows,
     random_rows,
@@ -31,20 +32,20 @@ def box(number, x=10, *, image_id=1, category_id=1, by="ann", size=20):
     return annotation(number, image_id, category_id, (x, 10, size, size), annotator=by)
 
 
-def versions(tmp_path, before, after, **more):
+def versions(before, after, **more):
     """Return both documents as data sets; lists are annotations."""
-    read = []
-    for name, content in (("before", before), ("after", after)):
-        path = write(
-            tmp_path / f"{name}.json",
+    return [
+        read_coco(
             content if isinstance(content, dict) else document(content, categories=CATEGORIES),
+            min_annotators=1,
+            **more,
         )
-        read.append(read_coco(path, min_annotators=1, **more))
-    return read
+        for content in (before, after)
+    ]
 
 
-def compared(tmp_path, before, after, **more):
-    return compare(*versions(tmp_path, before, after, **more), **PLAIN)
+def compared(before, after, **more):
+    return compare(*versions(before, after, **more), **PLAIN)
 
 
 def counts(result):
@@ -69,7 +70,7 @@ def edited(rows, rng):
     return [*found, (0, 0, 0, (200.0, 200.0, 9.0, 9.0))]
 
 
-def test_each_kind_of_change_by_id(tmp_path):
+def test_each_kind_of_change_by_id():
     before = [box(1), box(2, 50), box(3, 100), box(4, 150), box(5, 200), box(6, 250)]
     after = [
         box(1),
@@ -80,7 +81,7 @@ def test_each_kind_of_change_by_id(tmp_path):
         box(5, 218),
         box(7, 300),
     ]
-    result = compared(tmp_path, before, after)
+    result = compared(before, after)
     assert result.by_id
     assert counts(result) == {
         "unchanged": 1, "moved": 2, "renamed": 1, "moved_and_renamed": 1, "removed": 1, "added": 1,
@@ -100,31 +101,31 @@ def test_each_kind_of_change_by_id(tmp_path):
     assert result.moved_similarity == (pytest.approx(14 / 26), pytest.approx(2 / 38))
 
 
-def test_small_boxes_with_one_id_are_the_same_after_a_move_beyond_themselves(tmp_path):
+def test_small_boxes_with_one_id_are_the_same_after_a_move_beyond_themselves():
     many = [box(10 + n, 40 * n) for n in range(5, 45)]
     before = [box(1, 0, size=4), box(2, 100, size=4), box(3, 150, size=4), *many]
     # By 1.25 sides; by 10 sides; and one whose id another box at its place has.
     after = [box(1, 5, size=4), box(2, 140, size=4), box(4, 150, size=4), box(3, 155, size=4)]
-    result = compared(tmp_path, before, [*after, *many])
+    result = compared(before, [*after, *many])
     assert result.by_id
     assert counts(result) == {"unchanged": 41, "moved": 1, "removed": 1, "added": 2}
     (moved,) = (row for row in result.changes.records() if row["change"] == "moved")
     assert (moved["id_before"], moved["shift_px"], moved["similarity"]) == (1, 5, 0)
 
 
-def test_equal_annotations_are_paired_one_by_one(tmp_path):
+def test_equal_annotations_are_paired_one_by_one():
     before = [box(1, 0), box(2, 50), box(3, 50), box(4, 50, category_id=2), box(5, 100)]
     after = [box(15, 0), box(14, 50), box(13, 52), box(12, 100), box(11, 100)]
-    result = compared(tmp_path, before, after)
+    result = compared(before, after)
     assert not result.by_id
     assert counts(result) == {"unchanged": 3, "moved": 1, "removed": 1, "added": 1}
 
 
-def test_a_category_with_another_name(tmp_path):
+def test_a_category_with_another_name():
     before = [box(1), box(2, 50), box(3, 100, category_id=2)]
     after = [box(1), box(2, 50), box(3, 100)]
     renamed = document(after, categories=[{"id": 1, "name": "feline"}, CATEGORIES[1]])
-    result = compared(tmp_path, document(before, categories=CATEGORIES), renamed)
+    result = compared(document(before, categories=CATEGORIES), renamed)
     assert counts(result) == {"unchanged": 2, "renamed": 1}
     assert result.categories.records()[0] == {
         "category_before": "cat", "category_after": "feline", "status": "renamed", "n_before": 2,
@@ -136,12 +137,12 @@ def test_a_category_with_another_name(tmp_path):
     ]
 
 
-def test_crowd_flags_that_changed(tmp_path):
+def test_crowd_flags_that_changed():
     before = [box(1), box(2, 50), box(3, 100), box(4, 150)]
     after = [box(1), box(2, 50), box(3, 103), box(4, 150)]
     for record, flag in ((before[0], 1), (after[1], 1), (after[2], 1)):
         record["iscrowd"] = flag
-    result = compared(tmp_path, before, after)
+    result = compared(before, after)
     assert counts(result) == {"unchanged": 1, "moved": 1, "crowd_flag_changed": 2}
     rows = {
         row["id_before"]: (row["change"], row["crowd_flag"]) for row in result.changes.records()
@@ -156,13 +157,13 @@ def test_crowd_flags_that_changed(tmp_path):
         assert table["n_before"].sum() == table["n_after"].sum() == 4
 
 
-def test_versions_without_a_common_image_are_doubted(tmp_path):
+def test_versions_without_a_common_image_are_doubted():
     doubt = "no image has the same name in both, with any join=: are these versions of one "
     before, other = (document([box(1)], [image(1, file_name=name)]) for name in ("a.jpg", "b.jpg"))
     same = document([box(1, 60)], [image(1, file_name="x/a.jpg")])
-    assert compared(tmp_path, before, other).notes[0] == f"{doubt}data set?"
-    assert 'join="name" would join 1 more image' in compared(tmp_path, before, same).notes[0]
-    assert not any("join=" in note for note in compared(tmp_path, before, before).notes)
+    assert compared(before, other).notes[0] == f"{doubt}data set?"
+    assert 'join="name" would join 1 more image' in compared(before, same).notes[0]
+    assert not any("join=" in note for note in compared(before, before).notes)
 
 
 @pytest.mark.parametrize(
@@ -185,28 +186,28 @@ def test_files_of_which_nothing_is_compared_are_refused(name, advice, tmp_path):
 
 
 @pytest.mark.parametrize("key", [None, "annotator"])
-def test_versions_of_one_annotator_are_compared_and_not_measured(tmp_path, key):
+def test_versions_of_one_annotator_are_compared_and_not_measured(key):
     first = [annotation(1, **({key: "ann"} if key else {}))]
     second = [annotation(1, **({key: "bob"} if key else {})), annotation(2, bbox=(90, 9, 9, 9))]
     second[1] |= {key: "bob"} if key else {}
-    result = compared(tmp_path, first, second)
+    result = compared(first, second)
     assert counts(result) == {"unchanged": 1, "added": 1}
     assert result.thresholds == ()
     assert result.before.agreement is None
     assert result.notes == ("no image has two annotators, so agreement is not compared",)
 
 
-def test_a_version_without_annotations(tmp_path):
-    result = compared(tmp_path, document([], [image(1)]), [box(1)])
+def test_a_version_without_annotations():
+    result = compared(document([], [image(1)]), [box(1)])
     assert counts(result) == {"added": 1}
-    result = compared(tmp_path, document([], []), document([], []))
+    result = compared(document([], []), document([], []))
     assert counts(result) == {}
 
 
-def test_annotators_of_one_version_only_are_named(tmp_path):
+def test_annotators_of_one_version_only_are_named():
     before = [box(1), box(2, by="bob")]
     after = [box(1), box(2, by="cid")]
-    result = compared(tmp_path, before, after)
+    result = compared(before, after)
     assert result.annotators["status"].tolist() == ["both", "removed", "added"]
 
 
@@ -224,13 +225,7 @@ def test_an_outline_that_changes_in_its_box_has_moved():
 
 def test_a_rotated_box_has_moved_as_far_as_its_corners():
     def version(*box):
-        image = {"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}
-        drawn = [
-            {"id": number, "image_id": 1, "category_id": 1, "annotator": who, "bbox": list(box)}
-            for number, who in enumerate(("ann", "bob"), 1)
-        ]
-        categories = [{"id": 1, "name": "ship"}]
-        return {"images": [image], "categories": categories, "annotations": drawn}
+        return document_of([(1, who, 1, box) for who in ("ann", "bob")])
 
     with reading(rotated="cxcywh-cw-degrees"):
         before = read_coco(version(50, 50, 30, 20, 0))
@@ -240,12 +235,11 @@ def test_a_rotated_box_has_moved_as_far_as_its_corners():
     assert found.moved_px == pytest.approx((3, 3))
 
 
-def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
+def test_an_undefined_alpha_says_in_which_version_and_why():
     before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, image_id=2, by="bob")]
     after = [*before[:3], {**before[3], "category_id": 2}]
     images = [image(1), image(2)]
     result = compared(
-        tmp_path,
         document(before, images, categories=CATEGORIES),
         document(after, images, categories=CATEGORIES),
     )
@@ -480,8 +474,8 @@ def test_counts_by_image_category_and_annotator_add_up():
     assert result.categories["n_renamed_to"].sum() == n_renamed
 
 
-def test_settings_and_data_are_checked(tmp_path):
-    before, after = versions(tmp_path, [box(1)], [box(1)])
+def test_settings_and_data_are_checked():
+    before, after = versions([box(1)], [box(1)])
     with pytest.raises(TypeError, match="source is of type int; expected one"):
         compare(before, 7)
     with pytest.raises(ConfigError, match="unknown setting 'iou'"):
@@ -493,7 +487,6 @@ def test_settings_and_data_are_checked(tmp_path):
 
 
 NAMES = ("cat", "cow", "dog")
-WIDTH = HEIGHT = 400
 
 
 def scene(rng, n_images=4):
@@ -537,43 +530,36 @@ def with_changes(images, free, rng):
     return after, {kind: number for kind, number in kinds.items() if number}
 
 
-def as_coco(folder, images):
-    records, listed = [], []
-    for number, (name, boxes) in enumerate(images.items(), 1):
-        listed.append(image(number, name, width=WIDTH, height=HEIGHT))
-        for category, *box in boxes:
-            place = 1 + len(records)
-            records.append(annotation(place, number, category + 1, box, annotator="ann"))
-    categories = [{"id": code, "name": name} for code, name in enumerate(NAMES, 1)]
-    return write(folder / "a.json", document(records, listed, categories=categories))
-
-
-def read(folder, images):
-    folder.mkdir()
-    return read_coco(as_coco(folder, images), min_annotators=1)
+def read(images):
+    rows = [
+        (place, "ann", category + 1, box)
+        for place, boxes in enumerate(images.values(), 1)
+        for category, *box in boxes
+    ]
+    return read_coco(document_of(rows, [*images], NAMES, size=(400, 400)), min_annotators=1)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_changes_are_those_that_were_made(seed, tmp_path):
+def test_changes_are_those_that_were_made(seed):
     rng = np.random.default_rng(seed)
     images, free = scene(rng)
     after, kinds = with_changes(images, free, rng)
-    old, new = read(tmp_path / "old", images), read(tmp_path / "new", after)
+    old, new = read(images), read(after)
     assert counts(compare(old, new, **PLAIN)) == kinds
     back = {"removed": "added", "added": "removed"}
     turned = {back.get(kind, kind): number for kind, number in kinds.items()}
     assert counts(compare(new, old, **PLAIN)) == turned
 
 
-def test_one_box_removed_is_one_removed(tmp_path):
+def test_one_box_removed_is_one_removed():
     rng = np.random.default_rng(7)
     images, _ = scene(rng)
     n_boxes = sum(map(len, images.values()))
-    before = read(tmp_path / "old", images)
+    before = read(images)
     last = [*images][-1]
     for place in range(len(images[last])):
         boxes = images[last][:place] + images[last][place + 1 :]
-        after = read(tmp_path / f"new{place}", {**images, last: boxes})
+        after = read({**images, last: boxes})
         result = compare(before, after, **PLAIN)
         assert counts(result) == {"unchanged": n_boxes - 1, "removed": 1}
 
@@ -609,8 +595,8 @@ def test_ids_that_moved_on_in_one_image_are_not_used_from_there_on():
     assert result.moved_px == (15, 28)
 
 
-def test_an_id_whose_boxes_still_overlap_is_not_taken_over_by_a_nearer_box(tmp_path):
+def test_an_id_whose_boxes_still_overlap_is_not_taken_over_by_a_nearer_box():
     before = [box(1), box(2, 60)]
-    result = compared(tmp_path, before, [box(1, 20), box(2, 60), box(3, 11)])
+    result = compared(before, [box(1, 20), box(2, 60), box(3, 11)])
     rows = {(row["change"], row["id_before"], row["id_after"]) for row in result.changes.records()}
     assert rows == {("moved", 1, 1), ("added", None, 3)}

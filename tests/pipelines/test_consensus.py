@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pycocotools import mask
 from support.brute import box_iou
 from support.cli import run
-from support.datasets import annotation, dataset, document, random_rows
+from support.datasets import annotation, dataset, document, image, random_rows, write
 from support.reference import data_file
 
 import bboxqa
@@ -46,8 +46,8 @@ def clipped(box, size):
 def slow_votes(rows, size):
     """Return image, annotator and box of each vote, own boxes joined one by one."""
     votes = []
-    for image, who in sorted({row[:2] for row in rows}):
-        own = [[clipped(row[3], size)] for row in rows if row[:2] == (image, who)]
+    for place, who in sorted({row[:2] for row in rows}):
+        own = [[clipped(row[3], size)] for row in rows if row[:2] == (place, who)]
         own = [each for each in own if each[0][2] > 0 and each[0][3] > 0]
         while pair := next(
             (
@@ -63,7 +63,7 @@ def slow_votes(rows, size):
         for part in own:
             sides = [(x, y, x + w, y + h) for x, y, w, h in part]
             left, top, right, bottom = (sum(each) / len(each) for each in zip(*sides, strict=True))
-            votes.append((image, who, (left, top, right - left, bottom - top)))
+            votes.append((place, who, (left, top, right - left, bottom - top)))
     return votes
 
 
@@ -228,17 +228,11 @@ def test_too_many_boxes_in_one_place_are_refused_before_memory_is_taken():
 SIZE = 40
 
 
-def merged(annotations, *, people="abc", categories=({"id": 1, "name": "cat"},), **settings):
+def merged(annotations, *, people="abc", categories=None, **settings):
     """Return the annotations of the consensus of some, which have no ids and images."""
-    content = {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": SIZE, "height": SIZE,
-                    "annotators": [*people]}],
-        "categories": [*categories],
-        "annotations": [
-            {"id": number, "image_id": 1, "category_id": 1} | each
-            for number, each in enumerate(annotations, 1)
-        ],
-    }  # fmt: skip
+    drawn = [annotation(number, **each) for number, each in enumerate(annotations, 1)]
+    of_all = image(1, width=SIZE, height=SIZE, annotators=[*people])
+    content = document(drawn, [of_all], categories)
     data = bboxqa.read_coco(content, keypoints=True)
     return coco_document(bboxqa.consensus(data, **settings))["annotations"]
 
@@ -425,7 +419,7 @@ def test_key_points_are_medians_and_a_mirrored_pose_is_turned_back():
 
 def test_outlines_reach_other_formats_and_masks_need_lossy_where_there_are_none(tmp_path):
     drawn = [annotation(n, **outlined(who, 5, 5, 10, 10)) for n, who in enumerate("abc")]
-    (tmp_path / "in.json").write_text(json.dumps(document(drawn)))
+    write(tmp_path / "in.json", document(drawn))
     found = run("consensus", "in.json", "-o", "labels", "--to", "yolo-segment", cwd=tmp_path)
     assert found.returncode == 0
     found = run("consensus", "in.json", "-o", "boxes", "--to", "yolo", "--force", cwd=tmp_path)

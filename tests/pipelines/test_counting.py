@@ -1,6 +1,5 @@
 """Counts of parts are those of the whole, and what is too much is refused before it is counted."""
 
-import json
 import re
 from functools import partial
 from itertools import combinations
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
-from support.datasets import annotation, dataset, document, image
+from support.datasets import dataset, document_of
 
 import bboxqa
 from bboxqa.agreement import object_counts as paired
@@ -125,26 +124,22 @@ def few_pairs(monkeypatch):
     monkeypatch.setattr(paired, "MOST_PAIRED", 3)
 
 
-def read(path, boxes, n_images=1):
-    images = [image(place + 1, width=640, height=480) for place in range(n_images)]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    path.write_text(json.dumps(document(boxes, images, categories)))
-    return bboxqa.read_coco(path)
+def read(boxes, n_images=1):
+    """Return the data set of boxes of image, annotator and left edge."""
+    rows = [(place, who, 1, (x, 10, 20, 20)) for place, who, x in boxes]
+    return bboxqa.read_coco(document_of(rows, n_images, ("cat", "dog"), size=(640, 480)))
 
 
 def drawn(n_annotators=6):
     """Return a box of each annotator, of which the last three agree, and two more of the last."""
     names = NAMES[-n_annotators:]
     left = [90 * place if place < n_annotators - 3 else 600 for place in range(n_annotators)]
-    places = [*zip(left, names, strict=True), (0, NAMES[5]), (300, NAMES[4])]
-    return [
-        annotation(place + 1, bbox=(x, 10, 20, 20), annotator=name)
-        for place, (x, name) in enumerate(places)
-    ]
+    boxes = [(1, name, x) for name, x in zip(names, left, strict=True)]
+    return [*boxes, (1, NAMES[5], 0), (1, NAMES[4], 300)]
 
 
-def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
-    found = bboxqa.agree(read(tmp_path / "x.json", drawn()), bootstrap=0)
+def test_pairs_are_counted_among_those_who_drew_most(few_pairs):
+    found = bboxqa.agree(read(drawn()), bootstrap=0)
     listed = [(row["annotator_1"], row["annotator_2"]) for row in found.pairs.records()]
     # The first of those who drew one box each comes with the two who drew two.
     assert listed == list(combinations(("p0", "p4", "p5"), 2))
@@ -152,10 +147,9 @@ def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
     assert note in found.notes
 
 
-def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeypatch):
+def test_too_many_annotators_for_their_annotations_are_refused(monkeypatch):
     # Tables of all annotators took 3.4 GB before an image was refused.
-    boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=NAMES[k]) for k in range(3)]
-    data = read(tmp_path / "x.json", boxes, n_images=3)
+    data = read([(1, name, 10) for name in NAMES[:3]], n_images=3)
     monkeypatch.setattr(counting, "_MEMORY", 17 * counting._BYTES_OF_TABLES)
     bboxqa.agree(data, bootstrap=0)
     monkeypatch.setattr(counting, "_CELLS_OF_ANNOTATION", 5)
@@ -168,8 +162,8 @@ def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeyp
     )
 
 
-def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
-    data = read(tmp_path / "x.json", drawn())
+def test_too_many_objects_for_the_annotators_are_refused(monkeypatch):
+    data = read(drawn())
     monkeypatch.setattr(counting, "_MEMORY", 30 * counting._BYTES)
     bboxqa.agree(data, bootstrap=0)
     monkeypatch.setattr(counting, "_MEMORY", 29 * counting._BYTES)
@@ -182,15 +176,12 @@ def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
 
 def chain(n_images, n_annotators=4):
     """Return boxes of which each matches those beside it only, so that units are not clear."""
-    return [
-        annotation(1 + k, image_id=k // n_annotators + 1, bbox=(x, 10, 90, 90), annotator=f"p{who}")
-        for k in range(n_images * n_annotators)
-        for who, x in [(k % n_annotators, 25 * (k % n_annotators))]
-    ]
+    people = range(n_annotators)
+    return [(place, f"p{who}", 5.5 * who) for place in range(1, n_images + 1) for who in people]
 
 
-def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypatch):
-    data = read(tmp_path / "x.json", chain(2), n_images=2)
+def test_matching_without_each_of_many_annotators_is_refused(monkeypatch):
+    data = read(chain(2), n_images=2)
     bboxqa.agree(data, bootstrap=0).diagnose()
     monkeypatch.setattr(rates, "_ROWS", 1)
     monkeypatch.setattr(rates, "_ROWS_OF_ANNOTATION", 0)
@@ -198,9 +189,8 @@ def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypat
         bboxqa.agree(data, bootstrap=0).diagnose()
 
 
-def test_offsets_of_many_pairs_have_no_intervals(tmp_path, monkeypatch):
-    boxes = [each for each in chain(12) if each["annotator"] != "p3"]
-    data = read(tmp_path / "x.json", boxes, n_images=12)
+def test_offsets_of_many_pairs_have_no_intervals(monkeypatch):
+    data = read(chain(12, n_annotators=3), n_images=12)
     before = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]
     monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
     after = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]

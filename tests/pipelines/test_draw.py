@@ -1,12 +1,11 @@
 """Drawings of files, documents and data sets, by `bboxqa draw` too."""
 
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import dataset, object_rows
+from support.datasets import annotation, dataset, image, object_rows, write
+from support.datasets import document as coco
 from support.poses import people_document
 
 import bboxqa
@@ -22,37 +21,28 @@ EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key point
 def document(**changes):
     """Return two images by two annotators; the first has the id 0."""
     boxes = [("ann", [10, 10, 30, 30]), ("bob", [12, 10, 30, 30]), ("bob", [60, 50, 20, 20])]
-    values = {
-        "images": [
-            {"id": 0, "file_name": "a.png", "width": 100, "height": 80},
-            {"id": 7, "file_name": "b/c.png", "width": 100, "height": 80, "annotators": ["ann"]},
-        ],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": row, "image_id": 0, "category_id": 1, "bbox": box, "annotator": name,
-             "area": box[2] * box[3], "iscrowd": 0}
-            for row, (name, box) in enumerate(boxes, 1)
-        ],
-    }  # fmt: skip
-    return {**values, **changes}
+    drawn = [
+        annotation(row, 0, 1, box, annotator=who, area=box[2] * box[3], iscrowd=0)
+        for row, (who, box) in enumerate(boxes, 1)
+    ]
+    images = [image(0, "a.png", height=80), image(7, "b/c.png", height=80, annotators=["ann"])]
+    return coco(drawn, images) | changes
 
 
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps(document()), "utf-8")
-    return path
+    return write(tmp_path / "export.json", document())
 
 
 def n_drawn(drawing):
     return len(drawing.axes[0].collections[1].get_paths())
 
 
-@pytest.mark.parametrize("image", ["a.png", "0", 0])
-def test_an_image_is_named_by_file_or_id(file, image):
-    drawing = bboxqa.draw(file, image)
+@pytest.mark.parametrize("name", ["a.png", "0", 0])
+def test_an_image_is_named_by_file_or_id(file, name):
+    drawing = bboxqa.draw(file, name)
     assert (drawing.name, n_drawn(drawing), drawing.notes) == ("a.png", 3, ())
-    assert bboxqa.draw(document(), image).name == "a.png"
+    assert bboxqa.draw(document(), name).name == "a.png"
 
 
 def test_a_name_comes_before_an_id():
@@ -89,9 +79,9 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
     folder.mkdir()
     Image.new("RGB", (100, 80), "red").save(folder / "a.png")
     drawing = bboxqa.draw(file, 0, images=folder)
-    (image,) = drawing.axes[0].images
+    (drawn,) = drawing.axes[0].images
     assert drawing.notes == ()
-    assert (np.asarray(image.get_array()) == (255, 0, 0)).all()
+    assert (np.asarray(drawn.get_array()) == (255, 0, 0)).all()
     assert bboxqa.draw(file, 7, images=folder).notes[0] == (
         f"drawn on a blank canvas: there is no file 'b/c.png' in {folder}"
     )
@@ -142,7 +132,7 @@ def test_key_points_without_boxes_are_noted(file, in_memory):
     content["categories"][0] |= {"keypoints": ["nose"], "skeleton": []}
     own = {"image_id": 7, "category_id": 1, "annotator": "ann", "keypoints": [9, 9, 2]}
     content["annotations"] += [{"id": 9, **own}, {"id": 10, **own}]
-    file.write_text(json.dumps(content), "utf-8")
+    write(file, content)
     source = content if in_memory else file
     assert bboxqa.draw(source, 7).notes == (EMPTY,)
     with_points = bboxqa.draw(source, 7, similarity="keypoints")
@@ -156,7 +146,7 @@ def test_findings_are_drawn_on_the_annotations_that_have_them(file):
     annotations[1]["bbox"] = [10, 10, "wide", 30]
     annotations[1]["segmentation"] = [[1, 2, 30, 2, 30, 40]]
     of["images"][0]["height"] = 80.5
-    file.write_text(json.dumps(of), "utf-8")
+    write(file, of)
     scene, notes = finding_scene([Document(read_path(file))], 0, {})
     report = bboxqa.validate(file)
     expected = {}
@@ -207,7 +197,7 @@ def test_what_cannot_be_is_refused(file):
 def test_an_id_of_several_images_is_refused(tmp_path, file):
     other = document()
     other["images"][0]["file_name"] = "z.png"
-    (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
+    write(tmp_path / "other.json", other)
     with pytest.raises(DatasetError, match=r"several images have the id 0: 'a\.png', 'z"):
         bboxqa.draw([file, tmp_path / "other.json"], 0)
 
@@ -219,8 +209,8 @@ def test_writes_a_picture_beside_the_user(tmp_path):
     folder = example_picture("fruits").parent
     found = run("draw", FRUITS, "--image", "fruits.png", "--images", folder, cwd=tmp_path)
     assert (found.returncode, found.output) == (0, "Written: fruits_annotator.png\n")
-    with Image.open(tmp_path / "fruits_annotator.png") as image:
-        assert image.width == 2136
+    with Image.open(tmp_path / "fruits_annotator.png") as written:
+        assert written.width == 2136
     again = run("draw", FRUITS, "--image", "fruits.png", cwd=tmp_path)
     assert again.returncode == 2
     assert "already exists; move it away, or give --force" in again.stderr
@@ -277,15 +267,10 @@ POINTS = [[10, 10], [10, 50], [30, 30], [0, 0]]
 def bird(names, skeleton, who="ann", number=1):
     """Return a document of one bird whose right wing is not labelled."""
     triples = {name: [*xy, 2 * (xy != [0, 0])] for name, xy in zip(NAMES, POINTS, strict=True)}
-    record = {
-        "id": number, "image_id": 1, "category_id": 1, "annotator": who, "bbox": [5, 5, 50, 50],
-        "keypoints": [value for name in names for value in triples[name]],
-    }  # fmt: skip
-    return {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 90, "height": 90}],
-        "categories": [{"id": 1, "name": "bird", "keypoints": names, "skeleton": skeleton}],
-        "annotations": [record],
-    }
+    points = [value for name in names for value in triples[name]]
+    record = annotation(number, bbox=(5, 5, 50, 50), annotator=who, keypoints=points)
+    category = {"id": 1, "name": "bird", "keypoints": names, "skeleton": skeleton}
+    return coco([record], [image(1, "a.jpg")], [category])
 
 
 def drawn_lines(data):
@@ -316,7 +301,7 @@ def test_lines_are_those_of_the_skeleton_counted_from_1(skeleton, expected):
 def test_a_skeleton_follows_its_joints_into_another_order(tmp_path):
     turned = NAMES[::-1]
     for who, names, skeleton in (("ann", NAMES, []), ("bob", turned, [[4, 3]])):
-        (tmp_path / f"{who}.json").write_text(json.dumps(bird(names, skeleton, who)))
+        write(tmp_path / f"{who}.json", bird(names, skeleton, who))
     data = bboxqa.read_coco(tmp_path, keypoints=True)
     assert data.limbs == (((0, 1),),)
     assert drawn_lines(data) == [[[POINTS[0], POINTS[1]]]] * 2
@@ -328,6 +313,6 @@ def test_pages_have_the_lines_of_the_skeleton():
     document["annotations"].append(other | {"keypoints": [70, 70, 2] * 4})
     data = bboxqa.read_coco(document, keypoints=True)
     result = bboxqa.agree(data, similarity="keypoints", sigmas=(0.05,), bootstrap=0)
-    (image,) = result.diagnose().worst_images["images"]
-    lines = [each["lines"] for each in image["shapes"]]
+    (worst,) = result.diagnose().worst_images["images"]
+    lines = [each["lines"] for each in worst["shapes"]]
     assert lines == [[[10, 50, 30, 30]], [[70, 70, 70, 70]]]

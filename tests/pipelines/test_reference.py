@@ -10,6 +10,7 @@ from jsonschema import validate
 from scipy.optimize import linear_sum_assignment
 from support.brute import box_iou
 from support.cli import run
+from support.datasets import document_of, write
 from support.resampled import expanded
 
 import bboxqa
@@ -21,20 +22,12 @@ from bboxqa.report.agreement_text import reference_lines
 HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
 
 
-def document(rows, names=("1.png", "2.png", "3.png"), asked=None, **more):
+def document(rows, names=("1.png", "2.png", "3.png"), asked=None):
     """Return a COCO document from rows of image, annotator, category and box."""
-    annotations = [
-        {"id": n, "image_id": image, "annotator": who, "category_id": category, "bbox": list(box),
-         "area": box[2] * box[3], "iscrowd": 0}
-        for n, (image, who, category, box) in enumerate(rows, 1)
-    ]  # fmt: skip
-    images = [
-        {"id": n, "file_name": name, "width": 200, "height": 200}
-        | ({} if asked is None else {"annotators": list(asked[n - 1])})
-        for n, name in enumerate(names, 1)
-    ]
-    categories = [{"id": n, "name": name} for n, name in enumerate(("cow", "sheep"), 1)]
-    return {"images": images, "annotations": annotations, "categories": categories} | more
+    content = document_of(rows, names, ("cow", "sheep"), size=(200, 200))
+    for record, people in zip(content["images"], asked or (), strict=asked is not None):
+        record["annotators"] = [*people]
+    return content
 
 
 # 4 px to the right: IoU 16 · 20 / (400 + 80) = 2/3; 10 px down: 200 / 600 = 1/3, no match.
@@ -181,7 +174,7 @@ def test_intervals_are_those_of_draws_of_images(monkeypatch):
 
 
 def test_files_have_the_figures_and_the_schema(tmp_path):
-    (tmp_path / "all.json").write_text(json.dumps(document(TEAM + EXPERT, asked=ASKED)))
+    write(tmp_path / "all.json", document(TEAM + EXPERT, asked=ASKED))
     done = run(
         "agree", "all.json", "--reference", "eve", "--out", "out", "--diagnose", cwd=tmp_path
     )
@@ -225,8 +218,8 @@ def test_the_story_names_who_agrees_less_than_others_do():
 def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path):
     gold = document(EXPERT, ("1.png", "2.png"))
     gold["categories"] = [{"id": 1, "name": "COW"}, {"id": 2, "name": "sheep"}]
-    (tmp_path / "all.json").write_text(json.dumps(document(TEAM, asked=OF_TEAM)))
-    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    write(tmp_path / "all.json", document(TEAM, asked=OF_TEAM))
+    write(tmp_path / "gold.json", gold)
     ask = ("agree", "all.json", "--reference", "gold.json", "--bootstrap", "0")
     found = run(*ask, cwd=tmp_path).stdout
     assert "\nWarning: categories 'cow' and 'COW' differ only by case" in f"\n{found}"
@@ -264,11 +257,9 @@ def test_refusals():
 
 
 def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
-    nobody = document([row for row in TEAM if row[1] == "ann"])
-    for each in nobody["annotations"]:
-        del each["annotator"]
-    (tmp_path / "export.json").write_text(json.dumps(nobody))
-    (tmp_path / "gold.json").write_text(json.dumps(document(EXPERT, ("1.png", "2.png"))))
+    nobody = [(image, None, *drawn) for image, who, *drawn in TEAM if who == "ann"]
+    write(tmp_path / "export.json", document(nobody))
+    write(tmp_path / "gold.json", document(EXPERT, ("1.png", "2.png")))
     done = run("agree", "export.json", "--reference", "gold.json", cwd=tmp_path)
     assert "1 annotator not named in the file: (not named)\n" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith(" (not named)")]
@@ -277,11 +268,11 @@ def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
 
 def in_sessions(rows, n_images=2):
     """Return a COCO document from rows of image, annotator, session, category and box."""
-    names = [f"{n}.png" for n in range(1, n_images + 1)]
-    content = document([(row[0], row[1], *row[3:]) for row in rows], names)
-    for each, row in zip(content["annotations"], rows, strict=True):
-        each.update({} if row[2] is None else {"session": row[2]})
-    return content
+    with_key = [
+        (image, who, category, box, {} if session is None else {"session": session})
+        for image, who, session, category, box in rows
+    ]
+    return document(with_key, [f"{n}.png" for n in range(1, n_images + 1)])
 
 
 def random_rows(seed, n_images=8):
@@ -340,8 +331,8 @@ def test_agreement_between_annotators_is_that_of_first_sessions():
 
 
 def test_repeats_are_printed_and_written(tmp_path):
-    source, out = tmp_path / "twice.json", tmp_path / "out"
-    source.write_text(json.dumps(in_sessions(random_rows(4), n_images=8)))
+    out, source = tmp_path / "out", tmp_path / "twice.json"
+    write(source, in_sessions(random_rows(4), n_images=8))
     done = run("agree", source, "--session-key", "session", "--out", out, "--details")
     assert "Annotators with themselves, in images annotated again" in done.stdout
     assert "\n (all)" in done.stdout

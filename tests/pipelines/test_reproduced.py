@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import fields
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, document, write
+from support.datasets import document_of, write
+from support.tool_files import SUFFIXES, text_of
 
 from bboxqa.cli.agree import agree
 from bboxqa.cli.options import agree_settings
@@ -20,34 +21,23 @@ from bboxqa.report.reproduction import command
 
 # Boxes that ann and bob drew of the objects of two images.
 DRAWN = {
-    "ann": {"a": [(8, 10, 40, 30), (60, 20, 20, 30)], "b": [(5, 9, 30, 20)]},
-    "bob": {"a": [(10, 12, 40, 33)]},
+    "ann": {"a": (8, 10, 40, 30), "b": (5, 9, 30, 20)},
+    "bob": {"a": (10, 12, 40, 33)},
 }
 
 
-def yolo(folder):
-    for who, images in DRAWN.items():
-        (folder / who).mkdir()
-        for image, boxes in images.items():
-            lines = [f"0 {(x + w / 2) / 100} {(y + h / 2) / 80} {w / 100} {h / 80}\n"
-                     for x, y, w, h in boxes]  # fmt: skip
-            (folder / who / f"{image}.txt").write_text("".join(lines))
-    return ["ann", "bob"]
+def files_of(form):
+    def write_files(folder):
+        for who, images in DRAWN.items():
+            for name, box in images.items():
+                text = text_of(form, f"{name}.jpg", box)
+                write(folder / who / f"{name}.{SUFFIXES[form]}", text)
+        return ["ann", "bob"]
+
+    return write_files
 
 
-def voc(folder):
-    for who, images in DRAWN.items():
-        (folder / who).mkdir()
-        for image, boxes in images.items():
-            objects = "".join(
-                f"<object><name>cat</name><bndbox><xmin>{x}</xmin><ymin>{y}</ymin>"
-                f"<xmax>{x + w}</xmax><ymax>{y + h}</ymax></bndbox></object>"
-                for x, y, w, h in boxes
-            )
-            head = f"<filename>{image}.jpg</filename><size><width>100</width><height>80</height>"
-            text = f"<annotation>{head}<depth>3</depth></size>{objects}</annotation>"
-            (folder / who / f"{image}.xml").write_text(text)
-    return ["ann", "bob"]
+yolo = files_of("yolo")
 
 
 def table(header):
@@ -55,8 +45,7 @@ def table(header):
         rows = [
             f"{image}.jpg,{who},cat,{','.join(map(str, box))}\n"
             for who, images in DRAWN.items()
-            for image, boxes in images.items()
-            for box in boxes
+            for image, box in images.items()
         ]
         (folder / "boxes.csv").write_text(f"{header}\n{''.join(rows)}")
         return ["boxes.csv"]
@@ -78,11 +67,9 @@ def pictured(folder):
 
 
 def five_numbers(folder):
-    boxes = [
-        annotation(n, 1, bbox=[30, 40, 40 + n, 20, 30 + 20 * n], annotator=who)
-        for n, who in enumerate(("ann", "bob"))
-    ]
-    write(folder / "turned.json", document(boxes))
+    boxes = {"ann": [30, 40, 40, 20, 30], "bob": [30, 40, 41, 20, 50]}
+    content = document_of([(1, who, 1, box) for who, box in boxes.items()])
+    write(folder / "turned.json", content)
     return ["turned.json", "--similarity", "obb", "--iou", "0.2"]
 
 
@@ -90,19 +77,18 @@ def two_formats(folder):
     yolo(folder)
     for who in ("ann", "bob"):
         (folder / who).rename(folder / f"all-{who}")
-    boxes = [annotation(n, 1, bbox=[30, 40, 40, 20 + n], annotator=who)
-             for n, who in enumerate(("ann", "bob"))]  # fmt: skip
-    write(folder / "all-ann/both.json", document(boxes))
+    boxes = {"ann": [30, 40, 40, 20], "bob": [30, 40, 40, 21]}
+    content = document_of([(1, who, 1, box) for who, box in boxes.items()])
+    write(folder / "all-ann/both.json", content)
     return ["all-ann"]
 
 
 def masks(folder):
     for who, images in DRAWN.items():
         (folder / who).mkdir()
-        for image, boxes in images.items():
+        for image, (x, y, width, height) in images.items():
             picture = Image.new("L", (100, 80))
-            for value, (x, y, width, height) in enumerate(boxes, 1):
-                picture.paste(value, (x, y, x + width, y + height))
+            picture.paste(1, (x, y, x + width, y + height))
             picture.save(folder / who / f"{image}.png")
     return ["ann", "bob"]
 
@@ -112,10 +98,10 @@ CASES = {
     "image_size": (yolo, "100x80", ()),
     "image_size_file": (sizes, "my sizes.csv", ()),
     "missing_txt": (pictured, "asked", ()),
-    "voc_base": (voc, "0", ()),
+    "voc_base": (files_of("voc"), "0", ()),
     "columns": (table("p,q,r,s,t,u,v"), "image=p,annotator=q,category=r,x=s,y=t,width=u,height=v",
                 ()),
-    "box_format": (table("image,annotator,category,a,b,c,d".replace(",a,b,c,d", ",x,y,w,h")),
+    "box_format": (table("image,annotator,category,x,y,w,h"),
                    "cxcywh", ()),
     "rotated": (five_numbers, "xywh-cw-degrees", ()),
     "from_format": (two_formats, "coco", ()),

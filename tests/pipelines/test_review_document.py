@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from pycocotools.coco import COCO
-from support.datasets import annotation, dataset, document, image, write
+from support.datasets import annotation, dataset, document, document_of, image, write
 from support.reference import data_file
 
 import bboxqa
@@ -169,9 +169,8 @@ def test_reasons_by_hand():
 
 def test_key_points_are_visible_or_hidden_and_joined_by_lines():
     keypoints = [10, 10, 2, 20, 10, 1, 5, 5, 0, *[0] * 42]
-    record = {"image_id": 1, "category_id": 1, "bbox": [5, 5, 30, 30], "keypoints": keypoints}
-    drawn = [record | {"id": n, "annotator": who} for n, who in enumerate("ab", start=1)]
-    data = bboxqa.read_coco(_document(drawn), keypoints=True)
+    rows = [(1, who, 1, (5, 5, 30, 30), {"keypoints": keypoints}) for who in "ab"]
+    data = bboxqa.read_coco(document_of(rows), keypoints=True)
     (image,) = found(data, similarity="keypoints")["images"]
     shape = image["shapes"][0]
     assert shape["visible_points"] == [[10, 10]]
@@ -182,11 +181,6 @@ def test_key_points_are_visible_or_hidden_and_joined_by_lines():
     drawn = picture["shapes"][0]
     assert drawn["d"] == "M5 5h30v30H5zM10 10L20 10"
     assert (drawn["dots"], drawn["hidden"]) == ("M10 10h0M20 10h0", "M20 10h0")
-
-
-def _document(annotations):
-    image = {"id": 1, "file_name": "a.png", "width": 100, "height": 100}
-    return {"images": [image], "categories": [{"id": 1, "name": "cat"}], "annotations": annotations}
 
 
 @pytest.mark.parametrize("seed", range(3))

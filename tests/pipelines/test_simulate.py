@@ -119,16 +119,19 @@ def displaced(errors):
     return edges(drawn(found, "p02")) - true, np.tile(true[:, 2:] - true[:, :2], 2)
 
 
-def test_offsets_are_exact():
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ("offset=10%,-5%", [0.1, -0.05, 0.1, -0.05]),
+        # A scale keeps the centre.
+        ("scale=1.2", [-0.1, -0.1, 0.1, 0.1]),
+    ],
+)
+def test_offsets_and_scales_are_exact(errors, expected):
+    moved, sides = displaced(errors)
+    assert moved == pytest.approx(np.array(expected) * sides, abs=0.011)
     moved, _ = displaced("offset=5,-2.5")
     assert moved == pytest.approx(np.tile([5, -2.5], (len(moved), 2)))
-    moved, sides = displaced("offset=10%,-5%")
-    assert moved == pytest.approx(np.tile([0.1, -0.05], 2) * sides, abs=0.011)
-
-
-def test_scale_keeps_the_centre():
-    moved, sides = displaced("scale=1.2")
-    assert moved == pytest.approx(np.array([-0.1, -0.1, 0.1, 0.1]) * sides, abs=0.011)
 
 
 @pytest.mark.parametrize(("errors", "expected"), [("jitter=2", 2), ("jitter=4%", 0.04)])
@@ -266,31 +269,6 @@ def test_files_are_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("errors", "message"),
-    [
-        (["p02"], "annotator 'p02': expected a name and errors, such as 'p03: miss=0.1'"),
-        ({"p3": "miss=0.1"}, "annotator is 'p3'; expected one of p01, p02"),
-        ({"p02": "mis=0.1"}, "p02: no error is called 'mis'; did you mean 'miss'?"),
-        ({"p02": "miss"}, "p02: 'miss' has no value; expected, for example, miss=0.1"),
-        ({"p02": "miss=2"}, "p02: miss is '2'; expected a rate from 0 to 1, such as 0.1"),
-        ({"p02": "miss=0.1 miss=0.2"}, "p02: miss is given twice"),
-        ({"p02": "jitter=x%"}, "p02: jitter is 'x%'; expected pixels or percent of a side"),
-        ({"p02": "offset=5"}, "p02: offset is '5'; expected pixels or percent of a side"),
-        ({"p02": "offset=nan,1"}, "p02: offset is 'nan,1'; expected pixels or percent"),
-        ({"p02": "confuse=cow/shep:0.1"}, "no category is called 'shep'; did you mean 'sheep'?"),
-        ({"p02": "confuse=cow/cow:0.1"}, "p02: confuse is 'cow/cow:0.1'; expected a rate"),
-        ({"p02": "copy=p02:0.1"}, "p02: copy is 'p02'; expected one of p01"),
-        ({"p02": "miss='0.1"}, 'p02: "miss=\'0.1" cannot be read: No closing quotation'),
-        ({"p02": 3}, "p02 is 3; expected a table of errors"),
-    ],
-)
-def test_wrong_errors_are_answered_with_what_is_allowed(errors, message):
-    with pytest.raises(ConfigError) as stop:
-        simulate(errors)
-    assert message in str(stop.value)
-
-
-@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"images": 0}, "images is 0; expected 1 or more"),
@@ -302,11 +280,31 @@ def test_wrong_errors_are_answered_with_what_is_allowed(errors, message):
         ({"overlap": 2}, "overlap is 2; expected 0 to 1"),
         ({"seed": -1}, "seed is -1; expected 0 or more"),
         ({"categories": 1, "errors": {"p01": "confuse=0.1"}}, "confuse needs two categories"),
+        *(
+            ({"annotators": 2, "errors": errors}, message)
+            for errors, message in (
+                (["p02"], "annotator 'p02': expected a name and errors, such as 'p03: miss=0.1'"),
+                ({"p3": "miss=0.1"}, "annotator is 'p3'; expected one of p01, p02"),
+                ({"p02": "mis=0.1"}, "p02: no error is called 'mis'; did you mean 'miss'?"),
+                ({"p02": "miss"}, "p02: 'miss' has no value; expected, for example, miss=0.1"),
+                ({"p02": "miss=2"}, "p02: miss is '2'; expected a rate from 0 to 1, such as 0.1"),
+                ({"p02": "miss=0.1 miss=0.2"}, "p02: miss is given twice"),
+                ({"p02": "jitter=x%"}, "p02: jitter is 'x%'; expected pixels or percent of a side"),
+                ({"p02": "offset=5"}, "p02: offset is '5'; expected pixels or percent of a side"),
+                ({"p02": "offset=nan,1"}, "p02: offset is 'nan,1'; expected pixels or percent"),
+                ({"p02": "confuse=cow/shep:0.1"}, "'shep'; did you mean 'sheep'?"),
+                ({"p02": "confuse=cow/cow:0.1"}, "p02: confuse is 'cow/cow:0.1'; expected a rate"),
+                ({"p02": "copy=p02:0.1"}, "p02: copy is 'p02'; expected one of p01"),
+                ({"p02": "miss='0.1"}, 'p02: "miss=\'0.1" cannot be read: No closing quotation'),
+                ({"p02": 3}, "p02 is 3; expected a table of errors"),
+            )
+        ),
     ],
 )
-def test_wrong_numbers(given, message):
-    with pytest.raises(ConfigError, match=message):
+def test_what_is_wrong_is_answered_with_what_is_allowed(given, message):
+    with pytest.raises(ConfigError) as stop:
         bboxqa.simulate(**given)
+    assert message in str(stop.value)
 
 
 def test_writes_what_the_function_returns(tmp_path):

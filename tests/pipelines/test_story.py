@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.cli import run
-from support.datasets import dataset, object_rows, with_assigned
+from support.datasets import dataset, document_of, object_rows, with_assigned
 from support.resampled import expanded
 from support.stories import short_story
 
@@ -11,12 +11,9 @@ import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import diagnostic, names
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis.disagreements import reference_errors
 from bboxqa.pipelines.diagnosis.findings import (
     Bounds,
     Finding,
@@ -258,34 +255,6 @@ def test_medians_of_others_are_those_without_each():
                 np.testing.assert_equal(found[row, column], expected)
 
 
-@pytest.mark.parametrize(("rate", "named"), [(0.20, []), (0.30, ["p04 misses 30 %"])])
-def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, named):
-    # For four annotators alone the lower distance is widened by 2.498 / 1.960 = 1.27, and p04 with
-    # 0.2 - 1.27 * 0.065 = 0.117 is above 0.1; for eight kinds and 60 images by 1.70, to 0.090.
-    value = np.array([0.1, 0.1, 0.1, rate])
-    low, high = value - 0.065, value + 0.08
-    zero = np.zeros(4)
-    who = np.arange(4, dtype=np.int32)
-    names = ("p01", "p02", "p03", "p04")
-    annotators = {"annotator": Categorical(who, names), "n": zero + 300, "n_images": zero + 60}
-    for column, figures in (
-        ("miss_rate", (value, low, high)),
-        ("extra_rate", (zero, zero, zero)),
-        ("twice_rate", (zero, zero, zero)),
-        ("class_share", (1 + zero, 1 + zero, 1 + zero)),
-    ):
-        annotators |= dict(zip((column, f"{column}_low", f"{column}_high"), figures, strict=True))
-    none = np.zeros(16)
-    columns = ("offset_px", "offset_px_low", "offset_px_high", "offset_percent")
-    offsets = Table(dict.fromkeys(columns, none) | {"p_value": none + 1})
-    nothing = Table({})
-    found = ReferenceAgreement(
-        "truth", 60, 60, 0, 300, Table(annotators), offsets, nothing, nothing
-    )
-    told = [each.line.text for each in reference_errors(found)]
-    assert [text[: len(named[0])] for text in told] == named if named else not told
-
-
 def test_groups_that_agree_among_themselves_are_named():
     """Three of six call every third object otherwise, and all miss a few."""
     rng = np.random.default_rng(3)
@@ -387,7 +356,6 @@ def test_the_costliest_kind_has_advice_with_whom_it_is(errors, advice):
 
 def rare_document():
     """Return 60 images of 12 RBC, a WBC and a Platelet by ann, bob and cid, who err on the rare."""
-    images = [{"id": i, "file_name": f"{i}.png", "width": 800, "height": 600} for i in range(60)]
     rng, rows = np.random.default_rng(1), []
     for image in range(60):
         for place in range(14):
@@ -397,11 +365,8 @@ def rare_document():
                 category = 1 if who == "cid" and place == 12 and image % 4 == 0 else place - 10
                 box = rng.normal((100 * (place % 7) + 5, 150 * (place // 7) + 5, 90, 90), 1)
                 box[0] += 8 * (who == "cid")
-                rows.append({"id": len(rows), "image_id": image, "category_id": max(category, 1),
-                             "bbox": box.tolist(), "annotator": who})  # fmt: skip
-    names = ("RBC", "WBC", "Platelets")
-    categories = [{"id": each, "name": name} for each, name in enumerate(names, 1)]
-    return {"images": images, "categories": categories, "annotations": rows}
+                rows.append((image + 1, who, max(category, 1), box.tolist()))
+    return document_of(rows, 60, ("RBC", "WBC", "Platelets"), size=(800, 600))
 
 
 def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
@@ -463,17 +428,6 @@ def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     assert told.weight == pytest.approx(0.1)
     called = Finding("miss_rate", ("cid",), weight=0.1, values={"others": ""})
     assert [each.gain for each in _with_worst([offset, called], [worst])] == [None, without]
-
-
-def test_what_gains_more_comes_before_what_concerns_more_objects():
-    small, large = Gain(0.02, ""), Gain(0.05, "")
-    found = [
-        Finding("copies", weight=np.inf), Finding("miss_rate", weight=0.3, gain=small),
-        Finding("extra_rate", weight=0.2), Finding("calls", weight=0.1, gain=large),
-        Finding("kind", weight=0.9, gain=Gain(0.01, "")), Finding("offset"),
-    ]  # fmt: skip
-    order = ["copies", "calls", "miss_rate", "extra_rate", "kind", "offset"]
-    assert [each.kind for each in _ordered(found)] == order
 
 
 _KINDS = {
