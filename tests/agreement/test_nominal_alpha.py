@@ -40,12 +40,6 @@ def one_image(data):
     return replace(data, group=np.zeros(len(data.group), np.int32), n_groups=1)
 
 
-def counted(values, asked=None, missing="category", n_values=K):
-    values = np.array(values)
-    asked = everyone(values) if asked is None else asked
-    return coincidences(from_table(values, asked, n_values), missing)
-
-
 def same(found, expected):
     assert np.isnan(found) if expected is None else found == pytest.approx(float(expected))
 

@@ -12,7 +12,6 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import diagnostic, names
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import (
     Bounds,
@@ -32,8 +31,7 @@ _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 def told(errors, **more):
     options = {"images": 80, "categories": ("cow", "sheep", "horse"), **more}
     draws = options.pop("bootstrap", 200)
-    data = bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document())
-    return short_story(bboxqa.agree(data, bootstrap=draws))
+    return short_story(bboxqa.agree(simulated(errors, **options), bootstrap=draws))
 
 
 def sentence(story, *words):
@@ -526,21 +524,13 @@ def test_an_image_with_many_units_and_groups_without_a_common_image():
     assert " % of the objects: without it, alpha would be 1.00 and not " in found["image"]
 
 
-SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
-
-
 @pytest.fixture
 def data():
     return dataset(object_rows(np.random.default_rng(5)))
 
 
-def tables_of(data):
-    """Return the tables of a diagnosis."""
-    return agree_with(data, SETTINGS).diagnose().tables
-
-
 def test_every_diagnostic_has_its_table(data):
-    tables = tables_of(data)
+    tables = bboxqa.agree(data, iou_threshold=0.3, bootstrap=0).diagnose().tables
     assert [*tables] == [
         *names(with_times=False, with_keypoints=False, with_tracks=False),
         "sensitivity",
