@@ -72,14 +72,6 @@ def test_fleiss_of_each_value_by_definition(values):
     assert found.kappa == pytest.approx(expected, nan_ok=True)
 
 
-@given(tables(), st.integers(0, 2**32))
-def test_weights_of_units_repeat_them_for_each_value(values, seed):
-    weight = np.random.default_rng(seed).integers(0, 4, values.shape[1])
-    weighted = fleiss_per_value(unit_counts(reliability(values, weight=weight)))
-    repeated = fleiss_per_value(unit_counts(reliability(np.repeat(values, weight, axis=1))))
-    assert weighted.kappa == pytest.approx(repeated.kappa, nan_ok=True)
-
-
 @given(tables(annotators=(2, 4), units=(3, 9)), st.integers(0, 2**32), st.booleans())
 def test_error_of_each_value_is_that_of_the_value_against_the_rest(values, seed, weighted):
     """With two values there is one kappa, of which the overall formula holds."""

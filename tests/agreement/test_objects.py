@@ -31,51 +31,39 @@ def made(seed, n_annotators=3):
     return with_assigned(data, drawn | (rng.random(drawn.shape) < 0.5))
 
 
-def pairs_by_definition(data, unit, keep=lambda a, b: True):  # noqa: ARG005 - all by default
-    """Return matched pairs, and possible ones, of every two annotators asked about one image."""
-    annotations = data.annotations
-    matched, possible = [], Fraction(0)
-    places = range(len(annotations))
+def everybody(_a, _b):
+    return True
+
+
+def drawn_by_two(data, keep):
+    """Yield the annotations of every two annotators who were asked about one image."""
+    of = data.annotations
     for image, asked in enumerate(data.assigned):
-        for a, b in combinations(np.flatnonzero(asked).tolist(), 2):
-            if not keep(a, b):
-                continue
-            of = [
-                [
-                    p
-                    for p in places
-                    if (annotations.image[p], annotations.annotator[p]) == (image, x)
-                ]
-                for x in (a, b)
-            ]
-            possible += Fraction(len(of[0]) + len(of[1]), 2)
-            matched += [(p, q) for p in of[0] for q in of[1] if unit[p] == unit[q]]
+        for pair in combinations(np.flatnonzero(asked).tolist(), 2):
+            if keep(*pair):
+                yield [np.flatnonzero((of.image == image) & (of.annotator == who)) for who in pair]
+
+
+def pairs_by_definition(data, unit, keep=everybody):
+    """Return matched pairs, and possible ones, of every two annotators asked about one image."""
+    matched, possible = [], Fraction(0)
+    for first, second in drawn_by_two(data, keep):
+        possible += Fraction(len(first) + len(second), 2)
+        matched += [(int(p), int(q)) for p in first for q in second if unit[p] == unit[q]]
     return matched, possible
 
 
-def alone_by_definition(data, threshold, keep=lambda a, b: True):  # noqa: ARG005 - all by default
+def alone_by_definition(data, threshold, keep=everybody):
     """Return the pairs of the best matching of every two annotators of an image, without others."""
-    annotations = data.annotations
-    box = annotations.bbox.tolist()
+    category, box = data.annotations.category, data.annotations.bbox.tolist()
     chosen = []
-    for image, asked in enumerate(data.assigned):
-        for a, b in combinations(np.flatnonzero(asked).tolist(), 2):
-            if not keep(a, b):
-                continue
-            of_image = annotations.image == image
-            first, second = (
-                np.flatnonzero(of_image & (annotations.annotator == each)) for each in (a, b)
-            )
-            iou = np.array([[float(brute.box_iou(box[p], box[q])) for q in second] for p in first])
-            iou = iou.reshape(len(first), len(second))
-            same = annotations.category[first][:, None] == annotations.category[second]
-            weight = np.where(iou >= threshold, iou + 1e-9 * same, 0)
-            rows, columns = linear_sum_assignment(weight, maximize=True)
-            chosen += [
-                (int(first[row]), int(second[column]))
-                for row, column in zip(rows, columns, strict=True)
-                if weight[row, column] > 0
-            ]
+    for first, second in drawn_by_two(data, keep):
+        iou = np.array([[float(brute.box_iou(box[p], box[q])) for q in second] for p in first])
+        iou = iou.reshape(len(first), len(second))
+        same = category[first][:, None] == category[second]
+        weight = np.where(iou >= threshold, iou + 1e-9 * same, 0)
+        ends = zip(*linear_sum_assignment(weight, maximize=True), strict=True)
+        chosen += [(int(first[a]), int(second[b])) for a, b in ends if weight[a, b] > 0]
     return chosen
 
 
@@ -170,30 +158,6 @@ def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
         assert list(map(_nan, found)) == approx(expected)
         same = sum(category[q] == place for _, q in here)
         assert [_nan(row["f1"])] == approx([same / possible if possible else None])
-
-
-def test_an_example_by_hand():
-    """Two images, three annotators asked about both.
-
-    Image 0: all draw one box, categories 0, 0, 1; the third box is half as wide: 3 matched pairs
-    of IoU 1, 1/2, 1/2, one of equal category. Of (3 − 1) · 3 / 2 = 3 possible.
-    Image 1: the first draws 2 boxes, the second one of them: 1 matched of 2 · 3 / 2 = 3.
-    F1 = 4 / 6; equal categories 2 / 4; mean IoU (1 + 1/2 + 1/2 + 1) / 4; median 3/4.
-    Class alpha: units (0, 0, 1) and (0, 0): 5 values, 0 four times; o = 2/2 + 2 = 3 of 5 agree;
-    D_o = 2/5, D_e = 2 · 4 · 1 / (5 · 4) = 2/5: alpha 0.
-    """
-    half, far = (0.0, 0.0, 5.0, 10.0), (50.0, 50.0, 10.0, 10.0)
-    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (0, 2, 1, half)]
-    rows += [(1, 0, 0, BOX), (1, 0, 0, far), (1, 1, 0, BOX)]
-    result = agree(dataset(rows), bootstrap=0)
-    assert result.existence.f1 == pytest.approx(4 / 6)
-    assert result.class_agreement.share == 0.5
-    assert result.class_agreement.alpha == pytest.approx(0)
-    assert (result.place.mean_iou, result.place.median_iou) == (0.75, 0.75)
-    assert result.images["f1"].tolist() == [1.0, pytest.approx(1 / 3)]
-    # Without image 0, F1 is 1/3, and without image 1 it is 1.
-    sums = count_part(compared_images(dataset(rows)), AgreeSettings()).objects[0].images
-    assert f1_costs(sums).tolist() == approx([1 / 3 - 4 / 6, 1 - 4 / 6])
 
 
 @pytest.mark.parametrize("seed", range(3))

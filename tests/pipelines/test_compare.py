@@ -329,15 +329,6 @@ def test_comparing_backwards_mirrors(seed):
         compare(*pair, bootstrap=60, iou_threshold=0.4)
         for pair in ((before, after), (after, before))
     )
-    assert (
-        counts(there)
-        == Counter(
-            {**there.counts, "removed": back.counts["added"], "added": back.counts["removed"]}
-        )
-        - Counter()
-    )
-    for name in ("unchanged", "moved", "renamed", "moved_and_renamed"):
-        assert there.counts[name] == back.counts[name]
     assert there.moved_px == back.moved_px
     for kind in ("pooled", "mean"):
         ours, theirs = (getattr(part.thresholds[0], kind) for part in (there, back))
@@ -446,14 +437,13 @@ def test_alphas_are_those_of_agree(empty_images, missing):
     for data, when in ((before, "before"), (after, "after")):
         measured = agree(data, bootstrap=60, **how)
         for part, change in zip(measured.thresholds, result.thresholds, strict=True):
-            assert getattr(change.pooled, when) == pytest.approx(part.alpha)
-            assert getattr(change.pooled, f"{when}_interval") == pytest.approx(part.interval)
-            assert getattr(change.mean, when) == pytest.approx(part.mean_image_alpha)
-            assert getattr(change.mean, f"{when}_interval") == pytest.approx(
-                part.mean_image_interval
-            )
-            assert getattr(change.f1, when) == pytest.approx(part.existence.f1)
-            assert getattr(change.f1, f"{when}_interval") == pytest.approx(part.existence.interval)
+            for found, value, interval in (
+                (change.pooled, part.alpha, part.interval),
+                (change.mean, part.mean_image_alpha, part.mean_image_interval),
+                (change.f1, part.existence.f1, part.existence.interval),
+            ):
+                assert getattr(found, when) == pytest.approx(value)
+                assert getattr(found, f"{when}_interval") == pytest.approx(interval)
             alphas = dict(zip(part.categories["category"], part.categories["alpha"], strict=True))
             found = change.categories.records()
             assert {row["category"]: row[f"alpha_{when}"] for row in found} == pytest.approx(alphas)

@@ -11,7 +11,6 @@ from support.brute import best_matchings, box_iou
 from support.datasets import dataset, object_rows, random_rows, with_assigned
 from support.resampled import expanded
 
-from bboxqa import agree
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import chance_existence as module
@@ -73,19 +72,6 @@ def test_it_is_the_f1_of_all_pairs_of_different_images(seed):
     n_drawn = sum(len(drawn[i, 0]) + len(drawn[j, 1]) for i, j in pairs)
     # 100 passes are 500 places of 20 different ones.
     assert by_chance(data) == pytest.approx(2 * n_matched / n_drawn, abs=0.02)
-
-
-def test_three_images_by_hand():
-    # The boxes of two images lie in one place. Bob did not draw that of the third.
-    here, there = (0, 0, 10, 10), (20, 20, 10, 10)
-    rows = [(image, who, 0, box) for image, box in enumerate((here, here, there)) for who in (0, 1)]
-    result = agree(dataset(rows[:-1], size=(40, 40)), bootstrap=0)
-    # Two of three, of 3 + 2 boxes, match. If ann gets the image after and bob the one before, or
-    # the other way around, one of them does.
-    existence = result.thresholds[0].existence
-    assert existence.f1 == pytest.approx(2 * 2 / 5)
-    assert existence.chance == pytest.approx(2 * 1 / 5)
-    assert existence.alpha == pytest.approx(1 - (1 / 5) / (3 / 5))
 
 
 def test_annotators_who_place_boxes_at_random_agree_as_by_chance():

@@ -12,7 +12,7 @@ from support.matched import matched, objects_of, random_data
 
 from bboxqa.diagnostics import offsets as offsets_module
 from bboxqa.diagnostics.object_cells import RatioSums, holm
-from bboxqa.diagnostics.offsets import confirmed, offsets, p_values
+from bboxqa.diagnostics.offsets import offsets, p_values
 from bboxqa.diagnostics.parts import parts
 from bboxqa.model.annotations import EDGES
 
@@ -69,16 +69,6 @@ def test_offsets_are_those_of_pairs_one_by_one(seed, n_annotators, monkeypatch):
             assert table[name][of] == pytest.approx(expected, abs=1e-9)
         percent = 100 * table["offset_px"][of] / np.tile(np.mean(sizes[who], axis=0), 2)
         assert table["offset_percent"][of] == pytest.approx(percent, abs=1e-9)
-
-
-def test_confirmed_differences_by_hand():
-    # Three others: the median. Four: of 2 and 3 in the middle, 2. Four, −1 and 3 in the middle: 0.
-    # A weight of 9 counts as 1, the second largest: −3 is one of three. Two others: both confirm 1.
-    values = np.array([[2.0, 2, 3, -3, 1], [9, 3, 9, 1, 4], [-4, 9, -1, 1, 0], [0, 0, -4, 1, 0]])
-    weights = np.array([[1.0, 1, 1, 9, 7], [1, 1, 1, 1, 2], [1, 1, 1, 1, 0], [0, 1, 1, 0, 0]])
-    assert confirmed(values, weights).tolist() == [2, 2, 0, 1, 1]
-    assert confirmed(np.array([[-3.0]]), np.array([[5.0]])).tolist() == [-3]
-    assert np.isnan(confirmed(values * np.nan, weights * 0)).all()
 
 
 def shifted_data(seed, shift, n_annotators=3):

@@ -71,21 +71,6 @@ def test_speed_and_sessions_by_hand():
     assert set(whole["fatigue_status"]) == {SHORT_SESSIONS}
 
 
-def test_drift_by_hand():
-    # In each of three sessions ann draws two objects in four images; bob draws two, one and none.
-    rows, seconds = [], []
-    for image in range(12):
-        n_drawn = 2 - image // 4
-        boxes = [(image, 0, 0, HERE), (image, 0, 0, THERE)]
-        boxes += [(image, 1, 0, box) for box in (HERE, THERE)[:n_drawn]]
-        rows += boxes
-        seconds += [10_000 * (image // 4) + 60 * (image % 4) + step for step in range(len(boxes))]
-    of_ann = work(matched(timed(dataset(rows), seconds))).records()[1]
-    assert of_ann["n_sessions"] == 3
-    # F1 of 1, 2/3 and 0, of 4, 3 and 2 boxes: means 7/9 and 2/3, slope -(8/3) / (50/9).
-    assert of_ann["drift"] == pytest.approx(-0.48)
-
-
 def lines(found, x, groups, weights):
     """Return the slope of weighted least squares with an intercept per group; NaN without one."""
     f1, group = found.matched / np.maximum(found.drawn, 1), np.asarray(groups)
