@@ -258,52 +258,7 @@ def made(seed, **more):
     return before, renumbered(after, rng), rng
 
 
-def by_definition(before, after):
-    """Return the kinds of change of annotations whose ids are the same in both versions."""
-
-    def records(data):
-        found = data.annotations
-        columns = (found.id, found.image, found.annotator, found.category, found.bbox)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {(number, place, who): (category, box) for number, place, who, category, box in rows}
-
-    old, new = records(before), records(after)
-    kinds = Counter(removed=len(old.keys() - new.keys()), added=len(new.keys() - old.keys()))
-    for key in old.keys() & new.keys():
-        (category, box_before), (other, box_after) = old[key], new[key]
-        words = ["moved"] * (box_before != box_after) + ["renamed"] * (category != other)
-        kinds["_and_".join(words) or "unchanged"] += 1
-    return +kinds
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_changes_by_id_are_those_of_the_definition(seed):
-    rng = np.random.default_rng(seed)
-    # Boxes so far apart that no other one is similar enough.
-    places = rng.permutation(60).tolist()
-    rows = [
-        (n % 5, n % 2, n % 3, (40.0 * place, 0.0, 20.0, 20.0)) for n, place in enumerate(places)
-    ]
-    before = dataset(rows)
-    found = before.annotations
-    kept = np.flatnonzero(rng.random(60) < 0.8)
-    some = [rng.random(60) < share for share in (0.3, 0.2)]
-    changed = replace(
-        found,
-        bbox=found.bbox + np.outer(some[0], [3.0, 0, 0, 0]),
-        category=np.where(some[1], (found.category + 1) % 3, found.category).astype(np.int32),
-    )
-    after = replace(before, annotations=changed.take(kept))
-    gone = replace(before, annotations=found.take(np.flatnonzero(rng.random(60) < 0.9)))
-    for pair in ((before, after), (after, before), (gone, after)):
-        result = compare(*pair, **PLAIN)
-        assert result.by_id
-        assert counts(result) == by_definition(*pair)
-        again = compare(pair[0], renumbered(pair[1], rng), **PLAIN)
-        assert again.counts == result.counts
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("similarity", ["bbox", "giou", "centroid", "polygon"])
 def test_a_version_is_equal_to_itself(seed, similarity):
     rng = np.random.default_rng(seed)
@@ -322,7 +277,7 @@ def test_a_version_is_equal_to_itself(seed, similarity):
     assert len(other.changes) == 0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_comparing_backwards_mirrors(seed):
     before, after, _ = made(seed)
     there, back = (
