@@ -1,23 +1,32 @@
-"""Replicates, percentiles, BCa and the jackknife, by replaying every draw."""
+"""Replicates, percentiles, BCa, the jackknife and plans, by replaying every draw."""
+
+from math import ceil
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csc_array
 from scipy.special import ndtr, ndtri
 from support.ratings import reliability, replicates_of, tables
+from support.resampled import expanded
 
 from bboxqa.agreement import resampling
-from bboxqa.agreement.estimators import Estimator, SumTable
+from bboxqa.agreement.estimators import Estimator, SumTable, undefined
+from bboxqa.agreement.intervals import drawn_intervals, ratio_intervals
+from bboxqa.agreement.levels import alpha
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.resampling import (
     bca_interval,
     covering_intervals,
     drawn_weights,
     jackknife,
+    plan_clusters,
     quantiles,
     replicates_of_all,
 )
+from bboxqa.agreement.unit_counts import from_table, unit_counts
+from bboxqa.core.errors import ConfigError
 from bboxqa.model.ratings import Ratings
 from bboxqa.pipelines.ratings import estimates_of
 
@@ -184,3 +193,84 @@ def test_moved_intervals_contain_their_values_and_stay_below_the_highest(seed):
     assert (found[known, 1] >= values[known]).all()
     assert (found <= 1).all()
     assert not moved[~known].any()
+
+
+RNG = np.random.default_rng(4)
+BELOW = RNG.integers(1, 9, (3, 20))
+ABOVE = RNG.integers(0, BELOW + 1)
+
+
+def test_against_draws_one_by_one():
+    rng, n_images = np.random.default_rng(7), BELOW.shape[1]
+    ratios = []
+    for _ in range(200):
+        drawn = rng.integers(0, n_images, n_images)
+        ratios.append(ABOVE[:, drawn].sum(1) / BELOW[:, drawn].sum(1))
+    expected = expanded(ratios, n_images).T
+    assert ratio_intervals(ABOVE, BELOW, 200, 7) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("largest", [5, 1 << 20])
+@pytest.mark.parametrize("make", [np.asarray, csc_array])
+def test_sums_of_counts_are_exact(largest, make):
+    # A power of two changes no digit, and fractions are added in double precision. Sums over 30
+    # images of up to 2 ** 20 exceed what single precision holds.
+    counts = np.random.default_rng(0).integers(0, largest, (2, 30)) * 2.0 + 1
+
+    def intervals(table):
+        means = np.asarray(table.sum(1)).ravel() / 30
+        return drawn_intervals(means, [make(table)], lambda sums: sums / 30, 300, 0)
+
+    assert intervals(counts).tolist() == (1024 * intervals(counts / 1024)).tolist()
+
+
+def estimator(n_units, seed=0, wrong=0.3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n_units)
+    noise = rng.integers(0, 3, (2, n_units))
+    said = np.where(rng.random((2, n_units)) < wrong, noise, truth)
+    return alpha(unit_counts(from_table(said, np.ones(said.shape, bool), 3)))
+
+
+@given(st.floats(0.01, 0.5))
+def test_the_number_is_the_least_whose_interval_is_narrow_enough(target):
+    from scipy.stats import t
+
+    found = estimator(60)
+    plan = plan_clusters(found, target, replicates=200)
+    drawn = replicates_of(found, 200, 0)
+    assert plan.width == pytest.approx(np.ptp(expanded(drawn, 60)))
+    # The width of n clusters is that of Student's t with n − 1 degrees of freedom, over √(n − 1).
+    wide = {n: t.ppf(0.975, n - 1) / (n - 1) ** 0.5 for n in (60, plan.n_needed)}
+    before = t.ppf(0.975, plan.n_needed - 2) / (plan.n_needed - 2) ** 0.5
+    assert plan.width * wide[plan.n_needed] / wide[60] <= target * (1 + 1e-9)
+    assert plan.width * before / wide[60] > target
+    assert plan.status == "ok"
+
+
+def test_a_target_below_rounding_takes_many():
+    plan = plan_clusters(estimator(60), 1e-9, replicates=200)
+    assert plan.n_needed == ceil(60 * (plan.width / 1e-9) ** 2)
+
+
+def test_a_width_that_is_reached_exactly_takes_no_more():
+    width = plan_clusters(estimator(60), 1.0).width
+    assert 0 < plan_clusters(estimator(60), width).n_needed <= 60
+
+
+def test_nothing_to_plan_by():
+    plan = plan_clusters(undefined("undefined: no ratings"), 0.1)
+    assert (plan.status, plan.n_needed) == ("undefined: no ratings", 0)
+    agreed = plan_clusters(estimator(30, wrong=0), 0.1)
+    assert agreed.status == ("all replicates are equal: the data show no spread to plan by")
+    assert agreed.width == 0
+    one = from_table(np.array([[0], [1]]), np.ones((2, 1), bool), 2)
+    assert plan_clusters(alpha(unit_counts(one)), 0.1).status == (
+        "too few clusters for an interval"
+    )
+
+
+@pytest.mark.parametrize("target", [0, -0.1, float("nan")])
+def test_a_width_is_above_zero(target):
+    with pytest.raises(ConfigError, match=r"target width is .*; expected more than 0"):
+        plan_clusters(estimator(10), target)

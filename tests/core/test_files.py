@@ -1,4 +1,4 @@
-"""Where files go that are written: in place of what, and through what."""
+"""Where files go that are written: in place of what, and through what; and links to them."""
 
 import os
 import stat
@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from bboxqa.core.errors import OutputError
+from bboxqa.core.file_names import is_file, is_folder
 from bboxqa.core.files import filled_folder, identity_of, write_atomically, write_fixed
 from bboxqa.core.interrupts import PLACED
 
@@ -172,3 +173,19 @@ def test_folders_that_killed_processes_left_are_removed_after_a_day(tmp_path):
     with filled_folder(tmp_path / "b") as scratch:
         (scratch / "x").write_text("1")
     assert left(tmp_path) == [new.name, "b"]
+
+
+def test_links_are_what_they_lead_to(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    for name, target in [
+        ("to_folder", "folder"), ("to_file", "file"), ("to_nothing", "nowhere"), ("loop", "loop"),
+    ]:  # fmt: skip
+        (tmp_path / name).symlink_to(target)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to_pipe").symlink_to("pipe")
+    with os.scandir(tmp_path) as found:
+        entries = [*found]
+    assert {each.name for each in entries if is_folder(each)} == {"folder", "to_folder"}
+    files = {each.name for each in entries if is_file(each)}
+    assert files == {"file", "to_file", "to_nothing", "loop"}

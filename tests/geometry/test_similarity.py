@@ -1,4 +1,4 @@
-"""The pairs that reach a threshold, for every candidates, and what is refused."""
+"""The pairs that reach a threshold, for every similarity, and what is refused."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ from pycocotools import mask as coco
 from support.datasets import boxes_as_outlines, dataset, random_rows
 from support.masks import decode, encode
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.geometry.registry import needs_outlines, similarity
 from bboxqa.model.units import PairBytes
 
 SIZE = (48, 50)
@@ -145,3 +146,9 @@ def test_pairs_that_are_matched_as_a_list_take_more_memory_than_those_in_a_table
     monkeypatch.setattr(candidates, "_MEMORY", 2 * memory)
     enough = candidate_pairs(data, "bbox", 0.5, pair_bytes=of_pair)
     assert len(enough[0]) == 288_000
+
+
+@pytest.mark.parametrize("ask", [similarity, needs_outlines])
+def test_an_unknown_name(ask):
+    with pytest.raises(ConfigError, match="similarity is 'boxes'; expected one of bbox, giou,"):
+        ask("boxes")

@@ -1,7 +1,8 @@
-"""Figures and tables of a result, as views and Python see them."""
+"""Figures and tables of a result, and what values look like in a Python session."""
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -30,3 +31,47 @@ def test_tables_are_stacked_whatever_their_columns_hold():
     assert found["name"].tolist() == ["a", "b", ""]
     masked = Table({"id": np.ma.MaskedArray([1, 2], [False, True])})
     assert stacked_tables([(1.0, masked)])["id"].tolist() == [1, None]
+
+
+def test_a_dataset_says_its_counts():
+    data = bboxqa.read_coco(example_file("fruits"))
+    assert repr(data) == "<Dataset: 1 image, 3 annotators, 9 annotations, categories: 2>"
+    assert repr(data.annotations) == "<Annotations: 9>"
+
+
+def test_a_table_says_its_size_and_its_columns():
+    names = tuple(str(number) for number in range(5000))
+    column = Categorical(np.arange(5000, dtype=np.int32), names)
+    table = Table({"image": column, "alpha": np.zeros(5000)})
+    assert repr(column) == "<Categorical: 5,000 rows, 5,000 names>"
+    assert repr(table) == "<Table: 5,000 rows of image, alpha>"
+
+
+def test_ratings_say_their_counts(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("unit,annotator,value\n1,ann,yes\n1,bob,no\n2,ann,NA\n")
+    (ratings,) = bboxqa.stats.read_ratings(path).values()
+    assert repr(ratings) == "<Ratings: 2 units, 2 annotators, 2 ratings, values: 2>"
+
+
+def test_other_holders_of_arrays_say_their_shapes():
+    data = bboxqa.read_coco(example_file("fruits"))
+    outlines = repr(data.annotations.segmentation)
+    assert outlines.startswith("<Segmentations: ")
+    assert len(outlines) < 300
+
+
+def test_a_notebook_shows_the_counts_of_a_data_set():
+    data = bboxqa.read_coco(example_file("fruits"))
+    hostile = replace(data, annotator_names=("<script>", "b", "c"), notes=("<b>",))
+    html = hostile._repr_html_()
+    assert html.startswith("<p>1 image, 3 annotators, 9 annotations, categories: 2</p>")
+    assert "<tr><td>&lt;script&gt;</td><td>1</td><td>3</td></tr>" in html
+    assert "<tr><td>Apple</td><td>6</td></tr><tr><td>Banana</td><td>3</td></tr>" in html
+    assert "<li>&lt;b&gt;</li>" in html
+
+
+def test_a_notebook_shows_a_consensus_and_a_comparison_as_tables():
+    file = example_file("fruits")
+    for result in (bboxqa.consensus(file), bboxqa.compare(file, file)):
+        assert result._repr_html_().startswith("<table>")

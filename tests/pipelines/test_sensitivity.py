@@ -1,4 +1,4 @@
-"""Agreement at thresholds from 0.05 to 0.95, and existence by chance at each."""
+"""Agreement at thresholds from 0.05 to 0.95, existence by chance, and what they suggest."""
 
 import tracemalloc
 from itertools import permutations
@@ -18,7 +18,7 @@ from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.chance_existence import chance_existence
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import sensitivity as curve
-from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
+from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity, threshold_choice
 
 
 def counted(data, **settings):
@@ -235,3 +235,51 @@ def test_the_suggested_threshold_is_where_f1_is_most_above_chance(data, found):
     assert row["lowest"] <= table["threshold"][best] <= row["highest"]
     text = result.diagnose().story[-1]
     assert text.startswith(row["reason"] or f"IoU {row['threshold']:g} ") or row["reason"] in text
+
+
+GRID = np.arange(1, 10) / 10
+
+
+def survival(samples):
+    """Return the share of samples that reach each threshold."""
+    return np.mean(np.asarray(samples)[:, None] >= GRID, axis=0)
+
+
+def test_distance_is_that_of_kolmogorov_and_smirnov():
+    rng = np.random.default_rng(0)
+    # Multiples of the step, between the thresholds, so that the grid has all values.
+    observed = np.round(rng.beta(8, 3, 200), 1) + 0.05
+    expected = np.round(rng.beta(1, 6, 300), 1) + 0.05
+    found = threshold_choice(GRID, survival(observed), survival(expected))
+    everywhere = np.union1d(observed, expected)
+    shares = [np.mean(each[:, None] <= everywhere, axis=0) for each in (observed, expected)]
+    assert found["distance"] == pytest.approx(np.abs(shares[0] - shares[1]).max())
+    # Densities of beta distributions: equal near 0.43.
+    assert found["threshold"] in {0.4, 0.5}
+    assert found["lowest"] <= found["threshold"] <= found["highest"]
+    assert found["reason"] == ""
+
+
+@pytest.mark.parametrize(
+    ("observed", "by_chance", "reason"),
+    [
+        (GRID * np.nan, GRID, "agreement by chance is not known"),
+        (0.6 - GRID / 2, 0.5 - GRID / 2, "at no threshold is F1 more than 0.10 above"),
+        (np.ones(9), np.zeros(9), "all thresholds from 0.1 to 0.9 separate"),
+        (1 - GRID, GRID * 0, "F1 is most above F1 by chance at the lowest threshold, 0.1"),
+    ],
+)
+def test_none_suggests_itself(observed, by_chance, reason):
+    found = threshold_choice(GRID, observed, by_chance)
+    assert np.isnan(found["threshold"])
+    assert found["reason"].startswith(reason)
+
+
+def test_none_suggests_itself_where_another_choice_of_images_moves_it_far():
+    curves = GRID, 0.9 - (GRID - 0.4) ** 2, 0.3 - 0.3 * GRID
+    assert threshold_choice(*curves, (0.4, 0.7))["reason"] == ""
+    found = threshold_choice(*curves, (0.3, 0.8))
+    assert np.isnan(found["threshold"])
+    assert found["reason"].startswith(
+        "the choice of images decides which of the thresholds 0.3 to 0.8 is best"
+    )

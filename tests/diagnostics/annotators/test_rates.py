@@ -1,14 +1,29 @@
-"""Rates of annotators, against counting object by object."""
+"""Rates and vitality of annotators, against counting again object by object."""
 
 from collections import defaultdict
 from itertools import permutations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.brute_objects import BruteObjects
 from support.matched import matched, random_data
+from support.resampled import expanded
 
-from bboxqa.diagnostics.rates import RATES, annotators
+from bboxqa import read_coco, simulate
+from bboxqa.agreement.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.unit_counts import coincidences
+from bboxqa.diagnostics.decomposition import KINDS, Kind, decomposition, decomposition_by_annotator
+from bboxqa.diagnostics.rates import (
+    RATES,
+    annotators,
+    boxes_per_object,
+    category_vitality,
+    vitality,
+)
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import ImagePart, compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 
 def counted(units):
@@ -65,3 +80,107 @@ def test_rates_are_those_of_objects_one_by_one(seed, n_annotators):
         assert table[rate] == pytest.approx(np.array(quotients)), rate
     assert table["n_missed"].tolist() == [expected["miss_rate"][a][0] for a in range(n_annotators)]
     assert table["n_extra"].tolist() == [expected["extra_rate"][a][0] for a in range(n_annotators)]
+
+
+def counted_again(units, out):
+    """Return the coincidences of the data matched from scratch without an annotator."""
+    data = units.data
+    author = data.annotations.annotator
+    annotations = data.annotations.take(np.flatnonzero(author != out))
+    author = annotations.annotator - (annotations.annotator > out)
+    rest = replace(
+        data,
+        annotations=replace(annotations, annotator=author.astype(np.int32)),
+        assigned=np.delete(data.assigned, out, axis=1),
+        annotator_names=tuple(np.delete(np.array(data.annotator_names, object), out)),
+    )
+    part = ImagePart(rest, np.zeros(0, np.int32))
+    again = matched_units(part, AgreeSettings(bootstrap=0, missing=units.missing))
+    return coincidences(again.reliability, units.missing)
+
+
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 3), (4, 5)])
+def test_alpha_without_each_annotator(seed, n_annotators, missing):
+    units = matched(random_data(seed, n_annotators=n_annotators), missing=missing)
+    alpha, without, _ = vitality(units)
+    assert alpha == pytest.approx(pooled_alpha(coincidences(units.reliability, missing)).value)
+    again = [counted_again(units, out) for out in range(n_annotators)]
+    expected = [pooled_alpha(each).value for each in again]
+    assert without == pytest.approx(np.array(expected), nan_ok=True)
+    assert annotators(units)["vitality"] == pytest.approx(alpha - np.array(expected), nan_ok=True)
+    everyone = alpha_per_category(coincidences(units.reliability, missing))[0]
+    table = category_vitality(units)
+    names, categories = units.data.annotator_names, units.data.category_names
+    assert len(table)
+    for category, annotator, whole, rest, fall in table.rows():
+        value = categories.index(category)
+        found = alpha_per_category(again[names.index(annotator)])[0][value]
+        assert whole == pytest.approx(everyone[value])
+        assert rest == (None if np.isnan(found) else pytest.approx(found))
+        assert fall == (None if rest is None else pytest.approx(whole - rest))
+
+
+def test_the_interval_is_that_of_counting_drawn_images_again():
+    units = matched(random_data(2, n_images=12, everyone=True), bootstrap=200)
+    again = [counted_again(units, out) for out in range(3)]
+    everyone = coincidences(units.reliability, "category")
+    # Empty images are not drawn.
+    images = np.unique(units.data.annotations.image)
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(200):
+        weights = np.zeros(12)
+        np.add.at(weights, images[rng.integers(0, len(images), len(images))], 1)
+
+        def alpha(counted, weights=weights):
+            weight = weights[counted.group]
+            return pooled_alpha(
+                replace(
+                    counted, marginal=counted.marginal * weight, diagonal=counted.diagonal * weight
+                )
+            ).value
+
+        drawn.append([alpha(everyone) - alpha(each) for each in again])
+    table = annotators(units)
+    found = np.column_stack([table["vitality_low"], table["vitality_high"]])
+    assert found == pytest.approx(expanded(drawn, len(images)).T)
+
+
+SETTINGS = AgreeSettings(bootstrap=0)
+
+
+def matched_of(data):
+    return matched_units(compared_images(data), SETTINGS)
+
+
+def simulated(error, n_annotators, base):
+    last = f"p0{n_annotators}"
+    made = simulate(images=80, annotators=n_annotators, errors={"p*": base, last: error}, seed=1)
+    return matched_of(read_coco(made.document()))
+
+
+@pytest.mark.parametrize("n_annotators", [3, 4])
+@pytest.mark.parametrize(
+    ("error", "kind", "column", "rate"),
+    [
+        ("duplicate=0.1", Kind.TWICE, "twice_rate", 0.1),
+        ("split=0.1", Kind.SPLIT, "split_rate", 0.1),
+        # Each merged object takes its neighbour along, unless that one is taken.
+        ("merge=0.1", Kind.SPLIT, "merge_rate", 0.15),
+    ],
+)
+def test_an_error_of_one_is_no_miss_of_others(error, kind, column, rate, n_annotators):
+    matched = simulated(error, n_annotators, "jitter=6%")
+    *innocent, guilty = boxes_per_object(matched).records()
+    assert guilty[column] == pytest.approx(rate, abs=0.035)
+    assert all(row[each] == 0 for row in innocent for each in ("twice_rate", "split_rate"))
+    assert all(row["merge_rate"] == 0 for row in innocent)
+    assert [row["miss_rate"] for row in annotators(matched).records()] == [0] * n_annotators
+    assert max(row["extra_rate"] for row in annotators(matched).records()) < 0.005
+    found = {row["kind"]: row["n_any"] for row in decomposition(matched).records()}
+    assert found.pop("all agree") > found.pop(KINDS[kind]) > 10
+    assert sum(found.values()) <= 1
+    concerned = {
+        (row["annotator"], row["kind"]) for row in decomposition_by_annotator(matched).records()
+    }
+    assert (f"p0{n_annotators}", KINDS[kind]) in concerned
