@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 from support.matched import matched
-from support.stories import short_story
 
 import bboxqa
 from bboxqa.diagnostics.strata import (
@@ -156,7 +155,8 @@ def test_nobody_is_named_for_what_two_others_missed():
         for who in range(3)
         if who == 2 or rng.random() < 0.8
     ]
-    lines = short_story(bboxqa.agree(dataset(rows), bootstrap=200)).lines
+    result = bboxqa.agree(dataset(rows), bootstrap=200)
+    lines = result.tell(result).lines
     assert {name[-1] for line in lines for name in line.annotators} <= {"0", "1"}
 
 

@@ -5,7 +5,6 @@ import pytest
 from support.cli import run
 from support.datasets import dataset, document_of, object_rows, with_assigned
 from support.resampled import expanded
-from support.stories import short_story
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -26,6 +25,11 @@ from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
+
+
+def short_story(result):
+    """Return the story as text shows it, without the tables of a diagnosis."""
+    return result.tell(result)
 
 
 def told(errors, **more):

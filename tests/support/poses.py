@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.geometry.box_similarities import COCO_SIGMAS
 from bboxqa.model.keypoints import COCO_JOINTS
+from support.datasets import document_of
 
 SWAPPED = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]
 """COCO's joints with left and right exchanged."""
@@ -23,7 +24,7 @@ def people_document(
     The distance of a joint from its place has a mean square of sigma² area, in both directions
     together. `damage(who, number, points)` may change the (J, 3) points of an annotator.
     """
-    annotations = []
+    rows = []
     sigmas = np.array(sigmas)
     for number in range(1, n_images + 1):
         area = rng.uniform(1e4, 4e4)
@@ -36,23 +37,9 @@ def people_document(
                 points = damage(who, number, points)
             labelled = points[points[:, 2] > 0, :2]
             low, high = labelled.min(0), labelled.max(0)
-            annotations.append(
-                {
-                    "id": len(annotations) + 1,
-                    "image_id": number,
-                    "category_id": 1,
-                    "iscrowd": 0,
-                    "annotator": who,
-                    "area": area,
-                    "bbox": [*low.tolist(), *(high - low).tolist()],
-                    "keypoints": points.ravel().tolist(),
-                }
-            )
-    return {
-        "images": [
-            {"id": number, "file_name": f"{number}.jpg", "width": 640, "height": 640}
-            for number in range(1, n_images + 1)
-        ],
-        "categories": [{"id": 1, "name": "person", "keypoints": list(joints)}],
-        "annotations": annotations,
-    }
+            box = [*low.tolist(), *(high - low).tolist()]
+            more = {"iscrowd": 0, "area": area, "keypoints": points.ravel().tolist()}
+            rows.append((number, who, 1, box, more))
+    content = document_of(rows, n_images, ("person",), size=(640, 640))
+    content["categories"][0]["keypoints"] = list(joints)
+    return content
