@@ -147,17 +147,6 @@ def test_interval_of_a_mean_over_pairs_stays_on_the_scale():
     assert -1 <= found.interval[0] < found.value
 
 
-def test_alpha_without_each_annotator_and_value():
-    found = stats.measure(table(annotator_names=["a", "b", "c"]), bootstrap=0)
-    expected = stats.contributions(table())
-    assert list(found.annotators) == ["a", "b", "c"]
-    assert list(found.annotators.values()) == expected.without_annotators.tolist()
-    assert list(found.values) == ["1", "2", "3"]
-    without = [columns["alpha_without"] for columns in found.values.values()]
-    assert without == expected.without_values.tolist()
-    assert {name for columns in found.values.values() for name in columns} == {"alpha_without"}
-
-
 def test_points_of_a_scale_are_not_left_out_one_by_one():
     scores = np.tile(np.arange(101) / 10, (3, 1))
     scores[0, :50] += 0.1
@@ -431,15 +420,17 @@ def test_only_some_annotators():
     assert len(ratings.data.unit) == 120
 
 
-def test_contributions():
+def test_alpha_without_each_unit_annotator_and_value():
     found = stats.contributions(table())
-    alpha = stats.measure(table(), ["krippendorff_alpha"], bootstrap=0)
-    assert found.alpha == alpha.coefficients["krippendorff_alpha"].value
-    assert (len(found.without_units), len(found.without_annotators)) == (40, 3)
-    assert len(found.without_values) == 3
+    measured = stats.measure(table(annotator_names=["a", "b", "c"]), bootstrap=0)
+    assert found.alpha == measured.coefficients["krippendorff_alpha"].value
+    assert len(found.without_units) == 40
     for row in range(3):
         rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
         assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
+    assert measured.annotators == dict(zip("abc", found.without_annotators, strict=True))
+    without = [{"alpha_without": value} for value in found.without_values]
+    assert measured.values == dict(zip("123", without, strict=True))
 
 
 def test_contributions_of_counts(tmp_path):

@@ -108,13 +108,6 @@ def test_draws_that_are_kept_are_the_same(few, most, monkeypatch):
     assert all(part.flags.writeable == (most == 0) for part in found)
 
 
-def test_progress_ends_with_everything():
-    found = mean_of(np.arange(6.0))
-    said = []
-    replicates_of(found, 230, 0, lambda done, total: said.append((done, total)))
-    assert said == [(100, 230), (200, 230), (230, 230)]
-
-
 @given(
     tables(annotators=(2, 3), units=(4, 8)),
     st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True),

@@ -55,13 +55,6 @@ def test_masks_are_compared_as_masks_wherever_one_is_in_the_image():
             assert iou == pytest.approx(expected, abs=1e-9)
 
 
-def test_progress_ends_with_everything():
-    told = []
-    rows, _ = made(1)
-    candidate_pairs(dataset(rows), "bbox", 0.5, progress=lambda *x: told.append(x))
-    assert told[-1] == (len(rows), len(rows))
-
-
 def two(outline_a, outline_b, size=(40, 40)):
     box = (10.0, 10.0, 20.0, 20.0)
     return dataset([(0, 0, 0, box), (0, 1, 0, box)], [outline_a, outline_b], size=size)
