@@ -180,7 +180,7 @@ def test_a_scheduler_that_dies_is_told(address, monkeypatch):
             list(run_on(client, [1], abs))
 
 
-@pytest.fixture(scope="module", params=stores.PROTOCOLS)
+@pytest.fixture(scope="module")
 def bucket(request, ports, root, tmp_path_factory):
     """The projects in a store; in S3 with names that are no paths."""
     protocol = request.param
@@ -209,7 +209,12 @@ def without_unreadable(files):
     return {**files, "summary.json": summary, "index.html": page}, unreadable
 
 
-@pytest.mark.parametrize("clustered", [True, False])
+# Each store, and each way; those of S3 with names that are no paths by both.
+@pytest.mark.parametrize(
+    ("bucket", "clustered"),
+    [("s3", True), ("s3", False), ("gs", True), ("az", False)],
+    indirect=["bucket"],
+)
 def test_files_in_a_store_give_the_same(
     bucket, address, root, local, tmp_path, clustered, caplog, capfd
 ):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -14,9 +15,10 @@ ITSELF, LINK, HARD_LINK = "the file", "a link", "a hard link"
 WAYS = [ITSELF, LINK, HARD_LINK]
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """Return a folder with annotations of one image, the image, a table, and a result."""
+    tmp_path = tmp_path_factory.mktemp("made")
     records = [annotation(n, rater=who) for n, who in enumerate(("ann", "bob"), 1)]
     for name in ("export.json", "other.json", "export.svg"):
         write(tmp_path / name, document(records, [image(1, "street.png")]))
@@ -33,9 +35,14 @@ def folder(tmp_path):
         run("validate", "export.json", "--write-baseline", "base.json", cwd=tmp_path).returncode
         == 0
     )
-    made = run("agree", "export.json", "--diagnose", "--out", "result", cwd=tmp_path)
-    assert made.returncode == 0
+    measured = run("agree", "export.json", "--diagnose", "--out", "result", cwd=tmp_path)
+    assert measured.returncode == 0
     return tmp_path
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
 
 
 def named(path, way):

@@ -256,7 +256,6 @@ def shaped_units(records, order, matcher, similarity, **more):
 
 @pytest.mark.parametrize("similarity", SHAPED)
 @pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete", "hungarian"])
-@settings(max_examples=15)
 @given(seeds, st.booleans())
 def test_neither_annotators_nor_records_in_another_order_change_units_of_shapes(
     matcher, similarity, lenient, seed

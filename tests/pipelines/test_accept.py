@@ -48,7 +48,8 @@ def original(folder, records=RECORDS, categories=CATEGORIES):
 def sent(folder, to, **more):
     """Write the file, and send the objects of each annotator back."""
     path, review = original(folder, **more), folder / "review"
-    done = run("agree", path, "--annotator-key", "who", "--send-back", review, "--to", to, "-q")
+    send = ("--annotator-key", "who", "--bootstrap", 0, "--send-back", review, "--to", to, "-q")
+    done = run("agree", path, *send)
     assert done.returncode == 0, done.output
     return path, review
 
@@ -131,7 +132,8 @@ def test_an_unchanged_review_changes_no_byte(tmp_path_factory, tool, seed, peopl
     made = ["--annotator", "*: miss=0.2 confuse=0.2 jitter=8% extra=0.3"]
     run("simulate", "--images", 8, "--seed", seed, *made, "--out", folder / "a.json")
     review, out = folder / "review", folder / "out.json"
-    done = run("agree", folder / "a.json", "--send-back", review, "--to", tool, "-q")
+    send = ("--bootstrap", 0, "--send-back", review, "--to", tool, "-q")
+    done = run("agree", folder / "a.json", *send)
     assert done.returncode == 0, done.output
     for number in people:
         if (review / f"p0{number}.xml").exists():
@@ -180,7 +182,7 @@ def test_ids_that_a_tool_gave_anew_are_not_those_that_were_sent(tmp_path):
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
     path = write(tmp_path / "a.json", document(records, [image(1)], categories))
     review = tmp_path / "review"
-    run("agree", path, "--send-back", review, "--to", "coco")
+    run("agree", path, "--bootstrap", 0, "--send-back", review, "--to", "coco")
     content = json.loads((review / "ann.json").read_text())
     content["annotations"] = sorted(content["annotations"], key=lambda each: each["id"])[1:]
     for number, each in enumerate(content["annotations"], start=1):
@@ -208,7 +210,7 @@ def test_a_moved_outline_is_taken_over_with_its_area(tmp_path):
     ]
     path = write(tmp_path / "a.json", document(records))
     review = tmp_path / "review"
-    run("agree", path, "--send-back", review, "--to", "cvat")
+    run("agree", path, "--bootstrap", 0, "--send-back", review, "--to", "cvat")
     assert bboxqa.accept(path, review, tmp_path / "same.json").changes == ()
     text = (review / "ann.xml").read_text()
     write(review / "ann.xml", text.replace("30.5,30", "35.25,35"))
@@ -255,7 +257,7 @@ def test_one_file_for_each_annotator(tmp_path):
         own = [annotation(1, bbox=(x, 10, 20, 20)), annotation(2, bbox=(70, 70, 20, 20))]
         paths.append(write(tmp_path / f"{name}.json", document(own)))
     review = tmp_path / "review"
-    run("agree", *paths, "--send-back", review, "--to", "cvat")
+    run("agree", *paths, "--bootstrap", 0, "--send-back", review, "--to", "cvat")
     in_cvat(review / "bob.xml", lambda _image, box, label: ([45, *box[1:]], label))
     found = bboxqa.accept(paths[1], review, tmp_path / "out.json")
     assert [str(each) for each in found.changes] == [
@@ -347,7 +349,8 @@ def test_a_folder_or_format_that_cannot_be_sent(options, message, tmp_path):
 def test_real_annotations_of_ten_people(tmp_path):
     path = data_file("several/asthma_round2.json")
     review = tmp_path / "review"
-    assert run("agree", path, "--send-back", review, "--to", "cvat", "-q").returncode == 0
+    send = ("--bootstrap", 0, "--send-back", review, "--to", "cvat", "-q")
+    assert run("agree", path, *send).returncode == 0
     shutil.copytree(review, tmp_path / "back")
     found = bboxqa.accept(path, tmp_path / "back", tmp_path / "out.json")
     assert (tmp_path / "out.json").read_bytes() == path.read_bytes()
