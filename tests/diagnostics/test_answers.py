@@ -247,7 +247,7 @@ def test_what_cannot_be_grouped(scores, k, method, message):
         cluster_annotators(scores, k, method)
 
 
-NUMBERS = np.array([-2.0, 0.0, 0.1, 7.0])
+SIGNED = np.array([-2.0, 0.0, 0.1, 7.0])
 
 
 @st.composite
@@ -291,7 +291,7 @@ def by_walk(data, measure, a, b):
         return np.nan
     if measure == "agreement":
         return np.mean(first == second)
-    x, y = NUMBERS[first], NUMBERS[second]
+    x, y = SIGNED[first], SIGNED[second]
     if measure == "correlation":
         x, y = x - x.mean(), y - y.mean()
     lengths = np.sqrt((x @ x) * (y @ y))
@@ -303,7 +303,7 @@ def by_walk(data, measure, a, b):
 def test_by_a_walk_over_shared_units(measure, data, weighted):
     if weighted:
         data = replace(data, weight=np.array([1, 2, 3, 1, 5, 2]))
-    found = annotator_similarity(data, 4, NUMBERS, measure)
+    found = annotator_similarity(data, 4, SIGNED, measure)
     assert found.shape == (4, 4)
     assert np.array_equal(np.isnan(found), np.isnan(found.T))
     for a in range(4):
