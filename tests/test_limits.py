@@ -353,7 +353,7 @@ MASKS = {
     # Pixels of the first took 40 bytes each, and of the second 16 GB in all.
     "a mask of CVAT.xml": lambda: cvat(1, "0,1600000000", 40_000, 40_000),
     "masks of CVAT.xml": lambda: cvat(some(10_000), "0,400000000", 20_000, 20_000),
-    "wide masks of CVAT.xml": lambda: cvat(some(10_000), "0,2000000,2000000", 2_000_000, 2),
+    "wide masks of CVAT.xml": lambda: cvat(some(10_000), "0,1000000,1000000", 1_000_000, 2),
     "a mask of Darwin.json": lambda: darwin(1, 40_000, 40_000, [1, 1_600_000_000]),
     "masks of Darwin.json": lambda: darwin(some(20_000), 40_000, 50, STRIPES),
     "a brush of Label Studio.json": lambda: brush(30_000, 30_000),
