@@ -30,18 +30,14 @@ KEY_FIGURES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 class TestEveryExample:
-    def test_all_of_it_agrees(self, name):
+    def test_all_of_it_agrees_and_fits_a_terminal(self, name):
         walk = EXAMPLES[name]()
         assert walk.name == name
         assert [one for one in walk.checks if not one.agrees] == []
         assert walk.agrees
         assert len(walk.checks) == N_CHECKS[name]
-        assert walk.text().endswith(
-            f"\n\nAll {N_CHECKS[name]} checks agree with what is expected.\n"
-        )
-
-    def test_the_text_holds_the_key_figures_and_fits_a_terminal(self, name):
-        text = EXAMPLES[name]().text()
+        text = walk.text()
+        assert text.endswith(f"\n\nAll {N_CHECKS[name]} checks agree with what is expected.\n")
         for figure in KEY_FIGURES[name]:
             assert figure in text
         assert "DIFFERS" not in text

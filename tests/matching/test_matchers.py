@@ -202,17 +202,6 @@ def test_auto_is_hungarian_where_two_annotate_and_greedy_where_more_do(seed, len
     assert run(data, "auto", category_lenient=lenient) == expected
 
 
-@pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
-@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
-def test_two_annotators_can_change_places(matcher, seed, similarity, lenient):
-    rows = tied_rows(np.random.default_rng(seed), n_annotators=2, n_boxes=6)
-    forth, back = (
-        drawn_units(rows, order, matcher, similarity, category_lenient=lenient)
-        for order in ((0, 1), (1, 0))
-    )
-    assert forth == back
-
-
 SHAPED = {"obb": 0.1, "polygon": 0.2, "keypoints": 0.2}
 
 
