@@ -5,7 +5,7 @@ import binascii
 import io
 import warnings
 import zlib
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -66,15 +66,12 @@ class RowMask(msgspec.Struct, frozen=True, eq=False):
         top, left, bottom, right = span_bounds(self.spans, self.width)
         return [self.left + left, self.top + top, right - left, bottom - top]
 
-    def in_columns(self, size: Size, check: Callable[[int], None]) -> IndexArray:
-        """Return the spans column by column in an image that contains the mask.
 
-        `check` is called with their number in the part before memory is taken for them.
-        """
-        spans = turned(self.spans, self.height, self.width, check)
-        columns, rows = spans[:, :1] // self.height, spans[:, :1] % self.height
-        starts = (self.left + columns) * size[1] + self.top + rows
-        return joined(np.concatenate([starts, starts + np.diff(spans)], 1))
+def _moved(spans: IndexArray, length: int, to: int, line: int, place: int) -> IndexArray:
+    """Return spans in lines of `length` pixels as moved spans in lines of `to` pixels."""
+    lines, places = np.divmod(spans[:, :1], length)
+    starts = (lines + line) * to + places + place
+    return joined(np.concatenate([starts, starts + np.diff(spans)], 1))
 
 
 class Allowance:
@@ -151,7 +148,9 @@ class Masks:
                 )
             self._runs.take(n_runs, mask.n_characters)
 
-        spans = mask.in_columns(size, check)
+        # `check` is called before memory is taken for the runs of columns.
+        spans = turned(mask.spans, mask.height, mask.width, check)
+        spans = _moved(spans, mask.height, height, mask.left, mask.top)
         runs = runs_of_spans(spans, width * height)
         counts = compress_counts(runs, height, width).decode()
         return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}
@@ -265,9 +264,7 @@ class RowMasks(msgspec.Struct, frozen=True, eq=False):
         mask = self._rows(annotation)
         _, height, width = runs_of(annotation)
         self._take(self._runs, height * width // _LONGEST, annotation)
-        rows, columns = np.divmod(mask.spans[:, :1], mask.width)
-        starts = (mask.top + rows) * width + mask.left + columns
-        spans = joined(np.concatenate([starts, starts + np.diff(mask.spans)], 1))
+        spans = _moved(mask.spans, mask.width, width, mask.top, mask.left)
         return runs_of_spans(spans, height * width)
 
     def _rows(self, annotation: Record) -> RowMask:
@@ -277,15 +274,10 @@ class RowMasks(msgspec.Struct, frozen=True, eq=False):
         if not len(spans):
             return RowMask(spans, 1, 1)
         left, top, right, bottom = map(int, span_bounds(spans, height))
-        columns, rows = np.divmod(spans[:, :1], height)
-        starts = (columns - left) * (bottom - top) + rows - top
-        inside = joined(np.concatenate([starts, starts + np.diff(spans)], 1))
-
-        def check(n_runs: int) -> None:
-            self._take(self._runs, n_runs, annotation)
-
-        by_rows = turned(inside, right - left, bottom - top, check)
-        return RowMask(by_rows, right - left, bottom - top, left, top)
+        width, height_inside = right - left, bottom - top
+        inside = _moved(spans, height, height_inside, -left, -top)
+        take = partial(self._take, self._runs, annotation=annotation)
+        return RowMask(turned(inside, width, height_inside, take), width, height_inside, left, top)
 
     def _take(self, of: Allowance, n: int, annotation: Record) -> None:
         counts = annotation["segmentation"]["counts"]
