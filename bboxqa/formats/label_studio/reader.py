@@ -175,48 +175,45 @@ class _Records:
         """Add a task in any layout: a full task, a single annotation, or one of JSON-MIN."""
         given = mapping(item)
         task = _Task(pointer, plain_text(given.get("id")) or str(number))
+        works: list[tuple[object, str, bool]] = []
         if any(isinstance(given.get(key, 0), list | None) for key in _LISTS):
             task.data = mapping(given.get("data"))
             self._tally["draft"] += len(items(given.get("drafts")))
-            for key in _LISTS:
-                for place, work in enumerate(items(given.get(key))):
-                    is_prediction = key == "predictions"
-                    self._add_to(task, work, f"{pointer}/{key}/{place}", is_prediction)
+            works = [
+                (work, f"{pointer}/{key}/{place}", key == "predictions")
+                for key in _LISTS
+                for place, work in enumerate(items(given.get(key)))
+            ]
         elif isinstance(given.get("result"), list):
             # As in Label Studio's target storage.
             of_task = mapping(given.get("task"))
             own = plain_text(of_task.get("id")) or plain_text(given.get("task"))
             task.name, task.data = own or str(number), mapping(of_task.get("data"))
-            is_prediction = "completed_by" not in given and "model_version" in given
-            self._add_to(task, given, pointer, is_prediction)
+            works = [(given, pointer, "completed_by" not in given and "model_version" in given)]
         elif not given.keys().isdisjoint(_OF_MINIMAL):
             _fill_minimal(task, given)
-        elif given:
-            self._defect("T001", task, _NO_TASK, pointer)
-            return
         else:
-            self._refuse(task, item, pointer)
+            problem = _NO_TASK if given else f"found {_shown(item)}; expected an object"
+            self._defect("T001", task, problem, pointer)
             return
+        for work, at, is_prediction in works:
+            if is_prediction and isinstance(work, int | float):
+                self._tally["bare"] += 1
+            elif (content := self._object(task, work, at)) is not None:
+                result = content.get("result")
+                listed = result if isinstance(result, list) else [result][: result is not None]
+                results = ((f"{at}/result/{place}", each) for place, each in enumerate(listed))
+                found = [(here, self._object(task, each, here)) for here, each in results]
+                kept = [(here, each) for here, each in found if each is not None]
+                task.works.append(_Work(content, at, kept, is_prediction))
         self._add(task)
 
-    def _add_to(self, task: _Task, work: object, pointer: str, is_prediction: bool) -> None:
-        """Add an annotation or a prediction to its task, with its results."""
-        if is_prediction and isinstance(work, int | float):
-            self._tally["bare"] += 1
-        elif isinstance(work, dict):
-            given = work.get("result")
-            listed = given if isinstance(given, list) else [] if given is None else [given]
-            found = [(f"{pointer}/result/{place}", each) for place, each in enumerate(listed)]
-            for here, each in found:
-                if type(each) is not dict:
-                    self._refuse(task, each, here)
-            found = [each for each in found if type(each[1]) is dict]
-            task.works.append(_Work(work, pointer, found, is_prediction))
-        else:
-            self._refuse(task, work, pointer)
-
-    def _refuse(self, task: _Task, value: object, pointer: str) -> None:
+    def _object(self, task: _Task, value: object, pointer: str) -> Value | None:
+        """Return a JSON object; report and leave out any other value."""
+        if type(value) is dict:
+            return value
         self._defect("T001", task, f"found {_shown(value)}; expected an object", pointer)
+        return None
 
     def _add(self, task: _Task) -> None:
         task.images = images_of(task.data, self._said)

@@ -97,11 +97,10 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     ['a.jpg?page=1', 'a.jpg?page=2']
     """
     names = {address: short_path(address) for address in dict.fromkeys(addresses)}
-    for whole in (_path, _path_with_query):
+    for query in (False, True):
         known = Counter(names.values())
-        names = {
-            address: name if known[name] == 1 else whole(address) for address, name in names.items()
-        }
+        twice = [address for address, name in names.items() if known[name] > 1]
+        names |= {address: _path(address, query=query) for address in twice}
     return names
 
 
@@ -116,15 +115,11 @@ def short_path(address: str) -> str:
     return _UPLOAD.sub("", _path(address), 1)
 
 
-def _path(address: str) -> str:
+def _path(address: str, *, query: bool = False) -> str:
     """Return the path of a URL, decoded and without host; with its query if it is no picture's."""
-    path, _ = _parts(address)
-    return path if _WHOLE.fullmatch(path) else _path_with_query(address)
-
-
-def _path_with_query(address: str) -> str:
-    path, query = _parts(address)
-    return f"{path}?{unquote(query)}" if query else path
+    path, asked = _parts(address)
+    is_whole = not asked or (not query and _WHOLE.fullmatch(path))
+    return path if is_whole else f"{path}?{unquote(asked)}"
 
 
 def _parts(address: str) -> tuple[str, str]:
