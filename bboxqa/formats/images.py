@@ -314,7 +314,10 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     own = f"{_as_named(path).name}/"
     for folder, split in _around(path) if not pictures else ():
-        held = [(each / split).readable_members for each in _picture_folders(folder)]
+        named = filter(OF_PICTURES.fullmatch, folder.names.folders)
+        # The most usual names come first.
+        usual = sorted(named, key=lambda name: (name not in _USUAL, name))
+        held = [(folder / each / split).readable_members for each in usual]
         for files in (*held, folder.direct_members):
             found = [each for each in files if is_picture(each.name)]
             known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
@@ -322,12 +325,6 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
                 of_source = [e._replace(top=own) for e in found if e.name.startswith(own)]
                 return (all("/" in each.name for each in found) and of_source) or found
     return pictures
-
-
-def _picture_folders(folder: SourcePath) -> list[SourcePath]:
-    """Return the folders of pictures in a folder, the most usual names first."""
-    named = filter(OF_PICTURES.fullmatch, folder.names.folders)
-    return [folder / each for each in sorted(named, key=lambda name: (name not in _USUAL, name))]
 
 
 def shared_folders(path: Path) -> list[SourcePath]:

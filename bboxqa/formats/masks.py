@@ -251,7 +251,13 @@ def translate(path: Path, into: Collector) -> None:
         of_image.setdefault(_image_of(each, mode), []).append(each)
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
     images = FileImages(path, into, labels, others, ())
-    _share_pictures(images)
+    # Images get the only picture of their name, where folders of people have the same images.
+    places = [each for each in images.files if each not in images.pictures]
+    shared = dict(zip(places, known_places(places, {*images.pictures}), strict=True))
+    found = {e: images.pictures[own] for e, own in shared.items() if own in images.pictures}
+    for place in {shared[each] for each in found} - {*images.files}:
+        del images.pictures[place]
+    images.pictures |= found
     if len(images.files) < len(labels):
         used = {*images.files.values()}
         twice = next(each for each in labels if each not in used)
@@ -279,17 +285,6 @@ def _image_of(member: Member, mode: str) -> str:
         problem = f"{member.shown}: is not in the folder of its image"
         raise DatasetError([problem], "If each file is of another image: --mask binary")
     return f"{folder}.png"
-
-
-def _share_pictures(images: FileImages) -> None:
-    """Give images the only picture of their name, where folders of people have the same images."""
-    pictures = images.pictures
-    places = [each for each in images.files if each not in pictures]
-    known = dict(zip(places, known_places(places, {*pictures}), strict=True))
-    found = {place: pictures[own] for place, own in known.items() if own in pictures}
-    for place in {known[each] for each in found} - {*images.files}:
-        del pictures[place]
-    pictures |= found
 
 
 class _Names(NamedTuple):

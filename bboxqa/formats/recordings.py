@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple, replace
 
-from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.opening import decoded, named_errors, read_whole
@@ -413,7 +413,17 @@ def _assembled(
         return np.array([place[value] for value in values], np.int32)
 
     places, ends = codes(recording, recordings), np.array(end, np.int64)
-    duration, is_guessed = _durations(recordings, places, ends, duration_ms)
+    duration = np.zeros(len(recordings), np.int64)
+    np.maximum.at(duration, places, ends)
+    given = {} if duration_ms is None else duration_ms
+    lengths = dict.fromkeys(recordings, given) if isinstance(given, int) else given
+    for name, length in lengths.items():
+        if name not in recordings:
+            listed = ", ".join(map(repr, recordings)) or "none"
+            raise ConfigError(f"a duration names recording {name!r}; expected one of: {listed}")
+        if length < 1:
+            raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
+        duration[recordings.index(name)] = length
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
     for each, name in asked_about:
         asked[recordings.index(each), annotators.index(name)] = True
@@ -436,7 +446,7 @@ def _assembled(
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    notes = [*notes, *[_LENGTH_NOTE] * is_guessed]
+    notes = [*notes, *[_LENGTH_NOTE] * (len(lengths) < len(recordings))]
     alone = [recordings[place] for place in np.flatnonzero(asked.sum(axis=1) == 1)]
     if alone:
         some = f"{count(len(alone), 'recording')} by only one annotator, not compared"
@@ -447,23 +457,3 @@ def _assembled(
         problem = f"{annotators[who]} has no segment in the tier {tiers[which]!r}"
         notes.append(f"{problem}: taken to have marked nothing")
     return replace(segments, notes=tuple(notes))
-
-
-def _durations(
-    names: Sequence[str],
-    recording: IntArray,
-    end: IndexArray,
-    given: int | Mapping[str, int] | None,
-) -> tuple[IndexArray, bool]:
-    """Return the length of each recording, and whether any was inferred from the segments."""
-    duration = np.zeros(len(names), np.int64)
-    np.maximum.at(duration, recording, end)
-    lengths = dict.fromkeys(names, given) if isinstance(given, int) else dict(given or {})
-    for name, length in lengths.items():
-        if name not in names:
-            listed = ", ".join(map(repr, names)) or "none"
-            raise ConfigError(f"a duration names recording {name!r}; expected one of: {listed}")
-        if length < 1:
-            raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
-        duration[names.index(name)] = length
-    return duration, len(lengths) < len(names)

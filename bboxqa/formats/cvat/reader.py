@@ -112,7 +112,19 @@ def header_of(meta: Element) -> Header:
             _frames(work),
         )
         jobs.append(job)
-    return Header(tuple(jobs), _labels(whole.find("labels")))
+    found = whole.find("labels")
+    labels = [] if found is None else found.all("label")
+    joints: dict[str, list[str]] = defaultdict(list)
+    for each in labels:
+        joints[each.said("parent")].append(each.said("name"))
+    of_name = {}
+    for each in labels:
+        name = each.said("name")
+        if name and not each.said("parent"):
+            limbs = _limbs(each.said("svg")) if name in joints else ()
+            has_box = each.said("type") not in _WITHOUT_BOX
+            of_name[name] = Label(name, each.line, has_box, (*joints[name],), limbs)
+    return Header(tuple(jobs), of_name)
 
 
 def _assignee(work: Element) -> str:
@@ -133,21 +145,6 @@ def _frames(work: Element) -> range | None:
         return None
     found = range(first, last + 1, step)
     return found if len(found) == n_frames > 0 else None
-
-
-def _labels(listed: Element | None) -> dict[str, Label]:
-    labels = [] if listed is None else listed.all("label")
-    joints: dict[str, list[str]] = defaultdict(list)
-    for label in labels:
-        joints[label.said("parent")].append(label.said("name"))
-    found = {}
-    for label in labels:
-        name = label.said("name")
-        if name and not label.said("parent"):
-            limbs = _limbs(label.said("svg")) if name in joints else ()
-            has_box = label.said("type") not in _WITHOUT_BOX
-            found[name] = Label(name, label.line, has_box, (*joints[name],), limbs)
-    return found
 
 
 def _limbs(drawing: str) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,6 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, may_be_image
 from bboxqa.formats.writing.content import (
@@ -76,7 +75,20 @@ def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -
     sides = (image.get("width", 1), image.get("height", 1))
     for line in content.lines(place, name, _LINES):
         points = np.array(line["points"]).reshape(-1, 2) * (100 / np.array(sides))
-        yield _labelled(image, line, "vector", _vector(shown_id(line), points), line["label"])
+        own = shown_id(line)
+        # Each vertex names the one before.
+        vertices = [
+            {
+                "id": f"{own}-{number}",
+                "x": x,
+                "y": y,
+                "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
+                "isBezier": False,
+            }
+            for number, (x, y) in enumerate(points.tolist(), start=1)
+        ]
+        vector = {"vertices": vertices, "closed": False}
+        yield _labelled(image, line, "vector", vector, line["label"])
     for each in drawn:
         joints = list(enumerate(joints_of(content, each), start=1))
         places = [(joint.x * 100 / sides[0], joint.y * 100 / sides[1]) for _, joint in joints]
@@ -91,21 +103,6 @@ def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -
                 region = {"id": f"{own}-{number}", "parentID": own, "type": "keypointlabels"}
                 value = {**dot, "keypointlabels": [joint.name]}
                 yield {**region, "from_name": "keypoint", **_of_image(image), "value": value}
-
-
-def _vector(own: str, points: FloatArray) -> Record:
-    """Return an open line, whose vertices each name the one before."""
-    vertices = [
-        {
-            "id": f"{own}-{number}",
-            "x": x,
-            "y": y,
-            "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
-            "isBezier": False,
-        }
-        for number, (x, y) in enumerate(points.tolist(), start=1)
-    ]
-    return {"vertices": vertices, "closed": False}
 
 
 def _of_image(image: Record) -> Record:

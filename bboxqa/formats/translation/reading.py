@@ -260,7 +260,23 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
-        return _broken(path)
+        # Of its syntax errors, without its content, which is not that of COCO.
+        (member,) = members_of(path)
+        read = read_bytes(member.read(), str(path))
+        broken, encoding = read.broken, read.encoding
+        if not broken:
+            # The readers of tools stop at text that is not that of COCO as well.
+            encoding = ""
+            try:
+                msgspec.json.decode(read.text)
+            except (msgspec.DecodeError, RecursionError) as error:
+                broken = [json_stop(read.text, error)]
+            except UnicodeDecodeError as error:
+                broken = [(error.start, "a text that is not UTF-8")]
+        return RawDocument(
+            read.name, read.text, read.size, {}, encoding=encoding, not_utf8=read.not_utf8,
+            broken=broken, stopped=True,
+        )  # fmt: skip
     document.size, _ = size_and_digest(path, digest=False)
     return document
 
@@ -300,26 +316,6 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         nobody_notes=tuple(found.nobody_notes),
         lists=origin.lists() if options.records else None,
     )
-
-
-def _broken(path: Path) -> RawDocument:
-    """Return the syntax errors of a JSON file, without its content, which is not that of COCO."""
-    (member,) = members_of(path)
-    read = read_bytes(member.read(), str(path))
-    broken, encoding = read.broken, read.encoding
-    if not broken:
-        # The readers of tools stop at text that is not that of COCO as well.
-        encoding = ""
-        try:
-            msgspec.json.decode(read.text)
-        except (msgspec.DecodeError, RecursionError) as error:
-            broken = [json_stop(read.text, error)]
-        except UnicodeDecodeError as error:
-            broken = [(error.start, "a text that is not UTF-8")]
-    return RawDocument(
-        read.name, read.text, read.size, {}, encoding=encoding, not_utf8=read.not_utf8,
-        broken=broken, stopped=True,
-    )  # fmt: skip
 
 
 def _json_damage(text: bytes, error: Exception, title: str = "") -> str:
