@@ -20,7 +20,6 @@ from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.formats import member
 from bboxqa.formats.source import members_of
-from bboxqa.formats.sources import list_files
 
 PEOPLE = ["ada", "bob"]
 
@@ -64,23 +63,6 @@ def test_one_file_can_be_named(tmp_path):
     with pytest.raises(DatasetError, match=r"no such file in the archive; it has ada.json"):
         read_coco(path / "eve.json")
     assert read_coco({"x": path / "ada.json", "y": path / "bob.json"}).annotator_names == ("x", "y")
-
-
-def test_a_pattern_chooses_files_of_an_archive(tmp_path):
-    names = ("pre/ann.json", "pre/bob.json", "post/ann.json", "post/bob.json")
-    (tmp_path / "in").mkdir()
-    path = zipped(tmp_path / "in/all.zip", {
-        name: text_of("coco", box=(10 + place, 10, 20, 20)) for place, name in enumerate(names)
-    })  # fmt: skip
-    for source in (path, path.parent):
-        assert list_files([source], "ann.json") == [path / names[2], path / names[0]]
-        assert list_files([source], "pre/*") == [path / names[0], path / names[1]]
-        # All files of an archive that matches are read.
-        assert len(list_files([source], "*.zip")) == 4
-        assert len(read_coco(source, pattern="ann.json").annotator_names) == 2
-    problem = r"matches 'eve.json' is of a known format \(4 files, such as post/ann"
-    with pytest.raises(DatasetError, match=problem):
-        read_coco(path, pattern="eve.json")
 
 
 CONTENT = document(

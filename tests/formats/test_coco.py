@@ -88,13 +88,6 @@ def test_the_source_is_named_measured_and_hashed(tmp_path):
     assert source.blake2b == hashlib.blake2b(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("folder", ["with space", "Übung", "日本語", "a'b\"c"])
-def test_unicode_and_spaces_in_paths(folder, tmp_path):
-    path = write(tmp_path / folder / f"{folder}.json", two_annotators())
-    assert len(read_dataset(path).annotations) == 2
-    assert len(read_dataset(str(path)).annotations) == 2
-
-
 # What tools write differently.
 
 

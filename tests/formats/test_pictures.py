@@ -1,7 +1,5 @@
 """Sizes of images: what files, the user and pictures say, and where annotations stand."""
 
-from unicodedata import normalize
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -171,21 +169,6 @@ def test_pictures_are_found_in_folders_of_usual_names(tmp_path, name, place):
     data = alone(tmp_path / "set")
     assert data.image_names == (f"{split}a.png", f"{split}b.png")
     assert data.image_size.tolist() == [[100, 80]] * 2
-
-
-@pytest.mark.parametrize("form", LABELS)
-@pytest.mark.parametrize("forms", [("NFD", "NFC"), ("NFC", "NFD")])
-def test_a_picture_is_found_under_the_other_form_of_a_name(tmp_path, form, forms):
-    """Names of label files and image files differ in their Unicode form, as macOS writes them."""
-    of_label, of_picture = (normalize(each, "straße_é_ü") for each in forms)
-    suffix = SUFFIXES.get(form, "json")
-    # VOC and LabelMe say another name.
-    write(tmp_path / "ann", **{f"{of_label}.{suffix}": text_of(form, "1.jpg")})
-    picture(tmp_path / "images" / f"{of_picture}.jpg")
-    with reading(missing_txt="asked"):
-        data = alone(tmp_path / "ann")
-    assert (len(data.image_names), data.image_size.tolist()) == (1, [[100, 80]])
-    assert not any("picture" in note or "label file" in note for note in data.notes)
 
 
 # Annotations without ids of their own are shown by where they stand.

@@ -227,9 +227,7 @@ def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
     ("paths", "missing"),
     [
         ("train: images\nval: images", []), ("train: ./images\nval: [images, other]", [3]),
-        ("train: ../images\nval: ../other/images", [3]),
         ("path: ..\ntrain: images\nval: train.txt", [4]),
-        ("path: /content\ntrain: /content/a/images\nval: data.yaml", []),
         ("train: labels\nval: C:\\\\sets\\\\x", []), ("train:\nval: images/*", []),
         (f"train: {'x' * 999}\nval: [a, {{}}, 7]", [2, 3, 3]),
     ],

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_masks
-from support.validation import findings, mended
+from support.validation import findings
 
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model import rotated_boxes
@@ -19,12 +19,6 @@ NEAR = [10, 10, 20, 31]
 
 def found(code, *annotations, **more):
     return findings({"annotations": list(annotations), **more}, code=code)
-
-
-def test_the_fix_leaves_the_first_of_each():
-    content = {"annotations": [{}, {"bbox": [50, 10, 9, 9]}, {}, {}]}
-    fixed = mended(content, "D001", "D002", unsafe=False)
-    assert [annotation["id"] for annotation in fixed["annotations"]] == [1, 2]
 
 
 UPPER, LOWER = [10, 10, 30, 10, 10, 40], [30, 10, 30, 40, 10, 40]

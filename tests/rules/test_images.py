@@ -64,16 +64,13 @@ def test_a_missing_file_with_a_suggestion(tmp_path, name):
     assert "M007" not in codes(images(name), disk=seen(images(name), tmp_path).disk)
 
 
-@pytest.mark.parametrize("n_images", [1, 12])
-def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
+def test_a_folder_of_links_is_named_as_such(tmp_path):
     links, real = tmp_path / "links", tmp_path / "real"
     for folder in (links, real):
         folder.mkdir()
-    names = [f"{number}.jpg" for number in range(n_images)]
-    for name in names:
-        save(real / name)
-        (links / name).symlink_to(real / name)
-    (found,) = found_in(images(*names), links, "M001")
+    save(real / "a.jpg")
+    (links / "a.jpg").symlink_to(real / "a.jpg")
+    (found,) = found_in(images("a.jpg"), links, "M001")
     assert "outside the image folder" in found.message
     assert "add --images with the folder they lead to" in found.message
 

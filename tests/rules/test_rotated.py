@@ -16,19 +16,14 @@ N_IMAGES, N_BOXES = 6, 12
 
 @dataclass(frozen=True)
 class Box:
-    """A box, and what its file says instead of the truth."""
+    """A box, perhaps with corners that are not its own."""
 
     image: int
     who: str
     centre: tuple
     sides: tuple
     degrees: float
-    angle: float | None = None
     corners: tuple | None = None
-
-    @property
-    def written(self):
-        return self.degrees if self.angle is None else self.angle
 
     def points(self):
         if self.corners is not None:
@@ -70,7 +65,7 @@ def coco(found, kind):
             "bbox": [min(x), min(y), max(x) - min(x), max(y) - min(y)],
         }  # fmt: skip
         if kind.startswith("five"):
-            record["bbox"] = [*box.centre, *box.sides, box.written]
+            record["bbox"] = [*box.centre, *box.sides, box.degrees]
         elif kind == "eight":
             record["bbox"] = ring
         if kind.endswith("corners"):
