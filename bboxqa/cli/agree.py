@@ -74,13 +74,14 @@ def agree(
 
     from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE
+    from bboxqa.formats.source import SourcePath
     from bboxqa.model.diagnosis import Diagnosis
     from bboxqa.pipelines.agree import agree_files
     from bboxqa.pipelines.read import AS_COMPARED
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    choices, source = reading_of(config, given), source_of(paths, named)
+    choices, source = reading_of(config, given), source_of(tuple(map(SourcePath, paths)), named)
     to = targets_of(given, source, (reference, predictions, config), top)
     settings = agree_settings(config, given, choices=choices)
     score = LOWEST_SCORE if score is None else score
@@ -140,9 +141,11 @@ def _diagnosed(
 def _tool_of(source: Any) -> str:
     """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
     from bboxqa.formats.registry import format_of
+    from bboxqa.formats.source import SourcePath
     from bboxqa.formats.sources import paths_in
 
-    found = {format_of(Path(each)).name for each in paths_in(source)}
+    # What is known of the paths that were read is not looked up again.
+    found = {format_of(SourcePath.at(each)).name for each in paths_in(source)}
     return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
 
 

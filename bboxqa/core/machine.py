@@ -34,20 +34,16 @@ def free_memory() -> int | None:
     return None
 
 
-def check_free_memory(files: Iterable[Path]) -> None:
+def check_free_memory(size: int, name: str, n_more: int = 0) -> None:
     """Refuse files that need more than the free memory, before they are read.
 
-    Raises
-    ------
-    OutputError
+    Raises OutputError. `size` is that of all files in bytes, `name` the first of them.
     """
-    files = list(files)
-    size = sum(file.stat().st_size for file in files if file.is_file())
     needed, free = int(_OF_BYTE * size), free_memory()
     if free is not None and needed > free:
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        more = f" and {n_more} more" if n_more else ""
         raise OutputError(
-            f"{files[0]}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "
+            f"{name}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "
             f"{free / 1e9:.1f} GB are free; divide the data, or use a larger machine"
         )
 

@@ -1,11 +1,11 @@
-"""Opening files: errors of the operating system as messages, decoding, and damaged content."""
+"""Decoding the content of files, and what is wrong with content that is damaged."""
 
 import codecs
 import json
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
@@ -20,32 +20,9 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_MOST_STREAMED = 256_000_000
 _OF_LINES = (".jsonl", ".ndjson")
 _SAVE_TEXT = "Save it in utf-8."
 SAVE_AS_CSV = "Save the table as CSV in utf-8."
-
-
-@contextmanager
-def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
-    """Convert operating system errors to `DatasetError` with the name of the file.
-
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        The expected kind of file, for the message if the path is a folder.
-    advice : str
-        How to go on if the path is a folder.
-    """
-    try:
-        if path.is_dir():
-            raise DatasetError([f"{path}: is a folder; expected {expected}"], advice)
-        yield
-    except FileNotFoundError:
-        raise no_such_file([path]) from None
-    except OSError as error:
-        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
 
 
 @contextmanager
@@ -67,37 +44,6 @@ def parquet_errors(name: str) -> Iterator[Any]:
     except (pa.ArrowException, OSError) as error:
         problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
         raise DatasetError([problem], "Export it again.") from None
-
-
-def read_whole(path: Path) -> bytes:
-    """Return the content of a file, or of a finite pipe or device.
-
-    Raises
-    ------
-    DatasetError
-        If a pipe or device has more than 256 MB; it may have no end.
-    OSError
-        If the file cannot be read.
-    """
-    if path.is_file():
-        return path.read_bytes()
-    with path.open("rb") as stream:
-        data = stream.read(_MOST_STREAMED + 1)
-    if len(data) > _MOST_STREAMED:
-        raise DatasetError(
-            [f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"],
-            "Write it to a file first.",
-        )
-    return data
-
-
-def no_such_file(paths: Sequence[Path]) -> DatasetError:
-    """Return the error for files that do not exist."""
-    relative = any(not path.is_absolute() for path in paths)
-    return DatasetError(
-        [f"{path}: no such file" for path in paths],
-        f"Paths are relative to {Path.cwd()}." if relative else "",
-    )
 
 
 def decoded(name: str, data: bytes) -> str:

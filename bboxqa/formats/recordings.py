@@ -16,7 +16,8 @@ from msgspec.structs import astuple, replace
 from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
-from bboxqa.formats.opening import decoded, named_errors, read_whole
+from bboxqa.formats.opening import decoded
+from bboxqa.formats.source import named_errors, read_whole
 from bboxqa.formats.sources import names_of
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 from bboxqa.model.annotations import Source

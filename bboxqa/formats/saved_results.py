@@ -12,7 +12,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_of
-from bboxqa.formats.opening import named_errors
+from bboxqa.formats.source import named_errors
 from bboxqa.model.annotations import Source
 
 _KEYS = {"summary": "thresholds", "manifest": "settings", "details": "tables"}

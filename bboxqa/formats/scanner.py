@@ -17,8 +17,9 @@ from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
-from bboxqa.formats.opening import MARKS, named_errors, read_whole
+from bboxqa.formats.opening import MARKS
 from bboxqa.formats.records import LISTS, WHOLE, Image, ReadSettings, image_type
+from bboxqa.formats.source import named_errors, read_whole
 
 Text = bytes
 """The content of a file."""

@@ -8,7 +8,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
@@ -41,6 +41,7 @@ _Key = TypeVarTuple("_Key")
 _KEPT_HEADS = 256
 _SHOWN = 3
 _SMALL = 1 << 16
+_MOST_STREAMED = 256_000_000
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
@@ -70,7 +71,7 @@ class SourcePath(_Path):
     """
 
     @classmethod
-    def at(cls, path: Path) -> "SourcePath":
+    def at(cls, path: str | os.PathLike[str]) -> "SourcePath":
         """Return a path as a source; itself if it is one."""
         return path if isinstance(path, cls) else cls(path)
 
@@ -136,6 +137,11 @@ class SourcePath(_Path):
             is_whole = isinstance(packed, _Archive) and "" in packed.files
             return isinstance(packed, _Archive) and place in packed.folders and not is_whole
         return False
+
+    @property
+    def size(self) -> int:
+        """The size of a file in bytes; 0 of a folder, or of what is not there."""
+        return self.stat().st_size if self.is_file() else 0
 
     @property
     def is_packed(self) -> bool:
@@ -301,6 +307,59 @@ def is_there(path: Path) -> bool:
 def members_of(path: Path) -> list[Member]:
     """Return the files of a source; see `SourcePath.members`."""
     return SourcePath.at(path).members
+
+
+@contextmanager
+def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
+    """Convert operating system errors to `DatasetError` with the name of the file.
+
+    Parameters
+    ----------
+    path : Path
+    expected : str
+        The expected kind of file, for the message if the path is a folder.
+    advice : str
+        How to go on if the path is a folder.
+    """
+    try:
+        if path.is_dir():
+            raise DatasetError([f"{path}: is a folder; expected {expected}"], advice)
+        yield
+    except FileNotFoundError:
+        raise no_such_file([path]) from None
+    except OSError as error:
+        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the content of a file, or of a finite pipe or device.
+
+    Raises
+    ------
+    DatasetError
+        If a pipe or device has more than 256 MB; it may have no end.
+    OSError
+        If the file cannot be read.
+    """
+    if path.is_file():
+        return path.read_bytes()
+    with path.open("rb") as stream:
+        data = stream.read(_MOST_STREAMED + 1)
+    if len(data) > _MOST_STREAMED:
+        raise DatasetError(
+            [f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"],
+            "Write it to a file first.",
+        )
+    return data
+
+
+def no_such_file(paths: Sequence[Path]) -> DatasetError:
+    """Return the error for files that do not exist."""
+    relative = any(not path.is_absolute() for path in paths)
+    return DatasetError(
+        [f"{path}: no such file" for path in paths],
+        f"Paths are relative to {Path.cwd()}." if relative else "",
+    )
 
 
 def only_file(path: Path, found: Sequence[Member], what: str) -> Member:

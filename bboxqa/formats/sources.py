@@ -115,16 +115,17 @@ def sources_of(
     """
     is_named = isinstance(source, Mapping)
     by_name = source if isinstance(source, Mapping) else {"": source}
-    given = [(name, Path(each)) for name, paths in by_name.items() for each in as_paths(paths)]
+    given = [
+        (name, SourcePath.at(each)) for name, paths in by_name.items() for each in as_paths(paths)
+    ]
     if lacking := [name for name in by_name if is_named and name not in dict(given)]:
         raise DatasetError([f"no file given for annotator {lacking[0]!r}"])
     found = Sources(is_named=is_named, is_typed=not is_named and len(given) > 1)
     people: list[Path] = []
     if within is not None:
         files = [part for _, each in given for part in sources_in(each, pattern, choices)]
-        given, found.is_typed = [("", within)], False
-    for name, each in given:
-        path = SourcePath.at(each)
+        given, found.is_typed = [("", SourcePath.at(within))], False
+    for name, path in given:
         if within is None:
             files, notes = listed(path, None if is_named else pattern, choices=choices)
             found.notes += notes
@@ -274,7 +275,7 @@ def listed(
         A glob that the names of files in a folder, or in an archive of several, have to match.
     choices : Choices
     """
-    path = SourcePath.at(Path(path))
+    path = SourcePath.at(path)
     if choices.mask and path.is_file() and is_picture(path.name):
         problem = f"{path}: is one picture; masks are read from the folder of each person"
         raise DatasetError([problem], _NAME_ONE)

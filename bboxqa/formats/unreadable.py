@@ -27,8 +27,8 @@ from bboxqa.formats.heads import (
     kind_of,
 )
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, is_archive
-from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded, named_errors, read_whole
-from bboxqa.formats.source import SourcePath, members_with
+from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded
+from bboxqa.formats.source import SourcePath, members_with, named_errors, read_whole
 from bboxqa.model.labels import number_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -172,7 +172,8 @@ def _read(source: Data, reading: Reading) -> Dataset:
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
     files, predictions = cast("Files", source), reading.predictions
-    with names_hidden(reading.pseudonyms, files, reading.pattern, reading.choices):
+    key, read_as = reading.pseudonyms, (reading.pattern, reading.choices)
+    with nullcontext() if key is None else names_hidden(key, files, *read_as):
         try:
             return read_dataset(files, reading)
         except DatasetError as error:

@@ -18,11 +18,10 @@ from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.images import by_ends
-from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
-from bboxqa.formats.source import SourcePath
+from bboxqa.formats.source import SourcePath, no_such_file
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
@@ -170,7 +169,7 @@ def _documents(
         size += reading.size
         kept = [*kept, reading] if size <= _MOST_KEPT else []
     for number, (file, read) in enumerate(readers):
-        check_free_memory([file])
+        check_free_memory(file.size, str(file))
         reading = kept[number] if len(kept) == len(readers) else read(file, wanted)
         document = _document(images, truth, progress, named, reading)
         origin = document.reading.origin

@@ -18,7 +18,7 @@ from support.masks import decode, encode
 import bboxqa
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import opening, scanner
+from bboxqa.formats import scanner, source
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.model.annotations import times_of
@@ -434,7 +434,7 @@ def test_a_device_without_end_is_refused(command):
 
 
 def test_a_pipe_is_read_up_to_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "_MOST_STREAMED", 1000)
+    monkeypatch.setattr(source, "_MOST_STREAMED", 1000)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for size, refused in ((1000, False), (1001, True)):
@@ -442,9 +442,9 @@ def test_a_pipe_is_read_up_to_a_limit(tmp_path, monkeypatch):
         writer.start()
         if refused:
             with pytest.raises(DatasetError, match="is a pipe or a device of more than"):
-                opening.read_whole(pipe)
+                source.read_whole(pipe)
         else:
-            assert len(opening.read_whole(pipe)) == size
+            assert len(source.read_whole(pipe)) == size
         writer.join()
 
 

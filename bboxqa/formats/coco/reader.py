@@ -24,7 +24,6 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken, turned_note
 from bboxqa.formats.member import Member
-from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import BLANKS, Locator
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
@@ -47,7 +46,14 @@ from bboxqa.formats.scanner import (
     read_bytes,
     read_path,
 )
-from bboxqa.formats.source import SourcePath, members_with, only_file, size_and_digest
+from bboxqa.formats.source import (
+    SourcePath,
+    members_with,
+    named_errors,
+    only_file,
+    read_whole,
+    size_and_digest,
+)
 from bboxqa.model.annotations import Source
 from bboxqa.model.table import FilePlaces
 

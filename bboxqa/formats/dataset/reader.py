@@ -157,7 +157,7 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
 
 def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
-    check_free_memory(files)
+    check_free_memory(sum(each.size for each in files), str(files[0]), len(files) - 1)
     if len(files) > 1:
         options = replace(options, digest=True)
     problems: list[str] = []
