@@ -8,6 +8,7 @@ import shutil
 import struct
 import tarfile
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.formats import member
 from bboxqa.formats.source import members_of
+from bboxqa.formats.sources import sources_of
 
 PEOPLE = ["ada", "bob"]
 
@@ -89,6 +91,18 @@ def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
         folders, data = read_coco([out / who for who in PEOPLE]), read_coco(archives)
     assert (drawn(data), asked(data)) == (drawn(folders), asked(folders))
     assert len(drawn(data)) == 4
+
+
+def test_each_folder_is_listed_once_however_many_formats_ask(tmp_path, monkeypatch):
+    for who in PEOPLE:
+        write(tmp_path / who / "labels", **{f"{name}.xml": text_of("voc") for name in "abc"})
+        write(tmp_path / who, **{"notes.txt": "1 2", "images/a.jpg": "x"})
+    listed, scandir = Counter(), os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.update([path]) or scandir(path))
+    found = sources_of(tmp_path)
+    assert found.names == PEOPLE
+    assert [len(each.members) for each in found.files] == [5, 5]
+    assert {*listed.values()} == {1}
 
 
 @pytest.mark.parametrize("suffix", ["zip", "gz"])
