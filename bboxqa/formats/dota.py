@@ -17,9 +17,8 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import LARGEST, mapping
-from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
+from bboxqa.formats.writing.content import Content, Options, Writer, Written
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import bbox_corners, corners_of
 
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
@@ -149,21 +148,16 @@ def _mark(value: object) -> int | None:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    paths = safe_paths(image_name(each) for each in content.images)
-    people = people_paths(content.annotators)
-    for place, image in enumerate(content.images):
-        *folders, last = paths[image_name(image)]
-        for name, drawn in content.works(place):
-            text = ""
-            for each in drawn:
-                corners = corners_of(each)
-                points = bbox_corners(each) if corners is None else corners
-                values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
-                difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
-                category = _as_words(content.category_names[each["category_id"]])
-                text += f"{values} {category} {difficult or 0}\n"
-            parts = (*people[name], DOTA.folder, *folders, f"{last}.txt")
-            yield Written(parts, text.encode())
+    for _, _, drawn, path in content.files(DOTA.folder, ".txt"):
+        text = ""
+        for each in drawn:
+            corners = corners_of(each)
+            points = bbox_corners(each) if corners is None else corners
+            values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
+            difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
+            category = _as_words(content.category_names[each["category_id"]])
+            text += f"{values} {category} {difficult or 0}\n"
+        yield Written(path, text.encode())
 
 
 DOTA = Writer(

@@ -34,7 +34,6 @@ from bboxqa.formats.writing.content import (
     is_point,
     joints_of,
 )
-from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import SAME, corners_of, ellipse_of, rings_of
 
 _LINES = {
@@ -232,35 +231,29 @@ def _read_name(name: str, place: str) -> str:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    paths = safe_paths(image_name(each) for each in content.images)
-    people = people_paths(content.annotators)
     # A folder with subfolders would be read as several annotators.
-    below = (LABELME.folder,) if any(len(parts) > 1 for parts in paths.values()) else ()
+    is_nested = any("/" in image_name(each) for each in content.images)
     encode = msgspec.json.Encoder().encode
-    for place, image in enumerate(content.images):
-        *folders, last = paths[image_name(image)]
-        for name, drawn in content.works(place):
-            document: Record = {
-                "version": _VERSION,
-                "flags": {},
-                "shapes": [
-                    *_shapes(content, drawn),
-                    *(
-                        _shape(
-                            line["label"],
-                            _LINE_TYPES[line["shape"]],
-                            np.array(line["points"]).reshape(-1, 2).tolist(),
-                        )
-                        for line in content.lines(place, name, _LINE_TYPES)
-                    ),
-                ],
-                "imagePath": image_name(image).rpartition("/")[2],
-                "imageData": None,
-                "imageHeight": int(image["height"]),
-                "imageWidth": int(image["width"]),
-            }
-            text = msgspec.json.format(encode(document), indent=2)
-            yield Written((*people[name], *below, *folders, f"{last}.json"), text)
+    for place, name, drawn, path in content.files(LABELME.folder * is_nested, ".json"):
+        image = content.images[place]
+        drawn_lines = (
+            _shape(
+                line["label"],
+                _LINE_TYPES[line["shape"]],
+                np.array(line["points"]).reshape(-1, 2).tolist(),
+            )
+            for line in content.lines(place, name, _LINE_TYPES)
+        )
+        document: Record = {
+            "version": _VERSION,
+            "flags": {},
+            "shapes": [*_shapes(content, drawn), *drawn_lines],
+            "imagePath": image_name(image).rpartition("/")[2],
+            "imageData": None,
+            "imageHeight": int(image["height"]),
+            "imageWidth": int(image["width"]),
+        }
+        yield Written(path, msgspec.json.format(encode(document), indent=2))
 
 
 def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:

@@ -25,7 +25,7 @@ from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
 from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
+from bboxqa.formats.writing.names import plain_xml
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")
@@ -243,15 +243,10 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    paths = safe_paths(image_name(each) for each in content.images)
-    people = people_paths(content.annotators)
     base = _base(content)
-    for place, image in enumerate(content.images):
-        *folders, last = paths[image_name(image)]
-        for name, drawn in content.works(place):
-            text = "".join(_lines(content, image, drawn, base))
-            parts = (*people[name], VOC.folder, *folders, f"{last}.xml")
-            yield Written(parts, text.encode())
+    for place, _, drawn, path in content.files(VOC.folder, ".xml"):
+        text = "".join(_lines(content, content.images[place], drawn, base))
+        yield Written(path, text.encode())
 
 
 def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) -> Iterator[str]:

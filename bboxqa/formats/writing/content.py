@@ -14,7 +14,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, one_line, such_as
 from bboxqa.formats.translation.masks import RowMasks
-from bboxqa.formats.writing.names import from_place, without_ending
+from bboxqa.formats.writing.names import from_place, people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import (
     Kind,
     Outline,
@@ -158,6 +158,18 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         drawn = self.by_image.get(self.images[place]["id"], {})
         names = {*self.asked[place], *drawn} or ({""} if not self.annotators else set())
         return [(name, drawn.get(name, [])) for name in sorted(names)]
+
+    def files(
+        self, folder: str, suffix: str
+    ) -> Iterator[tuple[int, str, list[Record], tuple[str, ...]]]:
+        """Yield index of image, annotator and their annotations, and the path of their file."""
+        paths = safe_paths(map(image_name, self.images))
+        people = people_paths(self.annotators)
+        for place, image in enumerate(self.images):
+            *inner, last = paths[image_name(image)]
+            for name, drawn in self.works(place):
+                around = (*people[name], *filter(None, (folder,)))
+                yield place, name, drawn, (*around, *inner, last + suffix)
 
     def check_labels(self, title: str, n_bytes: int) -> None:
         """Refuse to write all labels, of `n_bytes`, for each of very many annotators."""
