@@ -305,7 +305,7 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
 
 
 class TrackPairs(FrozenArrays, frozen=True, eq=False):
-    """P pairs of overlapping annotations in tracks, and T tracks."""
+    """P pairs of overlapping annotations in tracks, T tracks, and N annotations in I images."""
 
     first: IndexArray
     second: IndexArray
@@ -316,39 +316,34 @@ class TrackPairs(FrozenArrays, frozen=True, eq=False):
     """(P,) float64. At least the threshold."""
     annotator: IndexArray
     """(T,) int64. The annotator of each track."""
+    track: IndexArray
+    """(N,) int64. The track of each annotation; -1 without one."""
+    frame: IndexArray
+    """(I,) int64. The rank of each image in natural order of the names."""
 
 
 @remembered
 def track_pairs(matched: MatchedUnits) -> TrackPairs:
     """Return the pairs of annotations in tracks that reach the threshold."""
-    annotations, near = matched.data.annotations, matched.near
-    track = tracks_of(matched)
+    annotations, near, names = matched.data.annotations, matched.near, matched.data.image_names
+    given = annotations.track
+    track = np.full(len(annotations), -1) if given is None else given.astype(np.int64)
     reaches = near.similarity >= matched.threshold - TOLERANCE
     reaches &= (track[near.left] >= 0) & (track[near.right] >= 0)
     # Annotations are ordered by annotator within an image.
     left, right = near.left[reaches], near.right[reaches]
     annotator = np.zeros(int(track.max(initial=-1)) + 1, np.int64)
     annotator[track[track >= 0]] = annotations.annotator[track >= 0]
+    rank = {name: place for place, name in enumerate(in_natural_order(names))}
     return TrackPairs(
         first=track[left],
         second=track[right],
         image=annotations.image[left].astype(np.int64),
         similarity=near.similarity[reaches],
         annotator=annotator,
+        track=track,
+        frame=np.array([rank[name] for name in names], np.int64),
     )
-
-
-def tracks_of(matched: MatchedUnits) -> IndexArray:
-    """Return the track of each annotation, (N,) int64; -1 without one."""
-    track = matched.data.annotations.track
-    n_annotations = len(matched.data.annotations)
-    return np.full(n_annotations, -1) if track is None else track.astype(np.int64)
-
-
-def frame_order(image_names: tuple[str, ...]) -> IndexArray:
-    """Return the rank of each image in natural order of the names, (I,) int64."""
-    rank = {name: place for place, name in enumerate(in_natural_order(image_names))}
-    return np.array([rank[name] for name in image_names], np.int64)
 
 
 # Weights are whole numbers.
@@ -374,10 +369,10 @@ def track_switches(matched: MatchedUnits) -> Table:
     """
     tracks, data = matched.data.tracks, matched.data
     names, videos = ((), ()) if tracks is None else (tracks.names, tracks.videos)
-    found, annotator = switches(matched), track_pairs(matched).annotator
+    found, pairs = switches(matched), track_pairs(matched)
     own, before, since = found[:, 0], found[:, 1], found[:, 4]
-    place = frame_order(data.image_names)
-    found = found[np.lexsort((own, place[since], annotator[before], annotator[own]))]
+    annotator = pairs.annotator
+    found = found[np.lexsort((own, pairs.frame[since], annotator[before], annotator[own]))]
     own, before, after, until, since = found.astype(np.int32).T
     video = np.zeros(0, np.int32) if tracks is None else tracks.video[own]
     return Table(
@@ -402,7 +397,7 @@ def switches(matched: MatchedUnits) -> IndexArray:
     the former, and the first one with the latter.
     """
     pairs = track_pairs(matched)
-    place = frame_order(matched.data.image_names)[pairs.image]
+    place = pairs.frame[pairs.image]
     people = pairs.annotator[pairs.first] * len(matched.data.annotator_names)
     people += pairs.annotator[pairs.second]
     order = np.lexsort((place, people))
@@ -504,8 +499,8 @@ def _of_pair(
 ) -> tuple[FloatArray, FloatArray, FloatArray, IndexArray]:
     """Return boxes, shared frames, switches and the assigned track of each track, (T,) each."""
     annotations, assigned = matched.data.annotations, matched.data.assigned
-    found, track = track_pairs(matched), tracks_of(matched)
-    n_tracks = len(found.annotator)
+    found = track_pairs(matched)
+    track, n_tracks = found.track, len(found.annotator)
     both = (assigned[:, first] & assigned[:, second])[annotations.image]
     both &= np.isin(annotations.annotator, (first, second)) & (track >= 0)
     of_both = found.annotator[found.first] == first
