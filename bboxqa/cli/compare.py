@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import show, tracking
+from bboxqa.cli.console import print_result, show, tracking
 from bboxqa.cli.options import (
     A_PATH,
     COMPARING,
@@ -20,7 +20,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.report import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
-    from bboxqa.model.comparison import ComparisonResult, SinceRun
+    from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.settings import AgreeSettings
 
 
@@ -57,7 +57,6 @@ def compare(
     is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.model.comparison import SinceRun
     from bboxqa.pipelines.compare import compare_files, saved_result
 
     if quiet and output_format != "text":
@@ -78,8 +77,12 @@ def compare(
             before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
             choices=choices, progress=progress,
         )  # fmt: skip
-    if isinstance(result, SinceRun):
-        _show_since(result, output_format, out)
+    if isinstance(result, dict):
+        if out is not None:
+            raise DatasetError([result["reason"]], "Without the measured files, leave --out out.")
+        from bboxqa.report.comparison import since_lines
+
+        print_result(result, {"json": dict, "text": since_lines}, output_format, None)
         return 0
     written = []
     if out is not None:
@@ -91,19 +94,6 @@ def compare(
         written = [out]
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings) else 0
-
-
-def _show_since(since: "SinceRun", output_format: str, out: Path | None) -> None:
-    """Print what changed since a result whose files are no longer there."""
-    if out is not None:
-        raise DatasetError([since.reason], "Without the measured files, leave --out out.")
-    from bboxqa.report.comparison import since_lines, since_summary
-    from bboxqa.report.numbers import json_text
-
-    if output_format == "json":
-        click.echo(json_text(since_summary(since)), nl=False)
-    else:
-        click.echo("\n".join(since_lines(since)))
 
 
 def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:

@@ -147,17 +147,3 @@ class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
             for part in self.thresholds
         ]
         return "\n".join(lines) + ">"
-
-
-class SinceRun(msgspec.Struct, frozen=True, eq=False):
-    """What has changed since a result was saved, where the measured files are no longer there."""
-
-    folder: str
-    """The folder of the saved result."""
-    figures: tuple[tuple[str, float, float], ...]
-    """Names of figures with their threshold, the saved values and the present values; NaN where
-    undefined."""
-    n_annotations: tuple[int, int]
-    """The number of annotations then and now."""
-    reason: str
-    """Why the annotations themselves are not compared."""

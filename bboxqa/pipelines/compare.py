@@ -41,7 +41,7 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
-from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
+from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, FilePlaces, Table
@@ -57,6 +57,7 @@ from bboxqa.pipelines.versions import (
     names_of,
     renamed_categories,
 )
+from bboxqa.report.numbers import json_value
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (
@@ -138,7 +139,7 @@ def compare_files(
     digest: bool = True,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
-) -> ComparisonResult | SinceRun:
+) -> ComparisonResult | dict[str, Any]:
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
@@ -510,8 +511,11 @@ def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
 
 def _since(
     saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings, reason: str
-) -> SinceRun:
-    """Compare saved figures; refuse settings other than those of the saved result."""
+) -> dict[str, Any]:
+    """Compare saved figures; refuse settings other than those of the saved result.
+
+    Returns what `bboxqa compare --format json` prints; None where a figure is undefined.
+    """
     now = msgspec.json.decode(msgspec.json.encode(settings))
     then = now | saved["manifest"]["settings"]
     for key in _COMPARED:
@@ -532,10 +536,17 @@ def _since(
             ("alpha, mean over images", old["mean_image_alpha"], new.mean_image_alpha),
             ("existence, F1", old["existence"]["f1"], new.existence.f1),
         ):
-            label = f"{name}, {new.threshold_label}"
-            figures.append((label, nan if was is None else was, value))
-    numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    return SinceRun(folder, tuple(figures), numbers, reason)
+            change = None if was is None else json_value(value - was)
+            figure = {"before": was, "now": json_value(value), "difference": change}
+            figures.append({"name": f"{name}, {new.threshold_label}", **figure})
+    n_before, n_now = saved["summary"]["n_annotations"], len(present.annotations)
+    return {
+        "folder": folder,
+        "figures": figures,
+        "annotations_by_id": None,
+        "n_annotations": {"before": n_before, "now": n_now},
+        "reason": reason,
+    }
 
 
 def _former(

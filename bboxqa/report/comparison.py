@@ -1,7 +1,7 @@
 """A comparison of two versions of a data set as text, as one plain object and as a folder."""
 
-from collections.abc import Iterable, Iterator
-from math import isnan
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
-from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
+from bboxqa.model.comparison import AgreementChange, ComparisonResult, Version
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
 from bboxqa.report.numbers import (
@@ -282,34 +282,14 @@ def write_comparison(
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
 
 
-def since_lines(since: SinceRun) -> Iterator[str]:
+def since_lines(since: Mapping[str, Any]) -> Iterator[str]:
     """Yield the figures of a saved result, and those of now."""
-    yield from ("", f"Since {since.folder}")
-    before, after = since.n_annotations
-    yield f" {count(before, 'annotation')} before, {after:,} now"
-    figures = [["Agreement", "before", "now", "difference"]]
-    for name, was, value in since.figures:
-        cells = [decimal(each) or "–" for each in (was, value)]
-        figures.append([name, *cells, difference_text(value - was)])
-    yield from (f" {line}" for line in table_lines(figures, left=(0,)))
-    yield f" Note: {since.reason}"
-
-
-def since_summary(since: SinceRun) -> dict[str, Any]:
-    """Return the figures before and now; None where unknown."""
-    figures = [
-        {
-            "name": name,
-            "before": json_value(before),
-            "now": json_value(now),
-            "difference": json_value(now - before),
-        }
-        for name, before, now in since.figures
-    ]
-    return {
-        "folder": since.folder,
-        "figures": figures,
-        "annotations_by_id": None,
-        "n_annotations": dict(zip(("before", "now"), since.n_annotations, strict=True)),
-        "reason": since.reason,
-    }
+    yield from ("", f"Since {since['folder']}")
+    before, now = since["n_annotations"].values()
+    yield f" {count(before, 'annotation')} before, {now:,} now"
+    rows = [["Agreement", "before", "now", "difference"]]
+    for name, *values, difference in (each.values() for each in since["figures"]):
+        change = difference_text(nan if difference is None else difference)
+        rows.append([name, *(decimal(value) or "–" for value in values), change])
+    yield from (f" {line}" for line in table_lines(rows, left=(0,)))
+    yield f" Note: {since['reason']}"
