@@ -545,8 +545,8 @@ def test_every_diagnostic_has_its_table(data):
 
 
 def test_what_is_refused(data):
-    with pytest.raises(ConfigError, match="'decompositon'; expected one of decomposition"):
-        diagnostic("decompositon")
+    with pytest.raises(ConfigError, match="'pair_similarly'; expected one of pair_similarity"):
+        diagnostic("pair_similarly")
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
         matched_units(compared_images(data), settings)

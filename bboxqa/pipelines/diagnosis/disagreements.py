@@ -394,10 +394,8 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
             n_images = of.tables["annotators"]["n_images"]
             for sign in (-1, 1):
                 # Who rises or falls significantly, and more than the others.
-                ends = np.stack([sign * found.low, sign * found.high])
-                turned = Bounds(sign * found.value, ends.min(0), ends.max(0))
-                above = above_others(turned, n_images)
-                named += above[turned.low[above] > 0].tolist()
+                above = above_others(found.times(sign), n_images)
+                named += above[found.times(sign).low[above] > 0].tolist()
         told = []
         for place in named:
             others = found.others(place, "{:+z.3f}".format, "").removeprefix("; : ")

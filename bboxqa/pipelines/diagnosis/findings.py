@@ -80,6 +80,11 @@ class Bounds(NamedTuple):
         """Return 1 − the figures."""
         return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
 
+    def times(self, sign: FloatArray | int) -> "Bounds":
+        """Return the figures times 1 or −1."""
+        ends = np.stack([sign * self.low, sign * self.high])
+        return Bounds(sign * self.value, ends.min(0), ends.max(0))
+
     def at(self, place: int) -> Measure:
         """Return one figure with its interval."""
         return Measure(*(float(each[place]) for each in self))

@@ -149,8 +149,7 @@ def _significant(
     """
     found = judged(annotators, found)
     sign = np.sign(found.value)
-    ends = np.stack([sign * found.low, sign * found.high])
-    size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
+    size = found.times(sign)
     large = size.low >= _LEAST_OFFSET
     large &= measure.significant & (measure.largest >= LEAST_SHARE)
     places = np.flatnonzero(large)

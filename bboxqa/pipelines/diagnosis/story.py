@@ -95,7 +95,15 @@ def story_of(of: Diagnosed) -> list[Line]:
     found += disagreements.track_findings(of)
     # Who does something else altogether is told so, and not how it differs.
     found = [each for each in found if each.owner not in strangers]
-    found = _without_explained(found)
+    # Shares of unequal categories that confusions explain are not told again.
+    explained: dict[str, float] = {}
+    for each in found:
+        for who, share in each.values.get("explained", {}).items():
+            explained[who] = explained.get(who, 0) + share
+    found = [
+        each for each in found
+        if not (each.kind.startswith("class_share") and explained.get(each.owner, 0) >= _MOSTLY)
+    ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(_with_worst(found, worst))
     first += [each.line for each in disagreements.agreement_findings(of)]
@@ -181,18 +189,6 @@ def _of_people(
         have_judges = (assigned & (others > 1)).any(0)
         yield from disagreements.erring_annotators(of, apart, have_judges, left_out)
         yield from disagreements.group_findings(of)
-
-
-def _without_explained(found: Sequence[Finding]) -> list[Finding]:
-    """Return findings without shares of unequal categories that confusions explain."""
-    explained: dict[str, float] = {}
-    for each in found:
-        for who, share in each.values.get("explained", {}).items():
-            explained[who] = explained.get(who, 0) + share
-    return [
-        each for each in found
-        if not (each.kind.startswith("class_share") and explained.get(each.owner, 0) >= _MOSTLY)
-    ]  # fmt: skip
 
 
 def _with_kinds(
