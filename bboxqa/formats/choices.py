@@ -178,24 +178,18 @@ def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None =
     said = dict(values)
     size = said.get("image_size")
     if isinstance(size, str):
-        found = SIZE.fullmatch(size.strip())
-        said["image_size"] = (
-            (int(found[1]), int(found[2])) if found else _file_of_sizes(size, file, inside)
-        )
+        found, path = SIZE.fullmatch(size.strip()), file.parent / size
+        said["image_size"] = (int(found[1]), int(found[2])) if found else path
+        is_there = inside is None or path.resolve().is_relative_to(inside.resolve())
+        if not (found or is_there):
+            raise ConfigError(
+                f"{file}, [reading]: image_size is {size!r}, which leads out of {inside}; expected "
+                "a size such as 1920x1080, or a file in the folder"
+            )
     try:
         return choices_of(said)
     except ConfigError as error:
         raise ConfigError(f"{file}, [reading]: {error}") from None
-
-
-def _file_of_sizes(name: str, file: Path, inside: Path | None) -> Path:
-    path = file.parent / name
-    if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
-        raise ConfigError(
-            f"{file}, [reading]: image_size is {name!r}, which leads out of {inside}; expected a "
-            "size such as 1920x1080, or a file in the folder"
-        )
-    return path
 
 
 def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
@@ -205,9 +199,10 @@ def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
 
         given = sizes_of(Path(given))
     by_name = given if isinstance(given, Mapping) else {"": given}
-    wrong = next((size for size in by_name.values() if not _is_size(size)), None)
-    if wrong is not None:
-        raise ConfigError(f"image_size is {wrong!r}; expected width and height in pixels")
+    for size in by_name.values():
+        sides = size if isinstance(size, tuple) and len(size) == 2 else (0,)
+        if not all(type(side) is int and 0 < side < 1 << 31 for side in sides):
+            raise ConfigError(f"image_size is {size!r}; expected width and height in pixels")
     if not isinstance(given, Mapping):
         return given  # type: ignore[return-value]
     from bboxqa.formats.images import by_ends
@@ -215,11 +210,3 @@ def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
 
     # Formats of one file per image write safe names.
     return by_ends({safe_name(name): size for name, size in given.items()} | {**given})
-
-
-def _is_size(size: object) -> bool:
-    return (
-        isinstance(size, tuple)
-        and len(size) == 2
-        and all(type(side) is int and 0 < side < 1 << 31 for side in size)
-    )

@@ -407,23 +407,19 @@ def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Ann
     expected = np.array([len(names) for names in joint_names], np.int64)[annotations.category]
     held = keypoints.stop - keypoints.start
     short = held < expected
-    _check_omitted(int(expected[short].sum()), int(held.sum()), int(short.sum()))
-    for number in np.unique(expected[short]).tolist():
-        rows = np.flatnonzero(short & (expected == number))
-        keypoints = _placed(keypoints, rows, np.arange(number), number)
-    return replace(annotations, keypoints=keypoints)
-
-
-def _check_omitted(n_points: int, n_given: int, n_lists: int) -> None:
-    """Refuse to add very many omitted joints, which a few names of a category stand for."""
-    most = most_joints(n_given)
+    # A few names of a category may stand for very many omitted joints.
+    n_points, most = int(expected[short].sum()), most_joints(n_given := int(held.sum()))
     if n_points > most:
-        have = f"{count(n_lists, 'list')} of key points with fewer than the category names"
+        have = f"{count(int(short.sum()), 'list')} of key points with fewer than the category names"
         found = f"{have} would have {n_points:,} points"
         raise DatasetError(
             [f"{found}; expected at most {most:,} where {n_given:,} are given"],
             "Leave out names of key points that no annotation has.",
         )
+    for number in np.unique(expected[short]).tolist():
+        rows = np.flatnonzero(short & (expected == number))
+        keypoints = _placed(keypoints, rows, np.arange(number), number)
+    return replace(annotations, keypoints=keypoints)
 
 
 def _placed(keypoints: Keypoints, rows: IndexArray, place: IndexArray, n_joints: int) -> Keypoints:
