@@ -54,12 +54,8 @@ def test_too_many_different_values(level, asked):
     values = np.tile(np.arange(5001), (2, 1))
     numbers = np.arange(5001.0)
     counts = unit_counts(reliability(values, 5001))
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ConfigError, match=f"^{asked}: 5,001 different values are too many, since"):
         alpha(counts, level, numbers)
-    assert str(error.value) == (
-        f"{asked}: 5,001 different values are too many, since each is compared with each "
-        "(at most 5,000); round them, or use level interval"
-    )
     for fine in ("ordinal", "interval", "nominal"):
         assert alpha(counts, fine, numbers).value == 1
     fewer = unit_counts(reliability(values[:, 1:] - 1, 5000))

@@ -228,10 +228,10 @@ class TestStatus:
             ({"images": []}, 'S001 error keys "annotations"'),
             (two_annotators() | {"categories": []}, "category_id"),
             (
-                document(
+                document_of(
                     [
-                        annotation("\x1b[31m", annotator="a", bbox=[1, 1, -2, 2]),
-                        annotation(2, annotator="b"),
+                        (1, "a", 1, (1, 1, -2, 2), {"id": "\x1b[31m"}),
+                        (1, "b", 1, (1, 1, 9, 9)),
                     ]
                 ),
                 "bbox width is -2",

@@ -35,6 +35,8 @@ CASES = [
     ("agree x.json --format yaml", "'yaml' is not one of 'text', 'json'"),
     ("agree x.json --bootstrap -1", "--bootstrap is -1; expected 0, or 40 to 100,000"),
     ("agree x.json --missing ignore --empty-images unit", "--empty-images is 'unit', which counts"),
+    *((f"{command} x.json --memory 2GB", "--memory was removed")
+      for command in ("agree", "validate", "batch")),
     ("agree x.json --top 5", "Error: --top is for --report FILE, which is missing"),
     ("validate", "no file given; try: bboxqa validate export.json"),
     ("validate x.json --filter a", "No such option '--filter'."),

@@ -1,4 +1,4 @@
-"""Work in threads, and in a second process, which ends with the first."""
+"""Work in threads, and in a second process, which ends with the first; and free memory."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from bboxqa.core import machine
+from bboxqa.core.errors import OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is none elsewhere")
 
@@ -56,3 +57,13 @@ with one_blas_thread():
         [sys.executable, "-c", script], env=given, check=True, capture_output=True, text=True
     )
     assert found.stdout.splitlines()[-1] == "1 True"
+
+
+def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeypatch):
+    file = tmp_path / "a.json"
+    file.write_bytes(b" " * 4000)
+    monkeypatch.setattr(machine, "free_memory", lambda: 10_000)
+    machine.check_free_memory(file.stat().st_size, str(file))
+    monkeypatch.setattr(machine, "free_memory", lambda: 9_999)
+    with pytest.raises(OutputError, match=r"a\.json: reading needs about 0\.0 GB of memory, and "):
+        machine.check_free_memory(file.stat().st_size, str(file))

@@ -49,19 +49,15 @@ def test_gains_are_those_of_data_that_are_settled():
     for reason, after in settled.items():
         assert gain[reason] == pytest.approx(alpha(after) - alpha(rows), abs=1e-12)
     assert (np.diff(queue.objects["alpha_gain"]) <= 1e-12).all()
+    reasons = [text.split(": the boxes")[0] for text in queue.objects["reason"][:3]]
+    people = ", ".join(queue.objects["annotators"][:3]).split(", ")
     assert queue.images.records() == [
         {
             "image": "image 0000",
             "alpha_gain": pytest.approx(sum(gain.values())),
             "n_objects": 4,
-            "reason": "; ".join(
-                [text.split(": the boxes")[0] for text in queue.objects["reason"][:3]] + ["1 more"]
-            ),
-            "annotators": ", ".join(
-                dict.fromkeys(
-                    name for text in queue.objects["annotators"][:3] for name in text.split(", ")
-                )
-            ),
+            "reason": "; ".join([*reasons, "1 more"]),
+            "annotators": ", ".join(dict.fromkeys(people)),
         }
     ]
 

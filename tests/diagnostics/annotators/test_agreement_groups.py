@@ -145,14 +145,11 @@ def test_the_best_cut_is_that_of_all_cuts():
 def test_shares_one_by_one():
     units = matched(random_data(2, n_annotators=4))
     of, boxes = units.data.annotations, units.data.annotations.bbox
-    pairs = {}
+    pairs, names = {}, units.data.annotator_names
     near = units.near
     for left, right, similarity in zip(near.left, near.right, near.similarity, strict=True):
         if units.units.unit[left] == units.units.unit[right]:
-            key = (
-                units.data.annotator_names[of.annotator[left]],
-                units.data.annotator_names[of.annotator[right]],
-            )
+            key = names[of.annotator[left]], names[of.annotator[right]]
             pairs.setdefault(key, []).append(((boxes[left] == boxes[right]).all(), similarity))
     for first, second, n, mean, least in pair_similarity(units).rows():
         reached = [s for _, s in pairs[first, second] if s >= units.threshold]
@@ -162,10 +159,8 @@ def test_shares_one_by_one():
     assert len(table) == 6
     for row in table.records():
         key = row["annotator_1"], row["annotator_2"]
-        assert (row["n"], row["n_identical"]) == (
-            len(pairs[key]),
-            sum(same for same, _ in pairs[key]),
-        )
+        n_identical = sum(same for same, _ in pairs[key])
+        assert (row["n"], row["n_identical"]) == (len(pairs[key]), n_identical)
         others = [
             same for other, found in pairs.items() if len({*other, *key}) == 3 for same in found
         ]
