@@ -24,20 +24,26 @@ from bboxqa.diagnostics.categories import (
 from bboxqa.model.diagnosis import NO_BOX
 
 
+def alpha_with(units, groups, cells=None):
+    """Return alpha with one name for the categories of each group."""
+    cells = units.reliability if cells is None else cells
+    name = np.arange(cells.n_values, dtype=np.int32)
+    for group in groups:
+        name[[*group]] = min(group)
+    data = replace(cells, value=name[cells.value])
+    return pooled_alpha(coincidences(data, units.missing), 2).value
+
+
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_merged_alpha_is_that_of_one_category(seed, missing):
     units = matched(random_data(seed, n_images=30, n_categories=4), missing=missing)
-    data, names = units.reliability, units.data.category_names
-    alpha = pooled_alpha(coincidences(data, missing)).value
+    names, alpha = units.data.category_names, alpha_with(units, [])
     table = confusions(units)
     assert len(table) > 2
     for row in table.records():
-        first, second, merged = row["first"], row["second"], row["alpha_merged"]
-        one, other = names.index(first), names.index(second)
-        value = np.where(data.value == other, one, data.value).astype(np.int32)
-        expected = pooled_alpha(coincidences(replace(data, value=value), missing)).value
-        assert merged == pytest.approx(expected)
+        expected = alpha_with(units, [(names.index(row["first"]), names.index(row["second"]))])
+        assert row["alpha_merged"] == pytest.approx(expected)
         assert row["gain"] == pytest.approx(expected - alpha)
     assert (np.diff(table["gain"]) <= 0).all()
 
@@ -46,16 +52,11 @@ def test_merged_alpha_is_that_of_one_category(seed, missing):
 def test_intervals_are_those_of_drawn_images_measured_alone(missing):
     units = matched(random_data(4, n_images=14, n_categories=3), missing=missing, bootstrap=40)
     names, drawn = units.data.category_names, [*drawn_again(units, 40)]
-
-    def alpha(found, one, other):
-        value = np.where(found.value == other, one, found.value).astype(np.int32)
-        return pooled_alpha(coincidences(replace(found, value=value), missing), 2).value
-
     table = confusions(units).records()
     assert len(table) == 3
     for row in table:
         pair = names.index(row["first"]), names.index(row["second"])
-        gains = [alpha(each, *pair) - alpha(each, 0, 0) for each in drawn]
+        gains = [alpha_with(units, [pair], each) - alpha_with(units, [], each) for each in drawn]
         category = units.data.annotations.category
         images = units.data.annotations.image[np.isin(category, pair)]
         low, high = expanded(gains, len(np.unique(images)))
@@ -67,38 +68,31 @@ def test_intervals_are_those_of_drawn_images_measured_alone(missing):
 ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")
 
 
-def alpha_with(units, above, reliability=None):
-    """Return alpha with one name for all categories of some supercategories."""
-    reliability = units.reliability if reliability is None else reliability
-    value = reliability.value.copy()
-    for name in above:
-        members = [place for place, other in enumerate(ABOVE) if other == name]
-        value[np.isin(value, members)] = members[0]
-    data = replace(reliability, value=value)
-    return pooled_alpha(coincidences(data, units.missing)).value
+def members(*above):
+    """Return the categories of each supercategory."""
+    return [[place for place, other in enumerate(ABOVE) if other == name] for name in above]
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 def test_alpha_of_supercategories_is_that_of_one_category(missing):
     data = random_data(3, n_images=40, n_categories=7)
     units = matched(replace(data, supercategories=ABOVE), missing=missing)
-    alpha = pooled_alpha(coincidences(units.reliability, missing)).value
+    alpha = alpha_with(units, [])
     rows = {row["supercategory"]: row for row in supercategories(units).records()}
     expected = {"animal": ["animal"], "thing": ["thing"], "(all)": ["animal", "thing"]}
     assert rows.keys() == expected.keys()
     drawn = np.bincount(units.data.annotations.category)
     for name, above in expected.items():
-        merged = alpha_with(units, above)
+        merged, every = alpha_with(units, members(*above)), np.concatenate(members(*above))
         assert rows[name]["alpha_merged"] == pytest.approx(merged)
         assert rows[name]["gain"] == pytest.approx(merged - alpha)
-        members = [place for place, other in enumerate(ABOVE) if other in above]
-        assert (rows[name]["n_categories"], rows[name]["n"]) == (len(members), drawn[members].sum())
+        assert (rows[name]["n_categories"], rows[name]["n"]) == (len(every), drawn[every].sum())
 
 
 def test_intervals_of_supercategories_are_those_of_drawn_images():
     data = random_data(3, n_images=15, n_categories=7, everyone=True)
     units = matched(replace(data, supercategories=ABOVE), bootstrap=40)
-    above = (["animal"], ["thing"], ["animal", "thing"])
+    above = members("animal"), members("thing"), members("animal", "thing")
     gains = [
         [alpha_with(units, each, drawn) - alpha_with(units, [], drawn) for each in above]
         for drawn in drawn_again(units, 40)
@@ -111,24 +105,16 @@ def test_intervals_of_supercategories_are_those_of_drawn_images():
         assert (rows[name]["gain_low"], rows[name]["gain_high"]) == pytest.approx(tuple(bounds))
 
 
-def alpha_of_groups(units, groups):
-    """Return alpha with one name for the categories of each group."""
-    name = {category: min(group) for group in groups for category in group}
-    value = np.array([name[int(each)] for each in units.reliability.value], np.int32)
-    data = replace(units.reliability, value=value)
-    return pooled_alpha(coincidences(data, units.missing)).value
-
-
 def tried(units):
     """Return the members and alpha of each best merge."""
     groups = [(category,) for category in range(len(units.data.category_names))]
-    alpha, steps = alpha_of_groups(units, groups), []
+    alpha, steps = alpha_with(units, groups), []
     while True:
         options = []
         for one, other in combinations(groups, 2):
             rest = [group for group in groups if group not in (one, other)]
             options.append(
-                (alpha_of_groups(units, [*rest, one + other]), tuple(sorted(one + other)), rest)
+                (alpha_with(units, [*rest, one + other]), tuple(sorted(one + other)), rest)
             )
         best = max((option for option in options if not np.isnan(option[0])), default=None)
         if best is None or best[0] <= alpha + 1e-9:
