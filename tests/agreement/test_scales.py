@@ -97,14 +97,6 @@ def test_membership_grows_to_one(name, value, standard_error):
     assert found[-1] == 1
 
 
-def test_membership_is_that_of_draws():
-    draws = np.random.default_rng(3).normal(0.9, 0.3, 400_000)
-    draws = draws[np.abs(draws) <= 1]
-    expected = [np.mean(draws >= bound) for bound in (0.8, 0.667, -1)]
-    found = membership_probabilities(SCALES["krippendorff"], 0.9, 0.3)
-    assert found == pytest.approx(expected, abs=0.005)
-
-
 def test_without_error_the_label_is_certain():
     at_bound = membership_probabilities(SCALES["fleiss"], 0.75, 0.0)
     assert at_bound.tolist() == [0, 1, 1]

@@ -109,17 +109,6 @@ def test_chunks_change_nothing(level, monkeypatch):
     assert alpha_without_units(counts, LEVELS[level], NUMBERS) == pytest.approx(whole, rel=1e-12)
 
 
-@pytest.mark.parametrize("level", ["interval", "ratio"])
-def test_texts_have_no_distance(level):
-    counts = unit_counts(reliability([[0, 1], [0, 2]]))
-    for found in (alpha_without_units, alpha_without_values):
-        with pytest.raises(ConfigError) as error:
-            found(counts, level)
-        assert str(error.value) == (
-            f"level {level}: some values are not numbers; expected numbers only"
-        )
-
-
 @given(tables(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
