@@ -11,14 +11,76 @@ from bboxqa.agreement.pair_kappas import (
     PairBlock,
     PairKappas,
     answer_chunks,
+    block_of_answers,
     kappa_of,
     pair_kappas,
     with_single,
 )
-from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, sum_by
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, FrozenArrays, IndexArray, compact, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.units import ReliabilityData
+
+# With fewer answers, pairs are faster when processed together.
+_MANY = 2000
+# Smallest share of units that a pair must share, as the others take time as well.
+_SHARED = 0.25
+# Up to so many cells, counting needs no sorting.
+_CELLS = 1 << 16
+
+
+class PairCells(FrozenArrays, frozen=True, eq=False):
+    """The values that two annotators gave to the units that both rated, each unit a cluster."""
+
+    first: int
+    second: int
+    """The annotators."""
+    left: IndexArray
+    right: IndexArray
+    """(E,) int64. The two values of each cell that occurs."""
+    times: FloatArray
+    """(E,) float64. The number of units in the cell."""
+    cell: IndexArray
+    """(G,) int64. The cell of each unit, 0 to ``n_cells - 1``."""
+    place: IndexArray
+    """(E,) int64. The number of each cell that occurs. Units in other cells were not rated by
+    both."""
+    n_cells: int
+
+
+def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
+    """Return whether counting is faster: many answers per pair, few values, units as clusters."""
+    if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
+        return False
+    drawn = data.counted
+    size = np.bincount(data.unit[drawn], minlength=data.n_groups)
+    n_answers, n_pairs = (size * (size - 1)).sum() / 2, n_annotators * (n_annotators - 1) / 2
+    if n_answers < n_pairs * max(_MANY, _SHARED * data.n_groups):
+        return False
+    unit, annotator = data.unit[drawn], data.annotator[drawn]
+    return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
+
+
+def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
+    """Yield the counted answers of each pair of annotators who share a unit, sorted."""
+    drawn = data.counted
+    width = data.n_values + 1
+    codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
+    codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
+    said = np.arange(width**2)
+    for first in range(n_annotators - 1):
+        row = codes[first] * width
+        for second in range(first + 1, n_annotators):
+            cell = row + codes[second]
+            times = np.bincount(cell, minlength=len(said))
+            left, right = np.divmod(said, width)
+            kept = np.flatnonzero((times > 0) & (left < width - 1) & (right < width - 1))
+            if len(kept):
+                yield PairCells(
+                    first, second, left[kept], right[kept], times[kept].astype(np.float64), cell,
+                    kept, len(said),
+                )  # fmt: skip
+
 
 # Cells of tables in memory at a time.
 _CHUNK = 1 << 22
@@ -47,7 +109,12 @@ def cohen_pairs(
     .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
     """
-    blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
+    if prefers_cells(data, n_annotators):
+        blocks = (
+            _block_of_cells(cells, weights, data) for cells in cell_chunks(data, n_annotators)
+        )
+    else:
+        blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
@@ -118,7 +185,46 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
     # (L − l)ᵀ W (R − r) = Lᵀ W R − lᵀ W R − Lᵀ W r + lᵀ W r.
     left = whole[:, pair] - inside
     left[2] += _within(answers, run, len(pair), weights)
-    return PairBlock(answers, cluster, pair, whole, left, _moved(whole, pair, inside))
+    return block_of_answers(answers, (cluster, pair), whole, left, _moved(whole, pair, inside))
+
+
+def _block_of_cells(
+    cells: PairCells, weights: FloatArray | None, data: ReliabilityData
+) -> PairBlock:
+    times, n_values = cells.times, data.n_values
+    ours, theirs = (sum_by(said, times, n_values) for said in (cells.left, cells.right))
+    if weights is None:
+        agreeing = (cells.left == cells.right).astype(np.float64)
+        met = theirs[cells.left] + ours[cells.right]
+        chance = ours @ theirs
+    else:
+        agreeing = weights[cells.left, cells.right]
+        met_left = weights @ theirs
+        met = met_left[cells.left] + (ours @ weights)[cells.right]
+        chance = ours @ met_left
+    pair = np.zeros(len(times), np.int64)
+    inside = np.stack([np.ones(len(times)), agreeing, met])
+    whole = np.array([[times.sum()], [times @ agreeing], [chance]])
+    left = whole - inside
+    left[2] += agreeing
+
+    def by_cluster(amounts: FloatArray) -> FloatArray:
+        everywhere = np.zeros((len(amounts), cells.n_cells))
+        everywhere[:, cells.place] = amounts
+        # Row by row, so that the row stays in the cache.
+        return np.stack([row.take(cells.cell) for row in everywhere])
+
+    return PairBlock(
+        first=np.array([cells.first], np.int32),
+        second=np.array([cells.second], np.int32),
+        pair=pair,
+        times=times,
+        whole=whole,
+        left=left,
+        by_cluster=by_cluster,
+        moved=_moved(whole, pair, inside),
+        independent=np.ones(1, np.bool_),
+    )
 
 
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:

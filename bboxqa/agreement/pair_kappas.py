@@ -155,19 +155,26 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 
 
 class PairBlock(FrozenArrays, frozen=True, eq=False):
-    """The sums of the P pairs of some answers, with and without each cluster."""
+    """The sums of P pairs, with and without each cluster."""
 
-    answers: AnswerPairs
-    cluster: IndexArray
+    first: IntArray
+    second: IntArray
+    """(P,) int32. The annotators, ``first < second``, sorted."""
     pair: IndexArray
-    """(E,) int64. The clusters and pairs that occur together."""
+    """(E,) int64. The pair of each entry; an entry is a cluster, or several equal ones."""
+    times: FloatArray
+    """(E,) float64. The number of clusters of the entry."""
     whole: FloatArray
     """(S, P) float64. Sums of each pair; the first is the number of compared answers."""
     left: FloatArray
-    """(S, E) float64. Sums of the pair without the cluster."""
-    moved: FloatArray | None = None
-    """(E,) float64. The influence of the cluster on the kappa of the pair, where a formula is
-    known."""
+    """(S, E) float64. Sums of the pair without one of these clusters."""
+    by_cluster: Callable[[FloatArray], FloatArray]
+    """(N, E) amounts of entries → (N, G) sums of clusters."""
+    moved: FloatArray | None
+    """(E,) float64. The influence of one of these clusters on the kappa of the pair, where a
+    formula is known."""
+    independent: BoolArray
+    """(P,) bool. Whether each unit of the pair is a cluster of its own."""
 
 
 class PairKappas(FrozenArrays, frozen=True, eq=False):
@@ -194,25 +201,25 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:
         kappa_left = kappa_of(*shares(block.left))
-        answers, pair, n_pairs = block.answers, block.pair, len(block.answers.first)
+        n_pairs, pair, times = len(block.first), block.pair, block.times
         observed, expected = shares(block.whole)
         kappa = kappa_of(observed, expected)
-        n_clusters = np.bincount(pair, minlength=n_pairs).astype(np.float64)
+        n_clusters = sum_by(pair, times, n_pairs)
         with np.errstate(divide="ignore", invalid="ignore"):
             if block.moved is None:
-                mean = sum_by(pair, kappa_left, n_pairs) / n_clusters
-                squares = sum_by(pair, (kappa_left - mean[pair]) ** 2, n_pairs)
+                mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
+                squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
                 error = np.sqrt((n_clusters - 1) / n_clusters * squares)
             else:
-                squares = sum_by(pair, block.moved**2, n_pairs)
+                squares = sum_by(pair, times * block.moved**2, n_pairs)
                 # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
-                less = np.where(answers.independent(pair), 1, n_clusters / (n_clusters - 1))
+                less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
                 error = np.sqrt(squares * less)
         # Without variation, as at the ends of the scale, the linearised error is 0.
         error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
         table = PairTable(
-            first=answers.first,
-            second=answers.second,
+            first=block.first,
+            second=block.second,
             n_shared=block.whole[0].astype(np.int64),
             observed=observed,
             expected=expected,
@@ -223,8 +230,7 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
         tables.append(table)
         part = _parts(block.whole, table.kappa)
         total += part.sum(1)
-        changed = _parts(block.left, kappa_left) - part[:, pair]
-        change += np.stack([sum_by(block.cluster, row, data.n_groups) for row in changed])
+        change += block.by_cluster(_parts(block.left, kappa_left) - part[:, block.pair])
     clusters = _compared(data)
     left = total[:, None] + change[:, clusters]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -232,6 +238,32 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     # The remaining weight is a count: 0, or 1 at least.
     without[left[::2] < 0.5] = nan
     return PairKappas(_joined(tables), clusters, without, data.n_groups)
+
+
+def block_of_answers(
+    answers: AnswerPairs,
+    runs: tuple[IndexArray, IndexArray],
+    whole: FloatArray,
+    left: FloatArray,
+    moved: FloatArray | None = None,
+) -> PairBlock:
+    """Return the sums of the pairs of some answers; `runs` is the result of `AnswerPairs.runs`."""
+    cluster, pair = runs
+
+    def by_cluster(amounts: FloatArray) -> FloatArray:
+        return np.stack([sum_by(cluster, row, answers.n_groups) for row in amounts])
+
+    return PairBlock(
+        first=answers.first,
+        second=answers.second,
+        pair=pair,
+        times=np.ones(len(pair)),
+        whole=whole,
+        left=left,
+        by_cluster=by_cluster,
+        moved=moved,
+        independent=answers.independent(pair),
+    )
 
 
 def _compared(data: ReliabilityData) -> IndexArray:
@@ -343,7 +375,7 @@ def choice_pairs(
             columns, (cluster, pair, run) = _columns(answers, is_none, n_options), answers.runs()
             inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
             whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
-            yield PairBlock(answers, cluster, pair, whole, whole[:, pair] - inside)
+            yield block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)
 
     found = pair_kappas(blocks(), data, _shares)
     if len(found.table) != 1:

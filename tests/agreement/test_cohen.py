@@ -19,7 +19,8 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement.cohen import cohen_pairs
+from bboxqa.agreement import cohen
+from bboxqa.agreement.cohen import cohen_pairs, prefers_cells
 from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.columns import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
@@ -212,6 +213,33 @@ def same_pairs(found, expected):
         assert pair[0] == pytest.approx(pair[1], rel=1e-9, abs=1e-9, nan_ok=True)
     assert found.clusters.tolist() == expected.clusters.tolist()
     assert found.without == pytest.approx(expected.without, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@given(tables(annotators=(2, 5), units=(2, 9)), weightings, st.permutations(range(9)))
+def test_counted_cells_are_the_same_as_answers(values, name, order):
+    group = [place for place in order if place < values.shape[1]]
+    data = reliability(values, group=group)
+    found = cohen_pairs(data, len(values), matrix(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cohen, "prefers_cells", lambda *_: True)
+        same_pairs(cohen_pairs(data, len(values), matrix(name)), found)
+
+
+def test_few_answers_of_many_annotators_are_not_counted_by_pair():
+    rng = np.random.default_rng(0)
+    for shape, n_values, expected in (
+        ((300, 20), 3, False),
+        ((3, 3000), 3, True),
+        ((3, 3000), 80, False),
+    ):
+        data = reliability(rng.integers(0, n_values, shape), n_values)
+        assert prefers_cells(data, shape[0]) == expected
+    sparse = np.where(rng.random((4, 3000)) < 0.3, 1, -1)
+    assert not prefers_cells(reliability(sparse), 4)
+    # Clusters that are not there, or units that stand for several, are no units alone.
+    wide = rng.integers(0, 3, (3, 3000))
+    assert not prefers_cells(reliability(wide, group=np.arange(3000) // 2), 3)
+    assert not prefers_cells(reliability(wide, weight=np.full(3000, 2)), 3)
 
 
 def test_groups_without_units_change_nothing():
