@@ -7,8 +7,9 @@ DATA has NAME.json of several annotators and NAME_truth.json of the truth, for e
 peers take part where they are installed: datumaro's IntersectMerge, which is CVAT's rule, and
 ensemble-boxes (weighted boxes fusion), both with boxes clipped to the image and without classes.
 A cell is a data set and a number of annotators, drawn at random for each image; images with fewer
-are left out. `--alone` measures this rule only, at its defaults, and prints the standard errors of
-its means, which come from the draws: the images are the same in all of them.
+are left out. Means have the standard errors of their draws, in which the images are the same.
+`--alone` measures this rule only, at its defaults, and also prints the standard errors of its means
+over the images, of 1,000 sets of images that are drawn with replacement.
 """
 
 from __future__ import annotations
@@ -234,6 +235,30 @@ def of_draw(
     return scores | {"single annotators": of_single(part, truth)}
 
 
+def errors_of_images(data: Dataset, truth: Boxes, draws: int) -> np.ndarray:
+    """Return the standard errors of the means of F1 and IoU over the images, (2,)."""
+    place, cells = {name: row for row, name in enumerate(data.image_names)}, []
+    for number in NUMBERS:
+        # The boxes, those that match, and the sum of their IoU.
+        sums = np.zeros((len(place), 3))
+        for draw in range(1 if number is None else draws):
+            part, images = subset(data, number, draw)
+            found = consensus_of(votes_of(part), LINKS[0], None)[0]
+            kept = found.is_kept
+            boxes = by_image(found.image[kept], corners(found.bbox[kept]), part.image_names)
+            for image in images:
+                own, true = boxes.get(image, NONE), truth.get(image, NONE)
+                ious = matched(own, true)[2]
+                sums[place[image]] += len(own) + len(true), len(ious), ious.sum()
+        cells.append(sums)
+    generator, means = np.random.default_rng(0), []
+    for _ in range(1000):
+        weight = np.bincount(generator.integers(0, len(place), len(place)), minlength=len(place))
+        n_boxes, n_matched, total = np.transpose([weight @ sums for sums in cells])
+        means.append((np.mean(2 * n_matched / n_boxes), np.mean(total / n_matched)))
+    return np.std(means, axis=0)
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -256,6 +281,9 @@ def main() -> None:
             for method in found[0]:
                 cells[method][name, number] = np.array([each[method] for each in found])
         print(name, "measured", file=sys.stderr, flush=True)
+        if arguments.alone:
+            f1, iou = errors_of_images(data, truth, min(arguments.draws, 20))
+            print(f"{name}: standard errors over images: F1 {f1:.4f}, IoU {iou:.4f}")
     show(cells)
 
 
@@ -267,18 +295,14 @@ def mean_and_error(cells: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def show(cells: Cells) -> None:
-    """Print the means of data sets and of all cells, each cell of this rule, and the bounds."""
+    """Print the means of data sets and of all cells with their errors, and each cell."""
     print(f"| F1 / IoU | {' | '.join(SETS)} | all cells |\n| --- |{' ---: |' * (len(SETS) + 1)}")
-    errors = {}
     for method, of_cells in cells.items():
         parts = [[v for (name, _), v in of_cells.items() if name == each] for each in SETS]
-        found = [mean_and_error(each) for each in (*parts, [*of_cells.values()])]
-        shown, errors[method] = (" | ".join(f"{f1:.4f} / {iou:.4f}" for f1, iou in each)
-                                 for each in zip(*found, strict=True))  # fmt: skip
-        print(f"| {method} | {shown} |")
+        found = [np.transpose(mean_and_error(each)) for each in (*parts, [*of_cells.values()])]
+        shown = (" / ".join(f"{mean:.4f} ± {error:.4f}" for mean, error in each) for each in found)
+        print(f"| {method} | {' | '.join(shown)} |")
     own = cells["this rule, link 0.3, quorum"]
-    print(f"| standard error of this rule | {errors['this rule, link 0.3, quorum']} |")
-    print(f"| standard error of its review order | {errors['review order']} |")
     fusion = cells.get("weighted boxes fusion, link 0.3, quorum", {})
     print("\n| cell | this rule | ahead of weighted boxes fusion |\n| --- | ---: | ---: |")
     for cell, found in own.items():

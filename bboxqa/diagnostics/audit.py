@@ -11,7 +11,6 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     deviations,
-    distinct,
     overlapping_boxes,
     rows,
     sum_by,
@@ -288,14 +287,10 @@ def labelled_share(
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
         if len(rest):
             rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
-            weights = _logistic(features[rest], labelled[rest], np.zeros(len(rest)), _RIDGE)
-            known = features @ weights
-            prior = _OF_CATEGORY * _slope(known[rest]).mean(keepdims=True)
-            for code in distinct(category[rest]):
-                of_code = rest[category[rest] == code]
-                ones = np.ones((len(of_code), 1))
-                known[category == code] += _logistic(ones, labelled[of_code], known[of_code], prior)
-            share[own] = _sigmoid(known[own])
+            weights = _logistic(features[rest], labelled[rest])
+            known, n = features[rest] @ weights, int(category.max()) + 1
+            offset = _offsets(known, labelled[rest], category[rest], n)
+            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
 
 
@@ -304,24 +299,30 @@ def _sigmoid(z: FloatArray) -> FloatArray:
     return likely
 
 
-def _slope(z: FloatArray) -> FloatArray:
-    return _sigmoid(z) * _sigmoid(-z)
-
-
-def _logistic(
-    features: FloatArray, labelled: BoolArray, known: FloatArray, penalty: FloatArray
-) -> FloatArray:
-    """Return the coefficients of a ridge logistic regression beside what is known, by Newton."""
-    weights = np.zeros(len(penalty))
+def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
+    """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
+    weights = np.zeros(3)
     for _ in range(50):
-        z = known + features @ weights
-        slope = features.T @ (_sigmoid(z) - labelled) + penalty * weights
-        curve = (features * _slope(z)[:, None]).T @ features + np.diag(penalty)
+        likely = _sigmoid(features @ weights)
+        slope = features.T @ (likely - labelled) + _RIDGE * weights
+        curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(_RIDGE)
         step = np.linalg.solve(curve, slope)
         weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
         if np.abs(step).max() < 1e-7:
             break
     return weights
+
+
+def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
+    """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
+    offset, likely = np.zeros(n), _sigmoid(known)
+    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
+    for _ in range(8):
+        likely = _sigmoid(known + offset[group])
+        slope = np.bincount(group, labelled - likely, n) - prior * offset
+        curve = np.bincount(group, likely * (1 - likely), n) + prior
+        offset += (slope / curve).clip(-1, 1)
+    return offset
 
 
 def geometric_suspects(data: Dataset) -> Table:
