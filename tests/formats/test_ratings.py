@@ -65,15 +65,6 @@ def test_delimited_tables(write, name, text):
     assert (data.n_values, data.n_groups, data.group.tolist()) == (2, 2, [0, 1])
 
 
-def test_json_lines(write):
-    lines = [
-        {"unit": u, "annotator": a, "value": v, "other": {"x": 1}} for u, a, v in reversed(ROWS)
-    ]
-    lines.append({"unit": "b", "annotator": "y", "value": None})
-    path = write("\n".join(map(json.dumps, lines)) + "\n\n", "t.jsonl")
-    assert triples(read(path)) == ROWS
-
-
 def test_parquet(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

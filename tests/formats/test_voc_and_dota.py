@@ -173,17 +173,6 @@ def test_header_lines_are_skipped_and_corners_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("end", "category", "difficult"),
-    [("plane 2", "plane", 2), ("plane", "plane", 0), ("small vehicle 1", "small vehicle", 1),
-     ("7", "7", 0), ("7 1", "7", 1)],
-)  # fmt: skip
-def test_category_and_mark_stand_behind_the_corners(tmp_path, end, category, difficult):
-    done, (record,) = of_lines(tmp_path, f"1 1 5 1 5 3 1 3 {end}")
-    assert [each["name"] for each in done.categories] == [category]
-    assert record["attributes"].get("difficult", 0) == difficult
-
-
-@pytest.mark.parametrize(
     "line", ["1 1 5 1 5 3 1 3", "1 1 5 1 5 3 1 x plane 0", "nan 1 5 1 5 3 1 3 plane 0"]
 )
 def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):

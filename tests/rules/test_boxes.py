@@ -175,16 +175,6 @@ def test_what_is_no_proof_is_not_said(write, outlines, seed):
     assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (1000, 785)])
-def test_areas_of_ellipses_are_not_taken_for_thousandths(monkeypatch, size):
-    """The area of an ellipse is 0.785 of its box, as many pixels as a box of 1024 x 768 has."""
-    monkeypatch.setattr("support.layouts.SIZES", (size,))
-    content = json.loads(document(lambda *box: box[:4], outlines=False)[0])
-    for each in content["annotations"]:
-        each["area"] *= np.pi / 4
-    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
-
-
 def test_boxes_elsewhere_than_their_outlines_have_no_other_layout():
     """A converter of outlines took the first two points for centre and sides."""
     content = json.loads(document(lambda *box: box[:4])[0])
