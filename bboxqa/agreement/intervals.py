@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, isnan, nan, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
 from bboxqa.agreement.object_counts import ratio
@@ -16,14 +15,12 @@ from bboxqa.agreement.resampling import (
     jackknife_error,
     repeated_counts,
 )
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.machine import in_threads, one_blas_thread
 from bboxqa.model.ratings import Estimate, TaskEstimates
 
 # Whole numbers below this are exact in single precision, which takes half the time.
 _EXACT = 1 << 24
-# Images whose draws are multiplied at a time, so that they stay in the cache.
-_AT_ONCE = 1 << 14
 # With fewer figures times images, threads take longer to start than the draws to be summed.
 _MANY = 1 << 17
 
@@ -75,16 +72,22 @@ def drawn_intervals(
     used = np.flatnonzero(adds)
     if not bootstrap or len(used) < 2 or len(values) == 0:
         return np.full((len(values), 2), np.nan)
-    drawn = tables if len(used) == len(np.ravel(adds)) else [table[:, used] for table in tables]
-    exact = all(_are_small_counts(table) for table in drawn)
-    kind = np.dtype(np.float32 if exact else np.float64)
-    parts = [_parts(table, kind) for table in drawn]
+    # A data set has many categories that nobody drew.
+    filled = [np.flatnonzero(n_nonzero(table)) for table in tables]
+    drawn = [_cut(table, rows, used) for table, rows in zip(tables, filled, strict=True)]
+    kind = np.float32 if all(map(_are_small_counts, drawn)) else np.float64
+    drawn = [table.astype(kind, copy=False) for table in drawn]
+
+    def figures(counts: ByteArray) -> FloatArray:
+        weights = counts.astype(kind)
+        sums = [np.zeros((table.shape[0], weights.shape[1])) for table in tables]
+        for of, rows, table in zip(sums, filled, drawn, strict=True):
+            of[rows] = table @ weights
+        return evaluate(*sums)
+
     run = in_threads if len(values) * len(used) > _MANY else map
     with one_blas_thread():
-        chunks = run(
-            lambda counts: evaluate(*_sums(parts, counts, kind)),
-            repeated_counts(len(used), bootstrap, seed),
-        )
+        chunks = run(figures, repeated_counts(len(used), bootstrap, seed))
         replicates = np.concatenate([*chunks], axis=1)
     made_of = np.full(len(values), len(used)) if n_images is None else n_images
     bounds = expanded_interval(replicates, made_of)
@@ -108,40 +111,9 @@ def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
     return np.stack([values - reach, values + reach], axis=1)
 
 
-class _Parts(NamedTuple):
-    """The rows of a table that have an amount, some images at a time."""
-
-    n_rows: int
-    """The number of all rows."""
-    rows: IndexArray
-    parts: list[Any]
-
-
-def _parts(table: Any, kind: np.dtype[Any]) -> _Parts:
-    # A data set has many categories that nobody drew.
-    rows = np.flatnonzero(n_nonzero(table))
-    kept = (table if len(rows) == table.shape[0] else table[rows]).astype(kind, copy=False)
-    # CSC, from which columns are taken fastest.
-    kept = kept if isinstance(kept, np.ndarray) else kept.tocsc()
-    parts = [kept[:, low : low + _AT_ONCE] for low in range(0, kept.shape[1], _AT_ONCE)]
-    return _Parts(table.shape[0], rows, parts)
-
-
-def _sums(tables: list[_Parts], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
-    sums: list[Any] = [0] * len(tables)
-    # One array for all parts: allocating memory takes longer than filling it.
-    room = np.empty((min(_AT_ONCE, len(counts)), counts.shape[1]), kind)
-    for place, parts in enumerate(zip(*(table.parts for table in tables), strict=True)):
-        some = counts[place * _AT_ONCE : (place + 1) * _AT_ONCE]
-        weights = room[: len(some)]
-        weights[:] = some
-        for at, part in enumerate(parts):
-            product = part @ weights
-            sums[at] = product if place == 0 else np.add(sums[at], product, out=sums[at])
-    full = [np.zeros((table.n_rows, counts.shape[1])) for table in tables]
-    for amounts, table, total in zip(full, tables, sums, strict=True):
-        amounts[table.rows] = total
-    return full
+def _cut(table: Any, rows: IndexArray, columns: IndexArray) -> Any:
+    kept = table if len(rows) == table.shape[0] else table[rows]
+    return kept if len(columns) == table.shape[1] else kept[:, columns]
 
 
 def _are_small_counts(table: Any) -> bool:
