@@ -218,8 +218,7 @@ def compare_with(
         version=__version__,
         notes=(
             *headlines,
-            *_name_notes(names.images),
-            *_crowd_notes(changes["changes"]),
+            *_notes(names.images, changes["changes"]),
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
@@ -244,8 +243,8 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
     )
 
 
-def _name_notes(images: Aligned) -> Iterator[str]:
-    """Yield a note if few images have the same name in both versions."""
+def _notes(images: Aligned, changes: Table) -> Iterator[str]:
+    """Yield notes on few images of the same name, and on crowd flags: they change what counts."""
     names = set(images.before_names), set(images.after_names)
     if 2 * len(names[0] & names[1]) < min(map(len, names)):
         if advice := join_advice(names):
@@ -255,6 +254,12 @@ def _name_notes(images: Aligned) -> Iterator[str]:
                 "no image has the same name in both, with any --join: are these versions of one "
                 "data set?"
             )
+    n_set, n_cleared = (int((changes["crowd_flag"] == each).sum()) for each in ("set", "cleared"))
+    if n_set or n_cleared:
+        yield (
+            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
+            "agreement leaves out crowds"
+        )
 
 
 def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
@@ -273,16 +278,6 @@ def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
         if advice
         else "Name two versions of one data set.",
     )
-
-
-def _crowd_notes(changes: Table) -> Iterator[str]:
-    """Yield the number of changed crowd flags, which change the annotations that are measured."""
-    n_set, n_cleared = (int((changes["crowd_flag"] == each).sum()) for each in ("set", "cleared"))
-    if n_set or n_cleared:
-        yield (
-            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
-            "agreement leaves out crowds"
-        )
 
 
 def _agreement_notes(

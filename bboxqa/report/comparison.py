@@ -119,26 +119,20 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
     if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
         together = "together" if result.paired else "independently"
         drawn = f", drawn {together} ({result.settings.bootstrap:,} draws)"
-    if result.paired:
-        yield f" in the {count(after, 'image')} that both versions measure{drawn}"
-        yield from _all_images(result)
-    else:
+    if not result.paired:
         images = f"{before:,} before and {after:,} after"
         yield f" in all images: {images}, none of which both measure{drawn}"
-
-
-def _all_images(result: ComparisonResult) -> Iterator[str]:
-    """Yield pooled alpha and F1 of all images, if a version measures further images."""
-    parts = [version.agreement for version in (result.before, result.after)]
-    found = [part for part in parts if part is not None]
-    n_images = tuple(part.n_images for part in found)
-    if n_images == result.n_measured_images:
+        return
+    yield f" in the {count(after, 'image')} that both versions measure{drawn}"
+    both = (result.before.agreement, result.after.agreement)
+    versions = [each for each in both if each is not None]
+    if (n_images := tuple(part.n_images for part in versions)) == result.n_measured_images:
         return
     for index, part in enumerate(result.thresholds):
-        of_all = [each.thresholds[index] for each in found]
+        of_all = [each.thresholds[index] for each in versions]
         alphas, f1s = [each.alpha for each in of_all], [each.existence.f1 for each in of_all]
-        for word, numbers in (("alpha, pooled", alphas), ("existence, F1", f1s)):
-            one, other = (decimal(number) or "–" for number in numbers)
+        for word, values in (("alpha, pooled", alphas), ("existence, F1", f1s)):
+            one, other = (decimal(number) or "–" for number in values)
             yield (
                 f" in all images: {word}, {part.threshold_label}: {one} in {n_images[0]:,} before, "
                 f"{other} in {n_images[1]:,} after"

@@ -33,7 +33,14 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     Objects that all annotators drew, second boxes and parts are not changed.
     """
     matched = _with_misread_joined(matched)
-    shift = _displacements(matched)
+    # How far the boxes of each annotator are displaced to the right and down, (A, 2).
+    found = edge_differences(matched)
+    offset = confirmed_medians(found)
+    near, far = offset[:, :2], offset[:, 2:]
+    least_of = np.where(np.abs(near) < np.abs(far), near, far)
+    n_others = np.bincount(found.annotator, minlength=len(offset))
+    shift = np.where(near * far > 0, least_of, 0) / np.where(n_others == 1, 2, 1)[:, None]
+    shift = np.where(found.n_shared[:, None] >= _FEWEST, shift, 0)
     # Larger boxes overlap their objects even if both annotators are displaced.
     sides = matched.data.annotations.bbox[:, 2:]
     small = (sides <= 4 * np.abs(shift).max(0)).any(1)
@@ -98,17 +105,6 @@ def _with_pairs_joined(
     as_units = UnitTable(objects.of, objects.image.astype(np.int32))
     joined = loose_objects(matched.data.annotations, as_units, pairs)
     return replace(matched, objects=joined[objects.of])
-
-
-def _displacements(matched: MatchedUnits) -> FloatArray:
-    """Return how far the boxes of each annotator are displaced to the right and down, (A, 2)."""
-    found = edge_differences(matched)
-    offset = confirmed_medians(found)
-    near, far = offset[:, :2], offset[:, 2:]
-    least = np.where(np.abs(near) < np.abs(far), near, far)
-    n_others = np.bincount(found.annotator, minlength=len(offset))
-    shift = np.where(near * far > 0, least, 0) / np.where(n_others == 1, 2, 1)[:, None]
-    return np.where(found.n_shared[:, None] >= _FEWEST, shift, 0)
 
 
 def _may_show_another(matched: MatchedUnits) -> BoolArray:
