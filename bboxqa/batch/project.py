@@ -47,6 +47,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.registry import is_results_list
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import sources_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.findings import FoundReport, Severity
@@ -141,7 +142,10 @@ def _run(
     row = Row(project.name, FAILED, len(project.files), passed=False)
     try:
         own = settings_of(project, settings)
-        job = _Job(files_wanted(project, own.agree.filter), settings, own, folder)
+        wanted = files_wanted(project, own.agree.filter)
+        # What is known of a file is kept from stage to stage.
+        files = tuple(map(SourcePath, wanted.files))
+        job = _Job(replace(wanted, files=files), settings, own, folder)
         report = _validated(job)
         n_found = report.severities
         row = replace(
