@@ -36,9 +36,16 @@ def test_an_ellipse_has_no_point_twice_and_its_exact_bounds(degrees):
 
 
 def is_inside(point, ring):
-    """Return whether a ray to the right crosses a ring an odd number of times, edge by edge."""
+    """Return whether a ray to the right crosses a ring an odd number of times, edge by edge.
+
+    A point on an edge is not inside.
+    """
     n = 0
-    for (x, y), (right, bottom) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+    for start, stop in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+        (x, y), (right, bottom) = start, stop
+        is_between = (np.minimum(start, stop) <= point) & (point <= np.maximum(start, stop))
+        if is_between.all() and (right - x) * (point[1] - y) == (bottom - y) * (point[0] - x):
+            return False
         if (y > point[1]) != (bottom > point[1]):
             n += x + (point[1] - y) / (bottom - y) * (right - x) > point[0]
     return n % 2 == 1
