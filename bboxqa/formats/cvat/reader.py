@@ -471,7 +471,7 @@ class _Records:
         if label not in self._ids:
             self._ids[label] = self._into.category(label, self._where(element))
         row = (image["id"], self._ids[label], *box, annotator, "")
-        self._into.plain_boxes([(row, self._where(element))])
+        self._into.plain_boxes([(row, (self._member, element.line))])
         return True
 
     def _add_shape(

@@ -353,10 +353,12 @@ class _Records:
         for _, label, _, at in boxes:
             if label not in ids:
                 ids[label] = self._into.category(label, Where(self._member, at))
-        number = image["id"]
+        number, member = image["id"], self._member
         self._into.plain_boxes(
-            ((number, ids[label], *box, annotator, own), Where(self._member, at))
-            for box, label, own, at in boxes
+            [
+                ((number, ids[label], *box, annotator, own), (member, at))
+                for box, label, own, at in boxes
+            ]
         )
         return True
 

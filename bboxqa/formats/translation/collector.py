@@ -65,6 +65,8 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
 PlainBox = tuple[int, int, float, float, float, float, str, str]
 """An annotation with a box and few other keys: the ids of its image and category, x, y, width and
 height in pixels, annotator, and the id that its tool shows."""
+Place = tuple[str, int | str]
+"""A `Where` as a plain tuple, which is made in less time."""
 
 
 class Boxes(msgspec.Struct, frozen=True, eq=False):
@@ -227,7 +229,7 @@ class Collector:
         """The annotations with all their keys, if these are requested, and those without a box."""
         self.is_partly_named = False
         """Whether annotations that name nobody are by `UNNAMED`, as others name somebody."""
-        self._waiting: list[tuple[Record | PlainBox, Where]] = []
+        self._waiting: list[tuple[Record | PlainBox, Place]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
@@ -414,11 +416,10 @@ class Collector:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
         self._joints.declare(name, joints, limbs)
 
-    def plain_boxes(self, found: Iterable[tuple[PlainBox, Where]]) -> None:
+    def plain_boxes(self, found: Sequence[tuple[PlainBox, Place]]) -> None:
         """Add annotations as columns, which is much faster than records."""
-        before = len(self._waiting)
         self._waiting += found
-        self.n += len(self._waiting) - before
+        self.n += len(found)
         if len(self._waiting) >= _WINDOW:
             self.flush()
 
@@ -491,7 +492,7 @@ class Collector:
     def flush(self) -> None:
         """Add the last annotations to the columns."""
         waiting, self._waiting = self._waiting, []
-        records: list[tuple[Record, Where]] = []
+        records: list[tuple[Record, Place]] = []
         for kind, group in groupby(waiting, lambda each: type(each[0])):
             run: list[Any] = [*group]
             if kind is dict:
@@ -516,7 +517,7 @@ class Collector:
         corners, degrees = boxes.corners, boxes.degrees
         self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
 
-    def _add_records(self, waiting: Sequence[tuple[Record, Where]]) -> None:
+    def _add_records(self, waiting: Sequence[tuple[Record, Place]]) -> None:
         if not waiting:
             return
         records, settings, held = [record for record, _ in waiting], self.settings, None
@@ -550,7 +551,7 @@ def _without_keys(record: Record) -> Record:
     return {key: each for key, each in record.items() if key not in _OF_TOOLS}
 
 
-def _lines_of(wheres: Sequence[Where]) -> Lines:
+def _lines_of(wheres: Sequence[Place]) -> Lines:
     known: dict[str, int] = {}
     member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
     # numpy makes texts of numbers if there are both.
@@ -563,7 +564,7 @@ files cannot be read at all; single records with errors are left out and reporte
 """
 
 
-def _boxes_of(rows: Sequence[tuple[PlainBox, Where]]) -> Boxes:
+def _boxes_of(rows: Sequence[tuple[PlainBox, Place]]) -> Boxes:
     boxes, wheres = zip(*rows, strict=True)
     image, category, x, y, width, height, who, own_ids = zip(*boxes, strict=True)
     codes = {name: code for code, name in enumerate(filter(None, dict.fromkeys(who)))}

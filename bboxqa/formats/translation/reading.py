@@ -170,10 +170,8 @@ class ToolOrigin:
 
     def _shown(self, part: Part) -> FilePlaces | TextArray:
         if len(part.own_ids):
-            wheres = map(part.lines.where, range(len(part.own_ids)))
-            texts = (
-                own or self._in_words(at) for own, at in zip(part.own_ids, wheres, strict=True)
-            )
+            own_ids = enumerate(part.own_ids)
+            texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
             return np.array([text[:_LONGEST] for text in texts], np.str_)
         files = tuple(_shown_file(self._path, name) for name in part.lines.members)
         return FilePlaces(files, part.lines.member.astype(np.int32), part.lines.line)
