@@ -189,7 +189,7 @@ class _TableRecords:
             lines,
             np.array(people, np.int64),
             [*codes][1:],
-            [self._own_id(part, row) for row in listed],
+            self._own_ids(part, listed),
         )
         first = into.n
         if self._has_more(cells):
@@ -214,10 +214,13 @@ class _TableRecords:
         number = part.place[row]
         return f"{self.word} {part.at[row]}" + f", object {number}" * bool(number)
 
-    def _own_id(self, part: BoxRows, row: int) -> str:
-        own = self._said(plain_text(part.cells["id"][row])) if "id" in part.cells else ""
+    def _own_ids(self, part: BoxRows, rows: Sequence[int]) -> list[str]:
         is_shown = "objects" in self._columns.of or self.word == "row"
-        return own or (self._label(part, row) if is_shown else "")
+        shown = [self._label(part, row) if is_shown else "" for row in rows]
+        if (given := part.cells.get("id")) is None:
+            return shown
+        said = [self._said(plain_text(given[row])) for row in rows]
+        return [own or label for own, label in zip(said, shown, strict=True)]
 
     def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
         """Return whether annotations have keys that columns of boxes have no place for."""
@@ -234,14 +237,15 @@ class _TableRecords:
         keys = [key for key in _OF_GROUPS if key in part.cells]
         groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
         for row, group in enumerate(groups):
-            problem = part.problems.get(row, "")
-            if not problem and group not in known:
-                known[group] = self._image(part, row)
-            if not problem and (each := known[group]) is not None:
-                found[row] = each
-            else:
-                problem = f"{self._label(part, row)}: {problem or 'does not name its image'}"
-                self._into.defect("T001", problem, Where(self._member.name, part.at[row]))
+            if row not in part.problems:
+                if group not in known:
+                    known[group] = self._image(part, row)
+                if (each := known[group]) is not None:
+                    found[row] = each
+                    continue
+            problem = part.problems.get(row, "does not name its image")
+            where = Where(self._member.name, part.at[row])
+            self._into.defect("T001", f"{self._label(part, row)}: {problem}", where)
         return found
 
     def _image(self, part: BoxRows, row: int) -> tuple[Record, str] | None:
