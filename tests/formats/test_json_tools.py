@@ -411,3 +411,6 @@ def test_csv_of_via_has_a_row_for_each_region(tmp_path, mark):
     ((file, line, _, message),) = found(path, "T001")
     assert (file, line) == (str(path), 4)
     assert message == "a.jpg, region 2: shape_attributes are {rect; expected the name of a shape"
+    path.write_text(HEADER)
+    with pytest.raises(DatasetError, match="is VIA csv without images"):
+        alone(path)

@@ -157,3 +157,7 @@ def test_rectangles_of_volunteers(tmp_path):
     assert asked(data) == {"a.jpg": ["ann", "bob", "cid"]}
     assert len(found(path, "T007")) == 1
     assert csv.field_size_limit() == 131_072
+    broken = classifications(tmp_path / "b.csv", classification("ann", [], metadata="{"))
+    assert [(line, said[-11:]) for _, line, _, said in found(broken, "T001")] == [
+        (2, "is not JSON")
+    ]
