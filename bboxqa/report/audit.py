@@ -129,7 +129,7 @@ def audit_page(
     target: PageTarget,
     command: str,
 ) -> str:
-    """Return the page of an audit, with its `pictured_images`, which a command has made."""
+    """Return the page of an audit that a command has made, with images as in "worst_images"."""
     found = manifest(result.settings, result.sources, result.labels.reading)
     rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
     worst = {"n_images": len(result.images), "measure": "IoU"}
