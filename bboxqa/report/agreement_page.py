@@ -457,33 +457,31 @@ def agreement_pages(
     ]
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
     anchors = {section.name: section.title for section in made}
-    yield (
-        INDEX,
-        render(
-            "agreement",
-            linked=target.split,
-            above=target.above,
-            title=title,
-            kicker=title + n_images,
-            status=status,
-            verdict=told,
-            next_step=next_step(of.part, of.diagnosis),
-            people=annotator_lines(of),
-            send_back=_send_back(of, reference),
-            anchors=anchors
-            | ({"images": "Images"} if images.pictures else {})
-            | {"reproduce": "How to reproduce"},
-            sections=made,
-            measure=measure,
-            images=images,
-            images_printed=target.n_images is not None,
-            address_of=image_address if target.split else None,
-            command=command(manifest, reference),
-            citation=citation(summary, manifest),
-            settings=settings_table(manifest),
-            inputs=inputs_table(manifest["inputs"]),
-        ),
+    page = render(
+        "agreement",
+        linked=target.split,
+        above=target.above,
+        title=title,
+        kicker=title + n_images,
+        status=status,
+        verdict=told,
+        next_step=next_step(of.part, of.diagnosis),
+        people=annotator_lines(of),
+        send_back=_send_back(of, reference),
+        anchors=anchors
+        | ({"images": "Images"} if images.pictures else {})
+        | {"reproduce": "How to reproduce"},
+        sections=made,
+        measure=measure,
+        images=images,
+        images_printed=target.n_images is not None,
+        address_of=image_address if target.split else None,
+        command=command(manifest, reference),
+        citation=citation(summary, manifest),
+        settings=settings_table(manifest),
+        inputs=inputs_table(manifest["inputs"]),
     )
+    yield INDEX, page
     if target.split:
         yield from image_pages(images)
 
