@@ -246,7 +246,7 @@ def _serve(
     os.environ.update(environment)
     # The parent process is interrupted as well, and ends this one.
     signal(SIGINT, SIG_IGN)
-    warnings.simplefilter("ignore", RuntimeWarning)
+    warnings.simplefilter("ignore", RuntimeWarning, append=True)
     if n_threads < cores():
         # Loaded libraries do not read the environment again.
         threadpool_limits(n_threads)

@@ -75,9 +75,8 @@ def main() -> None:
     sys.stdout, sys.stderr = robust(sys.stdout), robust(sys.stderr)
     PLACED.clear()
     keep_freed_memory()
-    if not sys.warnoptions:
-        # What overflows is infinite or NaN, which findings and figures name.
-        warnings.simplefilter("ignore", RuntimeWarning)
+    # What overflows is infinite or NaN, which findings name. Filters of users come first.
+    warnings.simplefilter("ignore", RuntimeWarning, append=True)
     try:
         with raising_signals():
             code = cli.main(standalone_mode=False)

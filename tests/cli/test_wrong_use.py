@@ -4,7 +4,7 @@ import json
 import shlex
 
 import pytest
-from support.cli import run
+from support.cli import process, run
 from support.datasets import annotation, document, two_annotators, write
 from support.reference import data_file
 
@@ -123,3 +123,12 @@ def test_wrong_use_is_explained(typed, message, folder):
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_numbers_that_overflow_are_told_in_findings_alone(tmp_path):
+    far = {"bbox": [100, 10, 1e308, 1e308], "segmentation": [[10, 10, 1e308, 10, 1e308, 1e308]]}
+    near = {"bbox": [10, 10, 50, 50], "segmentation": [[10, 10, 60, 10, 60, 60, 10, 60]]}
+    drawn = [annotation(n) | (far if n % 2 else near) for n in range(6)]
+    found = process("audit", write(tmp_path / "x.json", document(drawn)))
+    assert found.returncode == 2
+    assert "RuntimeWarning" not in found.stderr
