@@ -29,11 +29,6 @@ def of_size(number):
     return round(SHARE * number)
 
 
-def some(number):
-    """Return how many there are of what takes megabytes each where it is decoded."""
-    return number if FUZZ else number // 10
-
-
 def document(rows, categories=2):
     names = [f"c{number}" for number in range(categories)]
     return document_of(rows, ["a.jpg"], names, size=(640, 480))
@@ -348,19 +343,19 @@ def supervisely(n, side):
     return {"description": "", "tags": [], "size": size, "objects": [drawn] * n}
 
 
-STRIPES = [each for i in range(50) for each in (i % 2, 40_000)]
+STRIPES = [each for i in range(50) for each in (i % 2, 20_000)]
 MASKS = {
     # Pixels of the first took 40 bytes each, and of the second 16 GB in all.
     "a mask of CVAT.xml": lambda: cvat(1, "0,1600000000", 40_000, 40_000),
-    "masks of CVAT.xml": lambda: cvat(some(10_000), "0,400000000", 20_000, 20_000),
-    "wide masks of CVAT.xml": lambda: cvat(some(10_000), "0,1000000,1000000", 1_000_000, 2),
+    "masks of CVAT.xml": lambda: cvat(10_000, "0,400000000", 20_000, 20_000),
+    "wide masks of CVAT.xml": lambda: cvat(10_000, "0,1000000,1000000", 1_000_000, 2),
     "a mask of Darwin.json": lambda: darwin(1, 40_000, 40_000, [1, 1_600_000_000]),
-    "masks of Darwin.json": lambda: darwin(some(20_000), 40_000, 50, STRIPES),
+    "masks of Darwin.json": lambda: darwin(20_000, 20_000, 50, STRIPES),
     "a brush of Label Studio.json": lambda: brush(30_000, 30_000),
     "a mask of LabelMe.json": lambda: labelme(1, 12_000),
     "masks of LabelMe.json": lambda: labelme(30, 8_000),
     "a mask of Supervisely.json": lambda: supervisely(1, 12_000),
-    "masks of Supervisely.json": lambda: supervisely(some(1000), 11_000),
+    "masks of Supervisely.json": lambda: supervisely(1000, 8_000),
 }
 
 
