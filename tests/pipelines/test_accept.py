@@ -125,7 +125,7 @@ def test_what_people_change_is_taken_over_and_nothing_else(tool, tmp_path):
     assert (more.changes, (tmp_path / "more.json").read_bytes()) == ((), out.read_bytes())
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(tool=st.sampled_from([*TOOLS]), seed=st.integers(0, 3), people=st.sets(st.integers(1, 3)))
 def test_an_unchanged_review_changes_no_byte(tmp_path_factory, tool, seed, people):
     folder = tmp_path_factory.mktemp("review")
