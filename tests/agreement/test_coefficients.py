@@ -125,9 +125,9 @@ def test_carried_over(case):
             assert found.n_shared == sum(case["shared"])
 
 
-# Values of other kinds are with what they test: chi-squared in diagnostics/test_association.py,
-# intraclass correlations, Cronbach's alpha of pairs, scales and segments in the files of their
-# names here; five errors of one alpha, and pooled alpha, are below.
+# Values of other kinds are with what they test: chi-squared in test_code_tables.py, intraclass
+# correlations and Cronbach's alpha of pairs in test_consistency.py, scales and segments in the
+# files of their names; five errors of one alpha, and pooled alpha, are below.
 def test_carried_over_values_name_their_source():
     assert len(CARRIED["cases"]) >= 74
     assert all(case["source"] for case in CARRIED["cases"])
