@@ -41,13 +41,7 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import members_of, size_and_digest
-from bboxqa.formats.translation.collector import (
-    Boxes,
-    BrokenTextError,
-    Collector,
-    Part,
-    Translate,
-)
+from bboxqa.formats.translation.collector import Boxes, BrokenTextError, Collector, Part, Translate
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
