@@ -25,15 +25,7 @@ from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.masks import Masks, picture_mask
 from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of
-from bboxqa.formats.writing.content import (
-    Content,
-    Options,
-    Writer,
-    Written,
-    image_name,
-    is_point,
-    joints_of,
-)
+from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name, is_point
 from bboxqa.formats.writing.outlines import SAME, corners_of, ellipse_of, rings_of
 
 _LINES = {
@@ -261,7 +253,7 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
     group = 0
     for each in drawn:
         label = content.category_names[each["category_id"]]
-        joints = [joint for joint in joints_of(content, each) if joint.visibility]
+        joints = [joint for joint in content.joints_of(each) if joint.visibility]
         if is_point(each):
             yield _shape(label, "point", [[joints[0].x, joints[0].y]])
             continue

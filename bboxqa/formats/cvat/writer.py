@@ -8,15 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.reader import CUBOID, OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
-from bboxqa.formats.writing.content import (
-    Content,
-    Options,
-    Writer,
-    Written,
-    has_joints,
-    image_name,
-    joints_of,
-)
+from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
@@ -191,12 +183,12 @@ def _is_skeleton(content: Content, annotation: Record) -> bool:
     """Return whether key points have names or visibility, which point sets lack."""
     if not has_joints(annotation):
         return False
-    is_seen = all(joint.visibility == 2 for joint in joints_of(content, annotation))
+    is_seen = all(joint.visibility == 2 for joint in content.joints_of(annotation))
     return bool(content.joint_names[annotation["category_id"]]) or not is_seen
 
 
 def _joints(content: Content, annotation: Record) -> Iterator[str]:
-    for joint in joints_of(content, annotation):
+    for joint in content.joints_of(annotation):
         values = {
             "label": joint.name,
             "source": "manual",

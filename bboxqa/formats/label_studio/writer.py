@@ -18,7 +18,6 @@ from bboxqa.formats.writing.content import (
     Written,
     image_name,
     is_point,
-    joints_of,
     shown_id,
 )
 from bboxqa.formats.writing.losses import losses_of, name_losses
@@ -90,7 +89,7 @@ def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -
         vector = {"vertices": vertices, "closed": False}
         yield _labelled(image, line, "vector", vector, line["label"])
     for each in drawn:
-        joints = list(enumerate(joints_of(content, each), start=1))
+        joints = list(enumerate(content.joints_of(each), start=1))
         places = [(joint.x * 100 / sides[0], joint.y * 100 / sides[1]) for _, joint in joints]
         dots = [{"x": x, "y": y, "width": _DOT} for x, y in places]
         is_alone = is_point(each)

@@ -45,6 +45,16 @@ def joints_named(category: Record) -> list[str]:
     return [name if isinstance(name, str) else str(place) for place, name in names]
 
 
+class Joint(NamedTuple):
+    """A key point."""
+
+    name: str
+    x: float
+    y: float
+    visibility: int
+    """0 if not labelled, 1 if hidden, 2 if visible."""
+
+
 class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Images, categories and annotations, with unique integer ids."""
 
@@ -135,6 +145,15 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         """
         is_rotated = self.kind_of(annotation, any_rectangle=any_rectangle) == "rotation"
         return self.outlines[annotation["id"]].box if is_rotated else None
+
+    def joints_of(self, annotation: Record) -> list[Joint]:
+        """Return the joints of an annotation; joints without a name are numbered."""
+        given = annotation.get("keypoints") or ()
+        names = self.joint_names[annotation["category_id"]]
+        names = [*names, *(str(place) for place in range(len(names) + 1, len(given) // 3 + 1))]
+        triples = zip(names, given[::3], given[1::3], given[2::3], strict=False)
+        # Models write scores in place of visibility.
+        return [Joint(name, x, y, min(int(np.ceil(seen)), 2)) for name, x, y, seen in triples]
 
     def held(self, shapes: Container[str]) -> list[Record]:
         """Return the annotations without a box that have points and one of these shapes."""
@@ -247,16 +266,6 @@ def shown_id(annotation: Record) -> str:
     return str(annotation.get("own_id") or annotation["id"])
 
 
-class Joint(NamedTuple):
-    """A key point."""
-
-    name: str
-    x: float
-    y: float
-    visibility: int
-    """0 if not labelled, 1 if hidden, 2 if visible."""
-
-
 def is_point(annotation: Record) -> bool:
     """Return whether an annotation is a single point, as CVAT writes it a set of one."""
     is_set = annotation.get("shape") == "point set" and len(annotation["keypoints"]) == 3
@@ -272,16 +281,6 @@ def completed(keypoints: list[float], n_joints: int) -> list[float]:
     [5, 5, 2, 0, 0, 0]
     """
     return [*keypoints, *[0] * (3 * n_joints - len(keypoints))]
-
-
-def joints_of(content: Content, annotation: Record) -> list[Joint]:
-    """Return the joints of an annotation; joints without a name are numbered."""
-    given = annotation.get("keypoints") or ()
-    names = content.joint_names[annotation["category_id"]]
-    names = [*names, *(str(place) for place in range(len(names) + 1, len(given) // 3 + 1))]
-    triples = zip(names, given[::3], given[1::3], given[2::3], strict=False)
-    # Models write scores in place of visibility.
-    return [Joint(name, x, y, min(int(np.ceil(seen)), 2)) for name, x, y, seen in triples]
 
 
 def has_joints(annotation: Record) -> bool:
