@@ -66,6 +66,7 @@ FILES = [
     ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO JSON"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO JSON"),
+    ("a.zip", bytes(range(256)) * 9, "is no zip archive"),
     ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO JSON"),
     ("a.json", '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
      "is JSON of CreateML; expected COCO JSON"),

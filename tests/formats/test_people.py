@@ -257,6 +257,20 @@ def lines(error):
     return re.findall(r"--annotator NAME=(\S+)", error.value.advice)
 
 
+def test_jobs_of_which_some_name_their_assignee_are_refused_and_converted(tmp_path):
+    paths = [cvat(tmp_path / "1.xml", FIRST[:1], who="ann"), cvat(tmp_path / "2.xml", FIRST[:1], 3)]
+    for source in (paths, tmp_path):
+        with pytest.raises(
+            DatasetError, match="names nobody, while the assignee names ann"
+        ) as error:
+            read_coco(source)
+        assert f"--annotator ann={paths[0]}" in error.value.advice
+        assert lines(error) == [str(paths[1])]
+    convert(paths, tmp_path / "out.json", to="coco")
+    records = json.loads((tmp_path / "out.json").read_text())["annotations"]
+    assert sorted(each["annotator"] for each in records) == ["(not named)", "ann"]
+
+
 @pytest.mark.parametrize("people", [("", "", ""), ("ann", "bob", "cid")])
 def test_jobs_in_groups_of_images_are_taken_only_if_people_are_named(tmp_path, people):
     for n, who in enumerate(people):
