@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.core.json_values import nests_deep
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -26,7 +25,7 @@ from bboxqa.formats.columns import (
     Tracks,
 )
 from bboxqa.formats.raw_values import (
-    MARKS,
+    MARK_KEYS,
     MISSING,
     Missing,
     are_numbers,
@@ -78,74 +77,6 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
                               "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
     "tracks": (Tracks, {"row": ("i8", 0), "code": ("i8", 0)}),
 }  # fmt: skip
-# The keys whose lists are decoded as lists of numbers.
-_TYPED = ("bbox", "segmentation")
-# The types of keys that almost all records have; four numbers count as a list.
-_PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
-_PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, float, float, float]}
-_UNTYPED = msgspec.json.Decoder(list[Any])
-
-
-class RecordDecoder:
-    """Decodes the text of records: to objects of the keys that are read, or with all their keys.
-
-    Values of any type are kept as they are. One id that is no integer, or one box that is not four
-    numbers, has the records decoded without these types; one box that is no list of numbers leaves
-    those beside it as they are in the file.
-    """
-
-    def __init__(self, settings: ReadSettings) -> None:
-        # Without need, outlines and key points are not decoded, as they are most of the text.
-        has_outlines = settings.outlines or settings.rotated
-        outline: Any = list[list[float]] | dict[str, Any] | None
-        kinds: dict[str, Any] = {
-            "bbox": list[float],
-            "segmentation": outline if has_outlines else msgspec.Raw,
-            "keypoints": Any if settings.keypoints else msgspec.Raw,
-        }
-        firsts = (key.partition(".")[0] for key in settings.keys)
-        more = ["area"] if settings.keypoints else []
-        keys = dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score",
-                              "segments_info", *MARKS, *firsts, *kinds, *more))  # fmt: skip
-        self._keys, self._are_kept = [*keys], settings.records or settings.on_records is not None
-        self._kinds, self._are_plain = kinds, True
-        self._decoder = self._new_decoder(_PLAIN)
-
-    def _new_decoder(self, plain: Mapping[str, Any]) -> msgspec.json.Decoder[list[Any]]:
-        """Return a decoder of records, of which all have the `plain` keys."""
-        fields = []
-        for n, key in enumerate(self._keys):
-            kind = plain.get(key, self._kinds.get(key, Any))
-            default = {} if key in plain else {"default": MISSING}
-            fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
-        record: Any = msgspec.defstruct("Record", fields, gc=False)
-        return msgspec.json.Decoder(list[record])
-
-    def decode(self, text: bytes) -> Sequence[Any] | None:
-        """Return the records in the text of a list; None if it is not plain JSON."""
-        try:
-            records = self._typed(text)
-            if records is None:
-                # A record, a box or a number is another value than usual.
-                return None if nests_deep(text) else _UNTYPED.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        # Only values of any type that are kept can nest: others are typed, or skipped.
-        are_nested = self._are_kept or any(
-            dict in types or (list in types and key not in _TYPED)
-            for key, types in records.types.items()
-        )
-        return None if are_nested and nests_deep(text) else records
-
-    def _typed(self, text: bytes) -> "TypedRecords | None":
-        known = _PLAIN_TYPES if self._are_plain else {}
-        try:
-            return TypedRecords(self._decoder.decode(text), self._keys, known)
-        except msgspec.ValidationError:
-            if not self._are_plain:
-                return None
-        self._decoder, self._are_plain = self._new_decoder({}), False
-        return self._typed(text)
 
 
 class TypedRecords(list[Any]):
@@ -257,8 +188,8 @@ class ColumnsBuilder:
             self._add_keypoints(records, types)
         for key in self.settings.keys:
             self._add_annotators(key, records)
-        if records.keys & {*MARKS}:
-            self._marks += count_marks(zip(*(records[key] for key in MARKS), strict=True))
+        if records.keys & {*MARK_KEYS}:
+            self._marks += count_marks(zip(*(records[key] for key in MARK_KEYS), strict=True))
         if "score" in records.keys:
             rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
             value = numbers_of(records["score"])[rows]

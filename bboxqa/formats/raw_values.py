@@ -201,7 +201,7 @@ def degrees(value: object) -> float:
     return np.nan
 
 
-MARKS = ("machine", "source", "model")
+MARK_KEYS = ("machine", "source", "model")
 """The keys of annotations that may hold such a mark."""
 _MACHINES = frozenset(
     ("auto", "automatic", "machine", "model", "prediction", "predicted", "semi-auto")
@@ -212,7 +212,7 @@ def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
     """Return the number of annotations that a machine created first, by the key that says so.
 
     The key is `machine` with true, `source` with a word such as "auto" or "semi-auto", or `model`
-    with the name of a model. `values` are those of `MARKS` of each annotation.
+    with the name of a model. `values` are those of `MARK_KEYS` of each annotation.
 
     Examples
     --------
