@@ -280,7 +280,7 @@ def listed(
         problem = f"{path}: is one picture; masks are read from the folder of each person"
         raise DatasetError([problem], _NAME_ONE)
     if not path.is_folder:
-        is_unsure = format_of(path, choices) is COCO and not is_surely_coco(path)
+        is_unsure = not is_surely_coco(path) and format_of(path, choices) is COCO
         if is_unsure and not (path.is_packed and formats_of(path)):
             refuse_unread(path)
         return _of_format([path], choices), []
