@@ -223,7 +223,9 @@ class ValueReader:
     def __init__(self, out: RawDocument) -> None:
         self._out = out
         self._repeated: dict[str, None] = {}
-        hooks: dict[str, Any] = {"object_pairs_hook": self._object, "parse_constant": float}
+        # Not a method of self: a cycle would keep the whole text in memory.
+        pairs_hook = partial(_object, self._repeated)
+        hooks: dict[str, Any] = {"object_pairs_hook": pairs_hook, "parse_constant": float}
         self._strict = json.JSONDecoder(**hooks)
         self._loose = json.JSONDecoder(strict=False, **hooks)
 
@@ -272,15 +274,17 @@ class ValueReader:
         self._out.broken.append((offset, "a control character in a text"))
         return found
 
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) < len(pairs):
-            seen: set[str] = set()
-            for key, _ in pairs:
-                if key in seen:
-                    self._repeated[key] = None
-                seen.add(key)
-        return result
+
+def _object(repeated: dict[str, None], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; keys that occur twice go to `repeated`."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                repeated[key] = None
+            seen.add(key)
+    return result
 
 
 def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:

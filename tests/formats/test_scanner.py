@@ -1,6 +1,7 @@
 """Scanning JSON for rules: what is odd is told with its place, and what can be read is read."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from support.validation import report_of
 
 from bboxqa.core.json_values import pointer_to
+from bboxqa.core.machine import gc_paused
 from bboxqa.formats import positions, scanner
 from bboxqa.formats.positions import JsonPlaces, Locator, spots
 from bboxqa.formats.scanner import read_bytes
@@ -248,3 +250,11 @@ def test_values_beside_odd_ones_have_places():
     assert text[found.start : found.stop] == b"NaN"
     found = locator.span("/annotations/0/bbox")
     assert text[found.key : found.stop] == b'"bbox": [1, NaN]'
+
+
+def test_a_read_text_is_released_without_a_search_for_cycles():
+    text = b'{"info": {"a": 1}, "annotations": [{"id": 1}]}' + b" " * 1000
+    held = sys.getrefcount(text)
+    with gc_paused():
+        read_bytes(text, "a.json")
+        assert sys.getrefcount(text) == held
