@@ -35,6 +35,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Tables are cut to the terminal, which workers of pytest take for one of 80 characters.
+os.environ["COLUMNS"] = "120"
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
