@@ -80,7 +80,7 @@ def test_the_action_installs_the_clone_in_which_it_is():
 def test_hooks_find_what_is_wrong(tmp_path, hook, to):
     write(tmp_path / "a.json", two_annotators())
     assert run("convert", "a.json", "set", "--to", to, "--lossy", cwd=tmp_path).returncode == 0
-    files = [path for path in (tmp_path / "set").rglob("*") if path.is_file()]
+    files = sorted(path for path in (tmp_path / "set").rglob("*") if path.is_file())
     passed = [] if HOOKS[hook].get("pass_filenames") is False else files
     command = [*shlex.split(HOOKS[hook]["entry"])[1:], *HOOKS[hook].get("args", ()), *passed]
     command += ["--image-size", "100x80"] if to == "yolo" else []

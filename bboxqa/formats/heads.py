@@ -403,7 +403,8 @@ def is_coco(name: str, end: bytes) -> bool:
 
 
 # Patterns of other formats than COCO are compiled when such a file is looked at.
-_LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)"
+# Numbers that are none are found when labels are read.
+_LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+(?:" + NUMBER + rb"|-?(?i:nan|inf))){4,}[ \t]*(?:[\r\n]|\Z)"
 _SHARES = rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}"
 _NAMES_KEY = rb"(?m)^[\"']?(?:names|kpt_shape)[\"']?\s*:"
 _DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
@@ -449,8 +450,8 @@ def is_label_head(head: bytes, *, strict: bool = False) -> bool:
 
     Examples
     --------
-    >>> is_label_head(b"0 0.5 0.5 0.1 0.2"), is_label_head(b"cat 1 2 3 4")
-    (True, False)
+    >>> [is_label_head(each) for each in (b"0 .5 .5 .1 .2", b"0 .5 .5 nan .2", b"cat 1 2 3 4")]
+    [True, True, False]
     """
     is_share = not strict or re.match(_SHARES, head) is not None
     return is_share and re.match(_LINE, head) is not None
