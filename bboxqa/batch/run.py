@@ -297,7 +297,7 @@ def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row
         # An unreadable folder is that of a project, or a part of one.
         is_file = reason is _EMPTY or path.name.lower().endswith(ends)
         home = home_of(path if is_file else path / "_", folders)
-        if reason is not _EMPTY:
+        if reason is not _EMPTY and ".." not in path.parts:
             # The folder of a person is a part of a project.
             around = (each for each in path.parents if each.parts and each in folders)
             home = next(around, home)
