@@ -272,7 +272,8 @@ def test_a_tile_leads_to_what_was_drawn_and_back(opened, split):
     page.wait_for_url("**/images-7.html#image-334")
     image = page.locator("#image-334")
     assert image.locator("h3").inner_text() == "334. 0999.png"
-    assert image.evaluate("(image) => Math.abs(image.getBoundingClientRect().top) < 120")
+    is_shown = "(image) => Math.abs(image.getBoundingClientRect().top) < 120"
+    page.wait_for_function(is_shown, arg=image.element_handle())
     assert image.locator(".shape").count() == 2
     page.uncheck(".controls [name=annotator][value='1']")
     assert image.locator(".shape:not(.off)").count() == 1
