@@ -419,6 +419,16 @@ def test_equal_works_need_nothing_to_be_looked_at(tmp_path):
     assert "--send-back" not in output
 
 
+def test_equal_objects_in_other_places_are_not_said_to_need_nothing():
+    rows = [
+        (image, who, 1, (100 * n + moved, moved, 60, 60))
+        for image in range(1, 11) for n in range(4) for who, moved in (("ann", 0), ("bob", 10))
+    ]  # fmt: skip
+    found = bboxqa.agree(document_of(rows, 10, size=(640, 480)), bootstrap=0)
+    assert found.place.mean_iou < 0.65
+    assert found.story[0] == "all annotators drew the same 40 objects with the same category"
+
+
 def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     values = {"words": "9 px further right", "other": "the others", "cost": "; harmless at IoU 0.5"}
     offset = Finding("offset", ("cid",), values=values)

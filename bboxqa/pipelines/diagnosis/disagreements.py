@@ -45,6 +45,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     shape_word,
 )
 from bboxqa.pipelines.diagnosis.places import offset_findings
+from bboxqa.report.agreement_summary import LEVELS
 
 MOSTLY = 0.9
 """An annotator who has this share of the objects of a kind, and no others more than the rest, has
@@ -559,9 +560,12 @@ def category_findings(
 
 
 def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield that all agree, if they do."""
+    """Yield that all agree, if they do, and that nothing has to be done if in places as well."""
     if of.part.is_unanimous:
-        yield Finding("all agree", values={"objects": count(of.part.n_units, "object")})
+        is_apart = of.part.place.mean_iou < LEVELS["place"][0]
+        rest = "" if is_apart else ": nothing has to be looked at again"
+        values = {"objects": count(of.part.n_units, "object"), "rest": rest}
+        yield Finding("all agree", values=values)
 
 
 def track_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -362,10 +362,7 @@ TEMPLATES = {
         "{category} is found less than other categories: where one annotator draws it, {size:%} "
         "of the others draw something{others}"
     ),
-    "all agree": (
-        "all annotators drew the same {objects} with the same category: nothing has to be looked "
-        "at again"
-    ),
+    "all agree": "all annotators drew the same {objects} with the same category{rest}",
     # Reference
     "worst of reference": (
         "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}; "
