@@ -48,7 +48,7 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.registry import is_results_list
 from bboxqa.formats.source import SourcePath
-from bboxqa.formats.sources import sources_in
+from bboxqa.formats.sources import listed, sources_in, without_files
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.pipelines.agree import CountAll, agree_with
@@ -238,7 +238,8 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
     settings, own = job.settings, job.own
     files = job.files()
     data, notes = _read_objects(files, job)
-    data = replace(data, notes=(*data.notes, *map(settings.shown, notes)))
+    notes = [*data.notes, *map(settings.shown, [*notes, *_left_out(files, job)])]
+    data = replace(data, notes=tuple(notes))
     result = agree_with(data, own.agree, count_all=count_all)
     values, diagnosis, warnings = summary(result), None, []
     if settings.pages:
@@ -289,6 +290,16 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
     status = [first["status"]] * (first["status"] != "ok")
     missed = [*missed_gates(result.thresholds[0], own.agree)]
     return row, missed, [*result.headlines, *status, *warnings]
+
+
+def _left_out(files: Sequence[Path], job: _Job) -> list[str]:
+    """Return notes on other files of the folder, unless further projects are inside."""
+    notes: list[str] = []
+    # What cannot be read there fails its own project.
+    with suppress(DatasetError):
+        found, said = listed(job.project.folder, job.own.agree.filter, choices=job.own.choices)
+        notes = said if {*map(str, found)} <= {*map(str, files)} else []
+    return notes if job.settings.pseudonyms is None else without_files(notes)
 
 
 def _read_objects(files: Sequence[Path], job: _Job) -> tuple[Dataset, list[str]]:

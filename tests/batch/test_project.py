@@ -254,6 +254,19 @@ class TestStatus:
         row = done(tmp_path, differing(), Settings({"min_f1": 0.84}, {}))
         assert (row.passed, row.message) == (False, "F1 0.8333 is below 0.84")
 
+    @pytest.mark.parametrize(("more", "says"), [({}, True), ({"q/y.json": differing()}, False)])
+    def test_other_files_are_noted_unless_projects_are_inside(self, tmp_path, more, says):
+        for name, content in ({"x.json": differing()} | more).items():
+            write(tmp_path / "p" / name, content)
+        (tmp_path / "p/q").mkdir(exist_ok=True)
+        (tmp_path / "p/q/z.xml").write_text("<z/>", "utf-8")
+        project = discover(tmp_path / "p").projects[0]
+        assert project.name == "."
+        run_project(project, PLAIN, tmp_path / "out", "")
+        found = json.loads((folder_of(tmp_path / "out", ".") / "summary.json").read_bytes())
+        noted = "1 file left out: no annotations in a known format (q/z.xml)" in found["notes"]
+        assert noted is says
+
     def test_an_alpha_without_meaning_reaches_nothing(self, tmp_path):
         content = differing()
         for each in content["annotations"]:
