@@ -182,7 +182,7 @@ class _TableRecords:
             self._own_ids(part, listed),
         )
         first = into.n
-        if self._has_more(cells):
+        if not into.takes_boxes or self._has_more(cells):
             for place, row in enumerate(listed):
                 record = {**boxes.record(place), **_more_of(cells, row, self._said)}
                 if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
@@ -214,8 +214,7 @@ class _TableRecords:
 
     def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
         """Return whether annotations have keys that columns of boxes have no place for."""
-        is_kept = self._into.in_full or not self._into.takes_boxes
-        if is_kept and not cells.keys().isdisjoint(("score", "created_at", "track")):
+        if self._into.in_full and not cells.keys().isdisjoint(("score", "created_at", "track")):
             return True
         crowds, angles = ({*map(str, cells.get(key, ()))} for key in ("iscrowd", "rotation"))
         return any(map(_is_true, crowds)) or any(map(angle_in, angles))
