@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from gc import disable, enable, freeze, isenabled, unfreeze
+from gc import disable, enable, freeze, get_freeze_count, isenabled, unfreeze
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,9 +60,11 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            # What is left counts as old, so that it is not visited at once.
-            freeze()
-            unfreeze()
+            # What is left counts as old, so that it is not visited at once. Objects that a program
+            # has frozen, as before it forks, stay so.
+            if not get_freeze_count():
+                freeze()
+                unfreeze()
             enable()
 
 

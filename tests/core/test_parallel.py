@@ -1,5 +1,6 @@
 """Work in threads, and in a second process, which ends with the first; and free memory."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -67,3 +68,13 @@ def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeyp
     monkeypatch.setattr(machine, "free_memory", lambda: 9_999)
     with pytest.raises(OutputError, match=r"a\.json: reading needs about 0\.0 GB of memory, and "):
         machine.check_free_memory(file.stat().st_size, str(file))
+
+
+def test_what_a_program_has_frozen_stays_so():
+    gc.freeze()
+    try:
+        with machine.gc_paused():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
