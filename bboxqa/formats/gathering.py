@@ -291,7 +291,7 @@ def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
     rotated, given = file.columns.rotated, record["bbox"]
     if rotated is None or record.get("segmentation"):
         return {}
-    if len(given) <= 4 and rotated.form[row] != BoxForm.ANGLE:
+    if len(given) <= 4 and rotated.form.item(row) != BoxForm.ANGLE:
         return {}
     box = rotated.box[row : row + 1]
     points = np.array(given) if len(given) == 8 else corners(box)[0]

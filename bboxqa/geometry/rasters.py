@@ -25,7 +25,7 @@ def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[d
 
     result = []
     for index, (width, height) in enumerate(image_size.tolist()):
-        if segmentations.kind[index] == SegmentationKind.RLE:
+        if segmentations.kind.item(index) == SegmentationKind.RLE:
             result.append(segmentations.rle(index))
             continue
         # pycocotools would read a ring of two points as a box.
@@ -98,9 +98,9 @@ def outline_rings(of: Annotations, row: int) -> list[FloatArray]:
     The last ring of a rotated box is a line that marks its width. Upright boxes have none.
     """
     outlines, boxes, rings = of.segmentation, of.rotated_box, []
-    if outlines is not None and outlines.kind[row] == SegmentationKind.POLYGON:
+    if outlines is not None and outlines.kind.item(row) == SegmentationKind.POLYGON:
         rings = outlines.rings(row)
-    elif outlines is not None and outlines.kind[row] == SegmentationKind.RLE:
+    elif outlines is not None and outlines.kind.item(row) == SegmentationKind.RLE:
         rings = mask_rings(outlines.rle(row))
     if boxes is not None and boxes[row, 4]:
         box = boxes[row : row + 1]

@@ -401,7 +401,7 @@ def _records(
 def _outline(scene: Scene, shape: int, edges: FloatArray) -> tuple[list[list[float]], float]:
     """Return the rings of an object, stretched to a box, and their area; no rings of a box."""
     outlines, true = scene.outlines, scene.edges[shape]
-    if outlines is None or outlines.kind[shape] != SegmentationKind.POLYGON:
+    if outlines is None or outlines.kind.item(shape) != SegmentationKind.POLYGON:
         return [], 0.0
     rings, area = [], 0.0
     for ring in outlines.rings(shape):

@@ -73,7 +73,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
     elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
 
     def says(row: int) -> str:
-        is_outside = disk.state[row] == ImageState.OUTSIDE
+        is_outside = disk.state.item(row) == ImageState.OUTSIDE
         near = " or ".join(map(shortened, disk.suggestions[row]))
         hint = f"; did you mean {near}?" if near else _LED_OUT if is_outside else elsewhere
         what = "outside" if is_outside else "not found in"

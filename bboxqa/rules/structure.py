@@ -274,7 +274,7 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
     wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
 
     def new(row: int) -> int | None:
-        if kind[row] == Kind.TEXT:
+        if kind.item(row) == Kind.TEXT:
             return {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""))
         flag = 0 if absent[row] else int(columns.iscrowd[row])
         return flag if flag >= 0 else None
@@ -403,7 +403,7 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
     areas[document.once(layout.doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
 
     def new(row: int) -> int | float | None:
-        written = _number(document.record(row)["area"]) if kind[row] == Kind.TEXT else math.nan
+        written = _number(document.record(row)["area"]) if kind.item(row) == Kind.TEXT else math.nan
         area = written if written > 0 else float(areas[row])
         return _plain(area) if math.isfinite(area) else None
 

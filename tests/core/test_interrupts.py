@@ -3,11 +3,16 @@
 import os
 import signal
 import time
+from enum import EnumType
 from threading import Event, Thread
 
+import numpy as np
 import pytest
+from support.datasets import annotation, document, write
 
+import bboxqa
 from bboxqa.core.interrupts import PLACED, Interrupted, blocked_signals, placing, raising_signals
+from bboxqa.geometry.rasters import masks, outline_rings
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +64,33 @@ def test_blocked_signals_wait(n_threads):
         work()
     done.set()
     assert steps == ["held"]
+
+
+def test_no_annotation_asks_its_enum_what_it_is(tmp_path, monkeypatch):
+    """numpy asks so for a number that it compares with one, and drops a signal meanwhile."""
+    asked = []
+
+    def missing(_enum, name):
+        asked.append(name)
+        raise AttributeError(name)
+
+    def n_asked(n_boxes):
+        boxes = [annotation(n) for n in range(1, n_boxes + 1)]
+        outlined = [each | {"segmentation": [[10, 10, 30, 10, 20, 30]]} for each in boxes]
+        paths = [
+            write(tmp_path / f"{name}{n_boxes}.json", document(each))
+            for name, each in (("boxes", boxes), ("outlined", outlined))
+        ]
+        monkeypatch.setattr(EnumType, "__getattr__", missing, raising=False)
+        asked.clear()
+        bboxqa.convert(paths[0], tmp_path / f"{n_boxes}.csv", to="csv")
+        found = bboxqa.read(paths[1], min_annotators=1).annotations
+        masks(found.segmentation, np.full((n_boxes, 2), 100))
+        for row in range(n_boxes):
+            outline_rings(found, row)
+        bboxqa.simulate(paths[1]).document()
+        monkeypatch.undo()
+        return len(asked)
+
+    # Whole columns are compared once each.
+    assert abs(n_asked(50) - n_asked(10)) < 40
