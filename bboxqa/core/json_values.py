@@ -95,6 +95,22 @@ def json_line(value: Any) -> str:
     return text.translate(_ESCAPED)
 
 
+def json_bytes(value: Any) -> bytes:
+    r"""Return a value as JSON; half of a character, which UTF-8 does not have, as its escape.
+
+    Examples
+    --------
+    >>> json_bytes({"name": "Bär \ud800"})
+    b'{"name":"B\\u00e4r \\ud800"}'
+    """
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 def pointer_to(*parts: str | int) -> str:
     """Return the JSON pointer (RFC 6901) made of keys and indices.
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import Files, IndexArray, Progress
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
+from bboxqa.core.json_values import json_bytes
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
@@ -258,11 +259,11 @@ def write_consensus(
     document = coco_document(result, known, plain=not is_coco)
     target.path.parent.mkdir(parents=True, exist_ok=True)
     if is_coco:
-        write_atomically(target.path, msgspec.json.encode(document))
+        write_atomically(target.path, json_bytes(document))
     else:
         with TemporaryDirectory() as place:
             merged = Path(place, "consensus.json")
-            merged.write_bytes(msgspec.json.encode(document))
+            merged.write_bytes(json_bytes(document))
             found = convert_with(merged, target, AgreeSettings(), given())
         notes += [*found.notes, *(f"{each.how}: {each}" for each in found.losses)]
         notes.append(

@@ -70,11 +70,9 @@ def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeyp
         machine.check_free_memory(file.stat().st_size, str(file))
 
 
-def test_what_a_program_has_frozen_stays_so():
+def test_what_a_program_has_frozen_stays_so(request):
+    request.addfinalizer(gc.unfreeze)
     gc.freeze()
-    try:
-        with machine.gc_paused():
-            pass
-        assert gc.get_freeze_count() > 0
-    finally:
-        gc.unfreeze()
+    with machine.gc_paused():
+        pass
+    assert gc.get_freeze_count() > 0

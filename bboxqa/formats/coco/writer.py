@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
+from bboxqa.core.json_values import json_bytes
 from bboxqa.formats.writing.content import Content, Options, Writer, Written
 from bboxqa.formats.writing.outlines import Record, area_of
 
@@ -19,7 +18,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         ],
         "annotations": annotations,
     }
-    yield Written((), msgspec.json.encode(document))
+    yield Written((), json_bytes(document))
 
 
 def _annotation(annotation: Record) -> Record:

@@ -257,8 +257,12 @@ def with_suffix(content: Content, suffix: str) -> Content:
 
 
 def image_name(image: Record) -> str:
-    """Return the file name of an image, or its id if it has no file name."""
-    return str(image.get("file_name") or image.get("own_id") or image["id"])
+    """Return the file name of an image, or its id if it has no file name.
+
+    Half of a character, which UTF-8 does not have, is written as the escape that messages show.
+    """
+    name = str(image.get("file_name") or image.get("own_id") or image["id"])
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
 def shown_id(annotation: Record) -> str:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.cli import run
 from support.converted import ENDINGS, document, written
+from support.datasets import two_annotators, write
 
 import bboxqa
 from bboxqa import DatasetError, OutputError
@@ -188,6 +189,16 @@ def test_the_command_says_what_it_wrote(tmp_path):
 
 
 NAMES = ["=1+1.jpg", "@a.jpg", "'=b.jpg", "-c.jpg", "'d.jpg", "-5"]
+
+
+@pytest.mark.parametrize("to", ["coco", "label-studio", "labelme"])
+@pytest.mark.parametrize("command", [["convert"], ["consensus", "-o"]])
+def test_half_a_character_is_written_as_its_escape(command, to, tmp_path):
+    source, out = write(tmp_path / "a.json", two_annotators()), tmp_path / f"b{ENDINGS.get(to, '')}"
+    source.write_bytes(re.sub(rb'"[^"]*[.]jpg"', rb'"\\ud800.jpg"', source.read_bytes()))
+    assert run(command[0], source, *command[1:], out, "--to", to, "--lossy").returncode == 0
+    written_file = out if out.is_file() else next(out.rglob("*.json"))
+    assert b"ud800.jpg" in written_file.read_bytes()
 
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
