@@ -424,6 +424,17 @@ def test_what_contradicts_between_files(other, problem, tmp_path):
     assert found.replace(f"{tmp_path}/", "") == f"bob.json: {problem}"
 
 
+def test_resized_images_are_one_problem_with_a_way_on(tmp_path):
+    boxes = [annotation(number, number) for number in range(1, 31)]
+    for name, side in (("ann", 100), ("bob", 50)):
+        images = [image(number, width=side, height=side) for number in range(1, 31)]
+        write(tmp_path / f"{name}.json", document(boxes, images))
+    found = refused([tmp_path / "ann.json", tmp_path / "bob.json"])
+    says = "image '1.jpg' is 50 × 50; another record of it says 100 × 100"
+    assert found.problems == (f"{tmp_path}/bob.json: {says} (29 more images of another size)",)
+    assert f"bboxqa validate {tmp_path}/bob.json --images DIR" in found.advice
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
 @pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
 def test_a_device_without_end_is_refused(command):

@@ -66,6 +66,8 @@ class _Joined(msgspec.Struct):
     categories: dict[str, int] = msgspec.field(default_factory=dict)
     problems: list[str] = msgspec.field(default_factory=list)
     origins: list[Path | None] = msgspec.field(default_factory=list)
+    resized: list[str] = msgspec.field(default_factory=list)
+    """The files with images whose size contradicts an earlier file."""
 
     def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
         """Add problems of a file; those that show only with other files are `shared`."""
@@ -106,7 +108,7 @@ def join(
         # Versions of one file contradict each other in many places; this error names the cause.
         refuse_versions(files, rows, sessions, images, names, attribution.key)
     if joined.problems:
-        advice = _advice(renamed, rows, attribution, files)
+        advice = _advice(joined, renamed, rows, attribution, files)
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if reading.asked == "all":
         assigned[~listed] = True
@@ -169,17 +171,19 @@ def _add_tables(
         # The first size of an image counts.
         new = known[(joined.sizes[row[known]] == 0).all(axis=1)][::-1]
         joined.sizes[row[new]] = size[new]
-        unequal = {*known[(joined.sizes[row[known]] != size[known]).any(axis=1)].tolist()}
-        own = enumerate(file.images if len(files) > 1 else ())
-        nameless = {place for place, image in own if not image.file_name}
-        for place in sorted(unequal | nameless):
-            if place in nameless:
-                problem = f"image {file.images[place].id!r} has no file_name; expected one, since "
+        for image in file.images if len(files) > 1 else ():
+            if not image.file_name:
+                problem = f"image {image.id!r} has no file_name; expected one, since "
                 joined.add(file, [f"{problem}images of several files are joined by it"])
-            if place in unequal:
-                (width, height), before = size[place], joined.sizes[row[place]]
-                problem = f"image {labels[place]!r} is {width} × {height}; another record of it "
-                joined.add(file, [f"{problem}says {before[0]} × {before[1]}"], shared=True)
+        unequal = known[(joined.sizes[row[known]] != size[known]).any(axis=1)].tolist()
+        if unequal:
+            (width, height), before = size[unequal[0]], joined.sizes[row[unequal[0]]]
+            problem = f"image {labels[unequal[0]]!r} is {width} × {height}; another record of it "
+            problem += f"says {before[0]} × {before[1]}"
+            n_more = len(unequal) - 1
+            more = f" ({count(n_more, 'more image')} of another size)" if n_more else ""
+            joined.add(file, [problem + more], shared=True)
+            joined.resized.append(file.source.name)
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
     for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
@@ -345,6 +349,7 @@ def _nothing_shared(
 
 
 def _advice(
+    joined: _Joined,
     renamed: Mapping[str, str],
     rows: Rows,
     attribution: Attribution,
@@ -356,6 +361,12 @@ def _advice(
         truth = next((f.source.name for f in files if f.records != "results"), "ANNOTATIONS")
         typed = typed_paths([lists[0], "--ground-truth", truth])
         lines.append(f"For all findings: bboxqa validate {typed}")
+    if joined.resized:
+        typed = typed_paths([*joined.resized, "--images", "DIR"])
+        lines += [
+            "Boxes of resized pictures cannot be compared: export all of the same pictures.",
+            f"Which size is right: bboxqa validate {typed}",
+        ]
     if (rows.annotator < 0).any():
         lines.append(
             f"Annotators are named by {attribution.way}: name who drew these annotations there, "
