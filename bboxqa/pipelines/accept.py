@@ -163,6 +163,8 @@ def accept(
     notes += [
         f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
     ]
+    if not changes:
+        notes.append("nothing changed; are the exports in place of the files that were sent?")
     text = own.text()
     if not (target.is_file() and target.read_bytes() == text):
         if target.exists() and not force:

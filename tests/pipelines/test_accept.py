@@ -141,6 +141,7 @@ def test_an_unchanged_review_changes_no_byte(tmp_path_factory, tool, seed, peopl
     found = bboxqa.accept(folder / "a.json", review, out)
     assert (found.changes, out.read_bytes()) == ((), (folder / "a.json").read_bytes())
     assert found.n_kept == found.n_sent > 0
+    assert any(each.startswith("nothing changed; are the exports in place") for each in found.notes)
 
 
 def test_images_that_did_not_come_back_are_not_reviewed_yet(tmp_path):
@@ -152,6 +153,7 @@ def test_images_that_did_not_come_back_are_not_reviewed_yet(tmp_path):
     place.write_text(json.dumps(content))
     found = bboxqa.accept(path, place, tmp_path / "out.json")
     assert [each.id for each in found.changes] == [14]
+    assert not any("nothing changed" in each for each in found.notes)
     assert "not reviewed yet: 1 image of ann, 1 image of bob, 1 image of cid" in found.notes
 
 
