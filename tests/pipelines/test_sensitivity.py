@@ -1,6 +1,5 @@
 """Agreement at thresholds from 0.05 to 0.95, existence by chance, and what they suggest."""
 
-import tracemalloc
 from itertools import permutations
 
 import msgspec
@@ -130,18 +129,6 @@ def test_of_large_data_random_images_are_compared(monkeypatch):
     assert 40 < n_compared < 120
     assert sums[:, 0].sum() / sums[:, 1].sum() == pytest.approx(whole, abs=0.1)
     assert (counted(data, seed=1).sums[0] != sums).any()
-
-
-def test_many_annotators_of_few_images_each_take_little_memory():
-    n = 2000
-    assigned = np.eye(n, dtype=bool) | np.eye(n, k=1, dtype=bool)
-    rows = [(image, image, 0, (5, 5, 20, 20)) for image in range(n)]
-    data = with_assigned(dataset(rows, n_images=n, n_annotators=n), assigned)
-    tracemalloc.start()
-    module._ranks(data)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 2 * assigned.nbytes
 
 
 SETTINGS = AgreeSettings(bootstrap=40)

@@ -22,7 +22,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     of_others,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.story import _ordered, _with_worst
+from bboxqa.pipelines.diagnosis.story import _with_worst
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 
@@ -378,21 +378,6 @@ def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
     assert called.startswith("cid calls WBC RBC in 25 % of cases; the others: 0 %")
     assert offset.startswith("cid draws boxes")
     assert offset.endswith("harmless at IoU 0.5")
-
-
-def test_a_category_of_few_objects_does_not_explain_who_matches_least():
-    """Of one annotator, what concerns most objects comes first and has the gain without them."""
-    without = Gain(0.11, " (without cid, alpha 0.80→0.91)")
-    low = Measure(0.8, 0.75, 0.85)
-    worst = Finding("worst", ("cid",), low, gain=without, values={"others": ""})
-    rare = Finding("calls", ("cid",), weight=0.005, of_category=0.3)
-    missed = Finding("miss_rate", ("cid",), weight=0.1)
-    other = Finding("calls", ("bob",), weight=0.02, of_category=0.2)
-    told = _ordered(_with_worst([rare, missed, other], [worst]))
-    assert [(each.kind, each.owner, each.gain) for each in told] == [
-        ("calls", "bob", None), ("miss_rate", "cid", without), ("calls", "cid", None),
-    ]  # fmt: skip
-    assert [each.kind for each in _with_worst([rare], [worst])] == ["calls", "worst"]
 
 
 def test_who_misses_much_is_told_so_before_a_rare_category_that_they_never_draw():
