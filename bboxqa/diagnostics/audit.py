@@ -159,17 +159,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     usual = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    certain, fit = s.copy(), iou.copy()
-    if votes is not None:
-        at, n_votes = np.flatnonzero(s > 0), np.diff(votes.stop, prepend=0)
-        objects = of.id[prediction[at]]
-        votes_of, first = rows(votes.stop[objects] - n_votes[objects], votes.stop[objects])
-        pair = np.repeat(np.arange(len(at)), np.diff(first))
-        each = bbox_iou(corners(of.bbox[label[at]])[pair], votes.edges[votes_of])
-        certain[at] = votes.agreement[objects]
-        fit[at] = (iou[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
-    apart = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
-    again = repeated(of, labels, partner < 0)[labels]
+    apart = _apart(of, label, prediction, s, iou, votes)
     of_labels = _worst([
         _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), kind=SPURIOUS,
                 reason=np.where(best < 0, SPURIOUS, SUPPORTED), prediction=prediction[best],
@@ -179,7 +169,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
         _places(of, labels, np.where(has_partner | sure, apart[drawn], 0), kind=PLACE,
                 reason=PLACE, prediction=prediction[drawn], bbox=of.bbox[prediction[drawn]],
                 one=s[drawn], other=iou[drawn]),
-        _places(of, labels, 2 * again - 1, kind=TWICE, reason=TWICE, one=again),
+        _twice(of, labels, partner < 0, TWICE),
     ], n)  # fmt: skip
     nearest, is_open = np.zeros(n), partner < 0
     np.maximum.at(nearest, prediction, iou)
@@ -187,6 +177,28 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     is_open &= nearest < _SAME
     missing = _missing(of, crowds, partner >= 0, is_open, None if votes is None else nearest)
     return _ranked([missing, of_labels])
+
+
+def _apart(
+    of: Annotations,
+    label: IndexArray,
+    prediction: IndexArray,
+    s: FloatArray,
+    iou: FloatArray,
+    votes: Votes | None,
+) -> FloatArray:
+    """Return the score of each pair for being badly placed, (P,)."""
+    certain, fit = s.copy(), iou.copy()
+    if votes is not None:
+        at, n_votes = np.flatnonzero(s > 0), np.diff(votes.stop, prepend=0)
+        objects = of.id[prediction[at]]
+        votes_of, first = rows(votes.stop[objects] - n_votes[objects], votes.stop[objects])
+        pair = np.repeat(np.arange(len(at)), np.diff(first))
+        each = bbox_iou(corners(of.bbox[label[at]])[pair], votes.edges[votes_of])
+        certain[at] = votes.agreement[objects]
+        fit[at] = (iou[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
+    badly: FloatArray = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
+    return badly
 
 
 def _matched(of: Annotations, pairs: CandidatePairs, admissible: BoolArray) -> IndexArray:
@@ -222,6 +234,11 @@ def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArra
         a, iou = a[kept], bbox_iou(edges[a[kept]], edges[b[kept]])
         np.maximum.at(found, a[iou >= _SAME], iou[iou >= _SAME])
     return found
+
+
+def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Table:
+    again = repeated(of, labels, alone)[labels]
+    return _places(of, labels, 2 * again - 1, kind=TWICE, reason=reason, one=again)
 
 
 def _missing(
@@ -345,8 +362,7 @@ def geometric_suspects(data: Dataset) -> Table:
         z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
         outlying.append(_places(of, labels, score, kind=PLACE, reason=reason, one=z))
-    again = repeated(of, labels, ~of.iscrowd)[labels]
-    twice = _places(of, labels, 2 * again - 1, kind=TWICE, reason=REPEATED, one=again)
+    twice = _twice(of, labels, ~of.iscrowd, REPEATED)
     number = np.bincount(of.image, minlength=len(data.image_names))
     empty = np.flatnonzero(number == 0)
     share, whole = len(empty) / len(number), data.image_size[empty]
