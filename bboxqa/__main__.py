@@ -3,17 +3,13 @@
 import gc
 import sys
 
-# Objects allocated between two searches for cycles. Python's 700 makes a hundred searches of a
-# start alone, and a command leaves few cycles.
-_ALLOCATED = 100_000
-
 
 def main() -> None:
     """Run the command line, and report a signal also while it is being imported."""
-    gc.set_threshold(_ALLOCATED)
     from bboxqa.core.interrupts import ignore_signals, raising_signals, signal_of, signal_words
-    from bboxqa.core.machine import start_no_blas_threads
+    from bboxqa.core.machine import ALLOCATED, start_no_blas_threads
 
+    gc.set_threshold(ALLOCATED)
     start_no_blas_threads()
     try:
         with raising_signals():

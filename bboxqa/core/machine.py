@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from gc import disable, enable, freeze, get_freeze_count, isenabled, unfreeze
+from gc import disable, enable, freeze, get_threshold, isenabled, unfreeze
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from threadpoolctl import ThreadpoolController
 
+ALLOCATED = 100_000
+"""Objects allocated between two searches for cycles at the command line. Python's 700 make a
+hundred searches of a start alone, and a command leaves few cycles."""
 # Bytes that a byte of annotations takes once it is read and compared.
 _OF_BYTE = 2.5
 # Options of glibc's `mallopt`: the free memory at the end that is kept, and the size of blocks that
@@ -60,9 +63,10 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            # What is left counts as old, so that it is not visited at once. Objects that a program
-            # has frozen, as before it forks, stay so.
-            if not get_freeze_count():
+            # At the command line, what is left counts as old, so that it is not visited at once.
+            # Other programs may have frozen objects, as before they fork: these stay so, and
+            # counting them would take long.
+            if get_threshold()[0] == ALLOCATED:
                 freeze()
                 unfreeze()
             enable()
