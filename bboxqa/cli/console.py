@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.options import file_of_sizes
-from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
+from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
 
@@ -152,9 +152,12 @@ _MOST_NAMES = 10
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write the output of a command to a file, and print its path."""
+    """Write the output of a command to a file, and print its path; annotations are not replaced."""
     from bboxqa.core.files import write_atomically
+    from bboxqa.formats.coco.reader import is_surely_coco
 
+    if is_surely_coco(path):
+        raise OutputError(f"{path}: holds annotations, which are not replaced; name another file")
     write_atomically(path, text.encode("utf-8", "surrogateescape"))
     click.echo(f"Written: {path}", err=True)
 
