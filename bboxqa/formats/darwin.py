@@ -1,14 +1,12 @@
 """Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import count, one_line, such_as
+from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.member import Member
@@ -17,7 +15,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.masks import RowMask, Size, checked_size
 from bboxqa.formats.translation.reading import json_objects
-from bboxqa.formats.translation.shapes import MaskProblemError, items, line_of, mapping, plain_text
+from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
 from bboxqa.model.masks import MAX_MASK_PIXELS, joined
 
 _LAYER = "raster_layer"
@@ -27,6 +25,7 @@ _NOTES = (
     ("unsigned", "annotation", f"without annotators, {BY_NOBODY}"),
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
+    ("left out", "JSON file", "left out: not of Darwin"),
 )
 # Names of shapes that are kept but not compared; the first that an annotation has counts.
 _APART = {
@@ -54,17 +53,8 @@ def translate(path: Path, into: Collector) -> None:
     # The only annotator was asked about all images.
     for image in into.images if len(people) == 1 else ():
         image["annotators"] = [*people]
+    into.tally["left out"] += len(named) - len(files)
     into.count(_NOTES)
-    read = {each.name for each in files}
-    if left_out := [one_line(each.name) for each in named if each.name not in read]:
-        some = f"{count(len(left_out), 'JSON file')} left out"
-        into.notes.append(f"{some}: not of Darwin{such_as(len(left_out), left_out[0])}")
-
-
-def _person(people: object) -> str:
-    """Return the annotator: the first of the people who worked on an annotation."""
-    first = mapping(next(iter(items(people)), None))
-    return plain_text(first.get("email")) or plain_text(first.get("full_name"))
 
 
 def _add_file(into: Collector, member: Member, content: _Values) -> None:
@@ -85,8 +75,7 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
     try:
         for each in annotations:
             if _LAYER in each:
-                for own, mask in _masks_of(mapping(each[_LAYER]), _image_of(each, images)):
-                    rasters.setdefault(own, mask)
+                rasters |= _masks_of(mapping(each[_LAYER]), _image_of(each, images) or {})
     except MaskProblemError as error:
         problem = str(error)
     for place, annotation in enumerate(annotations):
@@ -96,12 +85,10 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
         if image is not None and _LAYER not in annotation:
             where = Where(member.name, f"/annotations/{place}")
             label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
-            own = plain_text(annotation.get("id"))
+            # Only one annotation has a mask, as each takes memory.
+            raster = rasters.pop(plain_text(annotation.get("id")), problem)
             with into.refusing(label, where):
-                _add(into, annotation, image, rasters.get(own, problem), label, where)
-            if own in rasters:
-                # The text of a mask is counted once, even if several annotations have it.
-                rasters[own] = replace(rasters[own], n_characters=0)
+                _add(into, annotation, image, raster, label, where)
 
 
 def _image(into: Collector, member: Member, item: _Values, slot: _Values, is_named: bool) -> Record:
@@ -127,10 +114,10 @@ def _add(
         shape = into.masks.record(raster, (image["width"], image["height"]))
     record = {**into.boxed(shape), "image_id": image["id"]}
     record["own_id"] = plain_text(given.get("id")) or where.at
-    people = items(given.get("annotators"))
-    missing = f"{label}: has no annotators, as others have"
-    # Releases can be made without annotators.
-    into.sign(record, _person(people), where, missing)
+    people = [mapping(each) for each in items(given.get("annotators"))]
+    first = people[0] if people else {}
+    who = plain_text(first.get("email")) or plain_text(first.get("full_name"))
+    into.sign(record, who, where, f"{label}: has no annotators, as others have")
     into.tally["several"] += len(people) > 1 and "bbox" in record
     name = plain_text(given.get("name"))
     into.labelled(record, name, where, f"{label}: has no name")
@@ -160,8 +147,11 @@ def _shape_of(into: Collector, annotation: _Values) -> Record:
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
     for key, name in _APART.items():
         if key in annotation:
-            line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
-            return {"shape": name, **line, **_key_points(annotation)}
+            record = {"shape": name, **_key_points(annotation)}
+            if key == "line":
+                path = mapping(annotation["line"]).get("path")
+                record["points"] = shapes.ring(shapes.points_of(path, "line.path"))
+            return record
     raise shapes.ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
 
@@ -184,24 +174,25 @@ def _key_points(annotation: _Values) -> Record:
     return {"keypoints": keypoints, "joints": joints} if joints else {}
 
 
-def _masks_of(layer: _Values, image: Record | None) -> Iterator[tuple[str, RowMask]]:
-    """Yield the masks of a raster layer, whose pixels hold their numbers, by id."""
-    if image is None or "width" not in image:
+def _masks_of(layer: _Values, image: Record) -> dict[str, RowMask]:
+    """Return the masks of a raster layer, whose pixels hold their numbers, by id."""
+    if "width" not in image:
         raise MaskProblemError("is in an image whose size the file does not say")
     size: Size = checked_size((image["width"], image["height"]))
     spans = _spans(layer.get("dense_rle"), *size)
+    given = mapping(layer.get("mask_annotation_ids_mapping"))
+    numbers = {own_id: number for own_id, number in given.items() if type(number) is int}
+    if len({*numbers.values()}) < len(numbers):
+        raise MaskProblemError("is in a raster_layer that gives several annotations one number")
     nothing: IndexArray = np.zeros((0, 2), np.int64)
-    taken = set()
-    for own_id, given in mapping(layer.get("mask_annotation_ids_mapping")).items():
-        number = given if isinstance(given, int | float) else -1
-        own = spans.get(number, nothing)
-        n_characters = 0 if number in taken else _LEAST_OF_SPAN * len(own)
-        taken.add(number)
-        if given is not None:
-            yield own_id, RowMask(own, *size, n_characters=n_characters)
+    own = {own_id: spans.get(number, nothing) for own_id, number in numbers.items()}
+    return {
+        own_id: RowMask(each, *size, n_characters=_LEAST_OF_SPAN * len(each))
+        for own_id, each in own.items()
+    }
 
 
-def _spans(rle: object, width: int, height: int) -> dict[float, IndexArray]:
+def _spans(rle: object, width: int, height: int) -> dict[int, IndexArray]:
     """Return the spans of each mask number, from alternating numbers and run lengths by row."""
     flat = items(rle)
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):

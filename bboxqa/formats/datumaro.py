@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import path_below, without_suffix
@@ -83,22 +85,21 @@ class _Subset:
     def _add_skeleton(self, given: dict[str, Any], where: Where) -> None:
         """Set the points of a label, and the pairs that its skeleton connects."""
         joints = [plain_text(name) for name in items(given.get("labels"))]
-        pairs = [[e for e in items(pair) if type(e) is int] for pair in items(given.get("joints"))]
-        ends = [end for pair in pairs for end in pair]
-        wrong = [end for end in ends if not 0 <= end <= len(joints)]
-        if joints and wrong:
-            problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to {len(joints)}"
-            self._into.defect("K006", f"{problem}, the number of its points", where)
-        name = self._name_of(given.get("label_id"))
+        name, pairs = (
+            self._name_of(given.get("label_id")),
+            [*map(items, items(given.get("joints")))],
+        )
+        # Points are counted from 0 where one has the number 0, else from 1.
+        first = 0 if any(0 in pair for pair in pairs) else 1
+        known = range(first, first + len(joints))
+        is_sound = [len(e) == 2 and all(type(n) is int and n in known for n in e) for e in pairs]
+        if joints and not all(is_sound):
+            wrong = cut(str(pairs[is_sound.index(False)]))
+            problem = f"skeleton joins {wrong}; expected two of {len(joints)} points"
+            self._into.defect("K006", problem, where)
         if joints and name is not None:
             self._points[given["label_id"]] = joints
-            # Points are counted from 0 where one has the number 0, else from 1.
-            first = 0 if 0 in ends else 1
-            limbs = [
-                (joints[pair[0] - first], joints[pair[1] - first])
-                for pair in pairs
-                if len(pair) == 2 and all(0 <= end - first < len(joints) for end in pair)
-            ]
+            limbs = [(joints[a - first], joints[b - first]) for a, b in compress(pairs, is_sound)]
             self._into.skeleton(name or UNLABELLED, joints, limbs)
 
     def _name_of(self, number: object) -> str | None:
@@ -108,15 +109,12 @@ class _Subset:
         return self._names[number]
 
     def _add(self, given: dict[str, Any], image: Record, label: str, where: Where) -> None:
-        number = given.get("label_id")
+        number, given_said = given.get("label_id"), mapping(given.get("attributes")).items()
         name = self._name_of(number)
         points = [] if type(number) is not int else self._points.get(number, [])
         shape = self._into.boxed(self._shape_of(given, points))
-        said = {
-            key: value
-            for key, value in mapping(given.get("attributes")).items()
-            if isinstance(value, str | int | float) and key != "rotation"
-        }
+        said = {key: e for key, e in given_said if isinstance(e, str | int | float)}
+        said.pop("rotation", None)
         record: Record = {**shape, "image_id": image["id"]}
         record["attributes"] = said | shape.get("attributes", {})
         if "bbox" in shape:
@@ -156,8 +154,7 @@ class _Subset:
             raise shapes.ValueProblemError("has no type")
         more: Record = {}
         if kind == "polyline":
-            flat = items(given)
-            more = shapes.line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
+            more = {"points": shapes.ring(_pairs(given))}
         elif kind == "skeleton" and not items(annotation.get("elements")):
             # x, y and visibility of each point of the label.
             flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
@@ -206,13 +203,8 @@ def _flat(values: object, name: str, length: int) -> list[float]:
 
 
 def _pairs(values: object) -> FloatArray:
-    flat = items(values)
-    if not flat or len(flat) % 2:
-        found = "missing" if values is None else repr(values)[:40]
-        raise shapes.ValueProblemError(f"points are {found}; expected x and y of each point")
-    return np.array([shapes.number_of(each, "a coordinate") for each in flat], np.float64).reshape(
-        -1, 2
-    )
+    n_points = max(1, len(items(values)) // 2)
+    return np.array(_flat(values, "points", 2 * n_points), np.float64).reshape(-1, 2)
 
 
 def _mask(rle: dict[str, Any]) -> Record:
@@ -227,10 +219,9 @@ def _mask(rle: dict[str, Any]) -> Record:
     except ValueError as error:
         raise MaskProblemError(f"has counts with {error}") from None
     if runs.sum() != width * height:
-        found = f"has {runs.sum():,} pixels"
-        raise MaskProblemError(f"{found}; its size is {width} × {height}")
-    left, top, right, bottom = run_bounds(runs, height)
+        raise MaskProblemError(f"has {runs.sum():,} pixels; its size is {width} × {height}")
+    left, top, right, bottom = map(float, run_bounds(runs, height))
     if np.isnan(left):
         raise shapes.EmptyMaskProblemError("has no pixels")
-    bbox = [float(left), float(top), float(right - left), float(bottom - top)]
+    bbox = [left, top, right - left, bottom - top]
     return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}

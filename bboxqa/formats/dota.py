@@ -8,7 +8,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile
@@ -53,9 +52,9 @@ def translate(path: Path, into: Collector) -> None:
 
 def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
     rows: list[_Row] = []
-    values: list[float] = []
+    values: list[list[float]] = []
     for number, (member, image, data) in enumerate(batch):
-        is_told = False
+        todo = "" if is_dota_head(data) else NO_LABELS
         try:
             lines = data.decode("utf-8-sig").splitlines()
         except UnicodeDecodeError:
@@ -63,32 +62,29 @@ def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
             continue
         for at, line in enumerate(lines, start=1):
             words = line.split(None, _NUMBERS)
-            if problem := _numbers(words, values):
-                if words and not _HEADER.match(line):
-                    todo = "" if is_told or is_dota_head(data) else NO_LABELS
-                    problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
-                    into.defect("T001", problem, Where(member.name, at))
-                    is_told = True
-            else:
+            found = _numbers(words)
+            if found is not None:
+                values.append(found)
                 rows.append((words[_NUMBERS], image["id"], number, at))
+            elif words and not _HEADER.match(line):
+                problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
+                problem += f", a category and 0 or 1{todo}"
+                into.defect("T001", problem, Where(member.name, at))
+                todo = ""
     if rows:
         corners = np.array(values).reshape(-1, 4, 2)
         _add(into, rows, [member.name for member, _, _ in batch], corners)
 
 
-def _numbers(words: Sequence[str], values: list[float]) -> str:
-    """Add the corners of a label to values; return why the words of a line are none."""
-    if len(words) <= _NUMBERS:
-        return f"has {count(len(words), 'value')}; expected 8 and a category"
+def _numbers(words: Sequence[str]) -> list[float] | None:
+    """Return the corners of a label; None if the words of a line are none."""
     try:
         found = [*map(float, words[:_NUMBERS])]
     except ValueError:
-        return "does not begin with 8 numbers"
+        return None
     # Infinite values and NaN are not near.
-    if not -LARGEST < min(found) <= max(found) < LARGEST or sum(found) != sum(found):
-        return "has coordinates that cannot be pixels"
-    values += found
-    return ""
+    is_near = all(-LARGEST < each < LARGEST for each in found)
+    return found if len(words) > _NUMBERS and is_near else None
 
 
 def _add(into: Collector, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:

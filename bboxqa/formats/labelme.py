@@ -22,21 +22,17 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.masks import Masks, picture_mask
+from bboxqa.formats.translation.masks import picture_mask
 from bboxqa.formats.translation.reading import json_of
-from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of
+from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of, size_of
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name, is_point
 from bboxqa.formats.writing.outlines import SAME, corners_of, ellipse_of, rings_of
 
-_LINES = {
-    "line": "line", "linestrip": "polyline", "polyline": "polyline", "point": "key point",
-    "points": "point",
-}  # fmt: skip
+_LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "points": "point"}
 """Names of shapes without an area, for messages."""
 _RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
-_OUTLINES = (*_RECTANGLES, "quadrilateral", "polygon")
+_OUTLINES = (*_RECTANGLES, "quadrilateral", "polygon", "circle")
 _NOTES = (
-    ("group", "shape", "in groups of several: each compared on its own"),
     ("loose", "point", "in groups without one box: each is an object of its own"),
     ("empty", "mask", "left out: no pixels"),
     ("unsized", "image", "without a size"),
@@ -90,31 +86,24 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     if not isinstance(content.shapes, list):
         into.defect("T001", f"{member.name}: has no list of shapes", where)
         return
-    owners, n_grouped = _groups(content.shapes)
-    into.tally["group"] += n_grouped
-    points_of_shape = owners if into.settings.keypoints else {}
-    inside = {number for numbers in points_of_shape.values() for number in numbers}
+    owners = _owners(content.shapes) if into.settings.keypoints else {}
+    inside = {number for numbers in owners.values() for number in numbers}
     for number, shape in enumerate(content.shapes):
         where = Where(member.name, f"/shapes/{number}")
-        if number in inside:
-            continue
-        with into.refusing(f"shape {number + 1}", where):
-            points = [content.shapes[each] for each in points_of_shape.get(number, ())]
-            _add_shape(into, shape, image, where, _joints(points))
+        if number not in inside:
+            with into.refusing(f"shape {number + 1}", where):
+                points = [content.shapes[each] for each in owners.get(number, ())]
+                _add_shape(into, shape, image, where, _joints(points))
 
 
 def _add_shape(into: Collector, value: Any, image: Record, where: Where, joints: Record) -> None:
     if not isinstance(value, dict):
         raise ValueProblemError("is not an object")
-    size = (image["width"], image["height"]) if "width" in image else None
-    shape = _shape_of(value, size, into.masks, keypoints=into.settings.keypoints)
-    label = plain_text(value.get("label"))
+    shape, label = _shape_of(into, value, image), plain_text(value.get("label"))
     record = {**into.boxed(shape), **joints, "image_id": image["id"]}
     record["category_id"] = into.category(label or UNLABELLED, where)
-    attributes = {**record.get("attributes", {})}
-    attributes |= {
-        name: True for name, is_set in shapes.mapping(value.get("flags")).items() if is_set
-    }
+    flags = shapes.mapping(value.get("flags")).items()
+    attributes = record.get("attributes", {}) | {name: True for name, is_set in flags if is_set}
     if value.get("difficult") is True:
         attributes["difficult"] = True
     # The group only links points to the shape, if they are in its record.
@@ -138,30 +127,31 @@ def _joints(points: Sequence[dict[str, Any]]) -> Record:
     return {"keypoints": [*chain.from_iterable(triples)], "joints": joints} if joints else {}
 
 
-def _shape_of(
-    value: dict[str, Any], size: tuple[int, int] | None, masks: Masks, *, keypoints: bool
-) -> Record:
+def _shape_of(into: Collector, value: dict[str, Any], image: Record) -> Record:
     kind = _kind_of(value)
+    points = points_of(value.get("points"), least=2 if kind == "mask" else 1)
     if kind == "mask":
-        return _mask(value, size, masks)
-    if kind == "point" and keypoints:
-        x, y = points_of(value.get("points"))[0].tolist()
-        return {"shape": _LINES[kind], "keypoints": [x, y, 2], "num_keypoints": 1}
+        # A picture between two corners.
+        left, top = map(int, points.min(0).tolist())
+        mask = replace(picture_mask(value.get("mask"), into.masks), left=left, top=top)
+        return into.masks.record(mask, size_of(image.get("width"), image.get("height")))
+    if kind == "point":
+        joint = {"keypoints": [*points[0].tolist(), 2], "num_keypoints": 1}
+        return {"shape": "key point"} | (joint if into.settings.keypoints else {})
     if kind in _LINES:
-        line = {} if kind == "point" else shapes.line_of(value.get("points"))
-        return {"shape": _LINES[kind], **line}
-    points = points_of(value.get("points"))
+        return {"shape": _LINES[kind], "points": shapes.ring(points)}
+    if kind not in _OUTLINES:
+        return {"shape": one_line(kind[:40])}
+    is_wrong = len(points) < (2 if kind == "rectangle" else 3)
+    if len(points) != 2 if kind == "circle" else is_wrong:
+        expected = "2" if kind in ("rectangle", "circle") else "3 or more"
+        found = f"a {kind} has {count(len(points), 'point')}"
+        raise ValueProblemError(f"{found}; expected {expected}")
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
-    if len(points) != 2 and (kind == "circle" or (kind == "rectangle" and len(points) < 2)):
-        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 2")
     if kind == "circle":
-        centre, radius = points[0], float(np.hypot(*(points[1] - points[0])))
-        points = shapes.ellipse((float(centre[0]), float(centre[1])), (radius, radius))
-    elif kind not in _OUTLINES:
-        return {"shape": one_line(kind[:40])}
-    if len(points) < 3:
-        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 3 or more")
+        (x, y), radius = points[0].tolist(), float(np.hypot(*(points[1] - points[0])))
+        points = shapes.ellipse((x, y), (radius, radius))
     record = shapes.outlined(points)
     if kind not in ("polygon", "circle") and len(points) == 4:
         # The angle of the first side in degrees, from 0 up to 90.
@@ -171,43 +161,31 @@ def _shape_of(
     return record
 
 
-def _mask(value: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> Record:
-    """Return the box and run lengths of a mask, which is stored as an image between two corners."""
-    points = points_of(value.get("points"), least=2)
-    left, top = (int(each) for each in points.min(0))
-    mask = picture_mask(value.get("mask"), masks)
-    return masks.record(replace(mask, left=left, top=top), size)
-
-
 def _kind_of(shape: dict[str, Any]) -> str:
     """Return the type of a shape; old versions have polygons only, without a type."""
     return plain_text(shape.get("shape_type")) or "polygon"
 
 
-def _group_of(shape: dict[str, Any]) -> int | str | None:
+def _group_of(shape: Any) -> int | str | None:
     """Return the id of the group of a shape; None if it is not in a group."""
-    group = shape.get("group_id")
+    group = shape.get("group_id") if isinstance(shape, dict) else None
     return group if isinstance(group, int | str) else None
 
 
-def _groups(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
-    """Return the points of each shape that has points, and the number of other grouped shapes."""
-    groups: dict[int | str, list[int]] = defaultdict(list)
+def _owners(given: Sequence[Any]) -> dict[int, list[int]]:
+    """Return the points of the only shape, or the only rectangle, of each group, by that shape."""
+    groups: dict[int | str, dict[int, str]] = defaultdict(dict)
     for number, shape in enumerate(given):
-        if isinstance(shape, dict) and (group := _group_of(shape)) is not None:
-            groups[group].append(number)
-    owners, n_grouped = {}, 0
-    for numbers in groups.values():
-        kinds = {number: _kind_of(given[number]) for number in numbers}
-        points = [number for number in numbers if kinds[number] == "point"]
-        areas = [n for n in numbers if kinds[n] in (*_OUTLINES, "circle", "mask")]
+        if (group := _group_of(shape)) is not None:
+            groups[group][number] = _kind_of(shape)
+    owners = {}
+    for kinds in groups.values():
+        points = [number for number, kind in kinds.items() if kind == "point"]
+        areas = [number for number, kind in kinds.items() if kind in (*_OUTLINES, "mask")]
         rectangles = [number for number in areas if kinds[number] in _RECTANGLES]
-        owner = next((some[0] for some in (areas, rectangles) if len(some) == 1), None)
-        if points and owner is not None:
-            owners[owner] = points
-        if len(numbers) - len(points) > 1:
-            n_grouped += len(areas)
-    return owners, n_grouped
+        for owner in next((some for some in (areas, rectangles) if len(some) == 1), ()):
+            owners |= {owner: points} if points else {}
+    return owners
 
 
 _TITLE = "LabelMe"
@@ -228,18 +206,14 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     encode = msgspec.json.Encoder().encode
     for place, name, drawn, path in content.files(LABELME.folder * is_nested, ".json"):
         image = content.images[place]
-        drawn_lines = (
-            _shape(
-                line["label"],
-                _LINE_TYPES[line["shape"]],
-                np.array(line["points"]).reshape(-1, 2).tolist(),
-            )
-            for line in content.lines(place, name, _LINE_TYPES)
-        )
+        lines = [*content.lines(place, name, _LINE_TYPES)]
+        points = [np.array(line["points"]).reshape(-1, 2).tolist() for line in lines]
+        kinds = [_LINE_TYPES[line["shape"]] for line in lines]
+        labels = [line["label"] for line in lines]
         document: Record = {
             "version": _VERSION,
             "flags": {},
-            "shapes": [*_shapes(content, drawn), *drawn_lines],
+            "shapes": [*_shapes(content, drawn), *map(_shape, labels, kinds, points)],
             "imagePath": image_name(image).rpartition("/")[2],
             "imageData": None,
             "imageHeight": int(image["height"]),
@@ -266,19 +240,11 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
 
 
 def _shape(label: str, kind: str, points: list[list[float]], group: int | None = None) -> Record:
-    return {
-        "label": label,
-        "points": points,
-        "group_id": group,
-        "description": "",
-        "shape_type": kind,
-        "flags": {},
-    }
+    own = {"label": label, "points": points, "group_id": group}
+    return {**own, "description": "", "shape_type": kind, "flags": {}}
 
 
-def _written_shape(
-    content: Content, annotation: Record
-) -> tuple[str, list[list[float]], dict[str, Any]]:
+def _written_shape(content: Content, annotation: Record) -> tuple[str, list[list[float]], Record]:
     """Return the type of a shape, its points, and its mask if it has one."""
     kind = content.kind_of(annotation)
     if kind == "rotation":

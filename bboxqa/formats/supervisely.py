@@ -13,7 +13,6 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
-from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
@@ -49,10 +48,9 @@ def translate(path: Path, into: Collector) -> None:
     names = short_names(name for _, name in records.paths)
     for image, name in records.paths:
         image["file_name"] = names[name]
-    people = into.finish_signing() - {UNNAMED}
+    people = into.finish_signing()
     for image in into.images if len(people) == 1 else ():
-        unsigned = [UNNAMED] * (image["id"] in records.unsigned and into.is_partly_named)
-        image["annotators"] = [*people, *unsigned]
+        image["annotators"] = [*people]
     into.count(_NOTES)
 
 
@@ -66,9 +64,7 @@ def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
         contents = [msgspec.json.decode(each.text()) for each in members if _is_meta(each)]
     except NOT_JSON:
         return []
-    return (
-        [mapping(each) for each in items(mapping(contents[0]).get("classes"))] if contents else []
-    )
+    return [mapping(e) for e in items(mapping([*contents, None][0]).get("classes"))]
 
 
 class _Records:
@@ -81,10 +77,8 @@ class _Records:
         self._joints: dict[str, str] = {}
         for each in classes:
             config = mapping(each.get("geometry_config"))
-            nodes = mapping(config.get("nodes"))
-            names = {
-                key: plain_text(mapping(node).get("label")) or key for key, node in nodes.items()
-            }
+            nodes = mapping(config.get("nodes")).items()
+            names = {key: plain_text(mapping(node).get("label")) or key for key, node in nodes}
             edges = map(mapping, items(config.get("edges")))
             ends = [(plain_text(edge.get("src")), plain_text(edge.get("dst"))) for edge in edges]
             limbs = [(names[src], names[dst]) for src, dst in ends if names.keys() >= {src, dst}]
@@ -92,8 +86,6 @@ class _Records:
             self._joints |= names
         self.paths: list[tuple[Record, str]] = []
         """The images, and their paths in the project."""
-        self.unsigned: set[int] = set()
-        """The ids of images with objects that name nobody."""
 
     def add_image(self, member: Member, content: dict[str, Any]) -> None:
         """Add the objects of an image."""
@@ -129,7 +121,6 @@ class _Records:
         record["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
         login = plain_text(figure.get("labelerLogin"))
         self._into.sign(record, login, where, f"{label}: has no labelerLogin, as others have")
-        self.unsigned |= {image["id"]} if not login else set()
         name = plain_text(figure.get("classTitle"))
         row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
         if row >= 0 and name and self._classes and name not in self._classes:
@@ -154,12 +145,12 @@ class _Records:
         if kind in ("bitmap", "alpha_mask"):
             return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
         if kind == "any":
-            raise shapes.ValueProblemError(
-                "has no geometryType, and its class in meta.json has none"
-            )
-        name = _APART.get(kind, kind.replace("_", " "))
-        line = shapes.line_of(points.get("exterior")) if name == "polyline" else {}
-        return {"shape": name, **line, **self._key_points(figure, kind)}
+            raise shapes.ValueProblemError("has no geometryType, nor has its class in meta.json")
+        record = {"shape": _APART.get(kind, kind.replace("_", " "))}
+        if record["shape"] == "polyline":
+            line = points_of(points.get("exterior"), "points.exterior")
+            return {**record, "points": shapes.ring(line)}
+        return {**record, **self._key_points(figure, kind)}
 
     def _key_points(self, figure: dict[str, Any], kind: str) -> Record:
         """Return the key points of a point or a graph, with their names; empty for other shapes."""

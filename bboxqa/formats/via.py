@@ -54,7 +54,7 @@ def translate(path: Path, into: Collector) -> None:
     into.names_asked = False
     entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
     said = [attributes for entry in entries for _, _, attributes in entry.regions]
-    attribute, note = _labels_of(member, said, into) if entries else ("", "")
+    attribute = _label_key(member, said, into) if entries else ""
     for entry in entries:
         image = into.image(entry.name, Where(member.name, entry.at))
         into.tally["again"] += "file_name" in image
@@ -70,7 +70,6 @@ def translate(path: Path, into: Collector) -> None:
                 wanted = f"{label}: has no label {attribute!r}"
                 for name in names if "bbox" in record else names[:1]:
                     into.labelled({**record}, name, where, wanted)
-    into.notes += filter(None, [note])
     into.count(_NOTES)
 
 
@@ -89,15 +88,12 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
         # VIA 2 has a list; VIA 1 has an object with numbers as keys.
         listed = regions.items() if isinstance(regions, dict) else enumerate(shapes.items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
-        yield _Entry(
-            plain_text(given.get("filename")) or name,
-            at,
-            mapping(given.get("file_attributes")),
-            [
-                (here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
-                for here, each in found
-            ],
-        )
+        parts = [
+            (here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
+            for here, each in found
+        ]
+        said = mapping(given.get("file_attributes"))
+        yield _Entry(plain_text(given.get("filename")) or name, at, said, parts)
 
 
 def _csv_entries(member: Member) -> Iterator[_Entry]:
@@ -127,25 +123,23 @@ def _cell(cells: dict[str, str], name: str) -> object:
         return text
 
 
-def _labels_of(member: Member, said: Sequence[_Values], into: Collector) -> tuple[str, str]:
-    """Return the attribute that holds the labels of regions, "" for none, and a note on others."""
+def _label_key(member: Member, said: Sequence[_Values], into: Collector) -> str:
+    """Return the attribute that holds the labels of regions; "" for none."""
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
     if not used:
-        return "", "no region has an attribute: all are of one category"
+        into.notes.append("no region has an attribute: all are of one category")
+        return ""
     known = {name.lower().strip(): name for name in reversed([*used])}
     chosen = [name for name in [into.settings.choices.columns.get("category", "")] if name in used]
-    chosen += [known[name] for name in _LABELS if name in known]
-    if len(used) == 1:
-        chosen = [*used]
-    others = [name for name in used if name not in chosen[:1]]
-    listed = first_few(others, 3, lambda name: repr(one_line(name)))
+    chosen += [*used] if len(used) == 1 else [known[name] for name in _LABELS if name in known]
+    listed = first_few([e for e in used if e not in chosen[:1]], 3, lambda e: repr(one_line(e)))
     if not chosen:
-        raise DatasetError(
-            [f"{member.shown}: regions have the attributes {listed}; expected one called label"],
-            "Say which of them is the label: --columns category=NAME",
-        )
-    note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
-    return chosen[0], note if listed else ""
+        problem = f"{member.shown}: regions have the attributes {listed}; expected one called label"
+        raise DatasetError([problem], "Say which of them is the label: --columns category=NAME")
+    if listed:
+        note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
+        into.notes.append(note)
+    return chosen[0]
 
 
 def _names(value: object) -> list[str]:
@@ -167,16 +161,14 @@ def _shape_of(given: object) -> Record:
     if kind in {"polygon", "polyline"}:
         xs, ys = shape.get("all_points_x"), shape.get("all_points_y")
         if not isinstance(xs, list) or not isinstance(ys, list) or len(xs) != len(ys):
-            problem = "all_points_x and all_points_y are not two lists of equal length"
-            raise ValueProblemError(problem)
+            raise ValueProblemError("all_points_x and all_points_y are not lists of equal length")
         points = shapes.points_of([list(pair) for pair in zip(xs, ys, strict=True)])
         if kind == "polyline":
             return {"shape": "polyline", "points": shapes.ring(points)}
         return shapes.outlined(points)
     if kind in {"circle", "ellipse"}:
-        x, y = numbers_of(shape, ("cx", "cy"))
-        names = ("r", "r") if kind == "circle" else ("rx", "ry")
-        wide, high = numbers_of(shape, names)
+        radii = ("r", "r") if kind == "circle" else ("rx", "ry")
+        x, y, wide, high = numbers_of(shape, ("cx", "cy", *radii))
         degrees = shapes.degrees_of(shape.get("theta"), "theta", in_radians=True)
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
     return {"shape": _APART.get(kind, kind)}

@@ -21,7 +21,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
@@ -30,8 +30,6 @@ from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")
 _BOX_SIDES = ("xmin", "ymin", "xmax", "ymax")
-_REPEATS = {"ymax repeats xmin": (3, 0), "xmax repeats ymin": (2, 1)}
-"""Corners that some tools write in place of others, by their places in `_BOX_SIDES`."""
 _HOW = ("edges counted from 0", "inclusive pixels counted from 1")
 _OF_DATUMARO = re.compile(rb"<annotation>Unknown</annotation>\s*<image>Unknown</image>")
 """What datumaro writes as the source of an image, which CVAT uses."""
@@ -96,25 +94,22 @@ class _VocRecords:
     def _base(self, data: bytes, root: Element, member: Member) -> int:
         """Return the coordinate of the first pixel of a file, which files of bboxqa state."""
         said, chosen = root.said("first_pixel"), self._into.settings.choices.voc_base
+        found = (1, "as Pascal VOC defines; if they are edges: --voc-base 0")
         if said in ("0", "1"):
-            base, reason = int(said), "as the files state"
+            found = (int(said), "as the files state")
         elif _OF_DATUMARO.search(data):
-            base, reason = 0, "as CVAT and datumaro write them"
+            found = (0, "as CVAT and datumaro write them")
         elif chosen is not None:
-            base, reason = chosen, "as given"
-        else:
-            base, reason = 1, "as Pascal VOC defines; if they are edges: --voc-base 0"
+            found = (chosen, "as given")
         if said not in ("", "0", "1"):
             problem = f"{member.name or 'the file'}: first_pixel is {one_line(said)!r}"
             self._into.defect("T001", f"{problem}; expected 0 or 1", Where(member.name, root.line))
-        self._bases[base, reason] += b"<bndbox" in data
-        return base
+        self._bases[found] += b"<bndbox" in data
+        return found[0]
 
     def _image(self, place: str, member: Member, root: Element) -> Record:
         inner = path_below(root.said("filename"))
-        last = PurePosixPath(inner).name
-        folder = place.rpartition("/")[0]
-        name = inner if "/" in inner or not folder else f"{folder}/{inner}"
+        last, name = PurePosixPath(inner).name, _in_folder(inner, place)
         if last and "." not in last and (picture := self._images.pictures.get(place)) is not None:
             # Some tools omit the suffix, which the image file has.
             name += PurePosixPath(picture.name).suffix
@@ -136,28 +131,21 @@ class _VocRecords:
         record = {**shape, "image_id": image["id"]}
         missing = "an object does not name its annotator"
         self._into.sign(record, clean(found.said("annotator")), where, missing)
-        label = found.said("name")
-        record["category_id"] = self._into.category(label or UNLABELLED, where)
         marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
         if marks:
             record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}
         self._tally.update(marks)
-        row = self._into.annotation(record, where)
-        if not label:
-            self._into.defect("T004", "an object has no name", where, row)
+        row = self._into.labelled(record, found.said("name"), where, "an object has no name")
         if is_turned:
             problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
             self._into.defect("T030", problem, where, row)
 
     def add_base_notes(self) -> None:
         """Add a note on the coordinates of the first pixel."""
-        used = [(n, _HOW[base], reason) for (base, reason), n in sorted(self._bases.items()) if n]
-        if len(used) == 1:
-            self._into.notes.append(f"corners are {used[0][1]}, {used[0][2]}")
-        elif used:
-            n_all = sum(n for n, _, _ in used)
-            parts = [f"{n:,} of {count(n_all, 'file')}: {how}, {reason}" for n, how, reason in used]
-            self._into.notes.append(f"corners are those of {' / '.join(parts)}")
+        used = +self._bases
+        for (base, reason), n in sorted(used.items()):
+            some = f" of {n:,} of {count(used.total(), 'file')}" * (len(used) > 1)
+            self._into.notes.append(f"corners{some} are {_HOW[base]}, {reason}")
 
 
 def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool]:
@@ -180,8 +168,9 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
         return shapes.outlined(points), False
     given = left, top, right, bottom = [_number(box, side) for side in _BOX_SIDES]
     is_turned = left > right or top > bottom
-    for what, (one, other) in _REPEATS.items() if is_turned else ():
+    for one, other in ((3, 0), (2, 1)) if is_turned else ():
         if given[one] == given[other] and given[one] not in edges:
+            what = f"{_BOX_SIDES[one]} repeats {_BOX_SIDES[other]}"
             raise ValueProblemError(f"{what}, so that the corners are out of order")
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
@@ -193,6 +182,12 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
         return turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}
     return {**outlined, "bbox": bbox}, is_turned
+
+
+def _in_folder(inner: str, place: str) -> str:
+    """Return the path of an image, in the folder of its file if it names none."""
+    folder = place.rpartition("/")[0]
+    return inner if "/" in inner or not folder else f"{folder}/{inner}"
 
 
 def _number(element: Element, name: str) -> float:
@@ -214,12 +209,6 @@ def _is_mark(key: str, value: object) -> bool:
     """Return whether a key is a mark, or anything but an attribute."""
     first, _, name = key.partition(".")
     return first != ATTRIBUTES or (name in _WRITTEN_MARKS and value in _SET)
-
-
-def _read_name(name: str, place: str) -> str:
-    """Return the name of an image as it is read back, which its file gives."""
-    inner, folder = path_below(plain_xml(name).strip()), place.rpartition("/")[0]
-    return inner if "/" in inner or not folder else f"{folder}/{inner}"
 
 
 def _base(content: Content) -> int:
@@ -298,7 +287,7 @@ VOC = Writer(
     keeps=_is_mark,
     reads={"category": lambda name: plain_xml(name).strip()},
     folder="Annotations",
-    read_name=_read_name,
+    read_name=lambda name, place: _in_folder(path_below(plain_xml(name).strip()), place),
     needs_sizes="all images",
 )
 """Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.

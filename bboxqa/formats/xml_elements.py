@@ -7,8 +7,6 @@ import msgspec
 from bboxqa.formats.heads import absence_of
 
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
-_INVALID = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
-_OTHER_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_INCORRECT_ENCODING]
 
 
 class XmlError(ValueError):
@@ -17,10 +15,6 @@ class XmlError(ValueError):
     def __init__(self, text: str, line: int, column: int = 0) -> None:
         super().__init__(text)
         self.line, self.column = line, column
-
-
-class EncodingXmlError(XmlError):
-    """XML that does not have the encoding that it declares."""
 
 
 class RefusedXmlError(XmlError):
@@ -43,6 +37,10 @@ class Element(msgspec.Struct):
     def find(self, name: str) -> "Element | None":
         """Return the first child with a name."""
         return next((each for each in self.inside if each.name == name), None)
+
+    def child(self, name: str) -> "Element":
+        """Return the first child with a name; an empty one if there is none."""
+        return self.find(name) or Element(name, self.line)
 
     def said(self, name: str) -> str:
         """Return the text of the first child with a name; "" if there is none."""
@@ -101,10 +99,10 @@ class XmlElements:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
             raise self._error_of(error, chunk) from None
-        except (LookupError, ValueError) as error:
-            if isinstance(error, XmlError):
-                raise
-            raise EncodingXmlError("is XML in an unknown encoding", 1, 1) from None
+        except XmlError:
+            raise
+        except (LookupError, ValueError):
+            raise XmlError("is XML in an unknown encoding", 1, 1) from None
         self._n_bytes += len(chunk)
         found, self._found = self._found, []
         return found
@@ -113,11 +111,6 @@ class XmlElements:
         line, column = error.lineno, error.offset + 1
         if not self._n_bytes and (absence := absence_of(chunk)):
             return XmlError(absence, line, column)
-        place = self._parser.ErrorByteIndex - self._n_bytes
-        wrong = chunk[place : place + 1]
-        if error.code == _OTHER_ENCODING or (error.code == _INVALID and wrong >= b"\x80"):
-            what = "is XML that is not in the encoding that it declares, or in UTF-8"
-            return EncodingXmlError(f"{what}: found byte 0x{wrong.hex()}", line, column)
         reason = expat.ErrorString(error.code)
         return XmlError(f"is XML that cannot be read: {reason}", line, column)
 

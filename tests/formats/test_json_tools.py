@@ -188,7 +188,7 @@ DEFECTS = [
     *((DATUMARO_BOX, given, code, f"item a, annotation 2: {words}") for given, code, words in (
         (of_datumaro("bbox", bbox=[1, 2, 3]), "T001", "bbox is [1, 2, 3]; expected 4 numbers"),
         (of_datumaro("bbox", bbox=[1, 2, 3, "a"]), "T001", "bbox is 'a'; expected a number"),
-        (of_datumaro("polygon", points=[1]), "T001", "points are [1]; expected x and y of each"),
+        (of_datumaro("polygon", points=[1]), "T001", "points is [1]; expected 2 numbers"),
         (of_datumaro(""), "T001", "has no type"),
         (of_datumaro("mask"), "T008", "the mask does not say its height and width"),
         (of_datumaro("mask", rle={"size": [2, 3], "counts": "22"}), "T008", "the mask has 4 p"),
@@ -214,7 +214,7 @@ DEFECTS = [
         (bitmap(origin=("x", 2)), "T001", "a coordinate is 'x'; expected a number"),
         (of_supervisely("ann", [1, 2]), "T001", "points.exterior are [[1, 2]]; expected 2 or"),
         (of_supervisely("ann", [1, 2], [3, None]), "T001", "a coordinate is missing; expected a"),
-        (of_supervisely("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, and its"),
+        (of_supervisely("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, nor has"),
         (of_supervisely("ann", kind="multipolygon"), "T001", "has no parts"),
         ("cat", "T001", "expected an object of JSON"),
     )),

@@ -71,7 +71,7 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
     done, records = translated(write(tmp_path, **others), voc_base=chosen)
     other = [3, 6, 28, 35] if chosen == 0 else [2, 5, 29, 36]
     assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 2 + [other]
-    assert done.notes[0].startswith("corners are those of 1 of 3 files: edges counted from 0, as ")
+    assert done.notes[0].startswith("corners of 1 of 3 files are edges counted from 0, as ")
 
 
 def test_rotated_boxes_have_an_outline(tmp_path):

@@ -15,13 +15,11 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, WRITTEN_ANGLE, whole_number
 from bboxqa.formats.source import SourcePath, members_like, members_with, only_file
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import SIDES, BrokenTextError, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.shapes import LARGEST, MaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
     Element,
-    EncodingXmlError,
-    RefusedXmlError,
     XmlElements,
     XmlError,
     tree_of,
@@ -55,7 +53,7 @@ class Job(msgspec.Struct, frozen=True):
     subset: str
     assignee: str
     line: int
-    size: tuple[str, str]
+    size: list[str]
     """Width and height of the frames of a video, as written in the file."""
     source: str
     """The file name of a video."""
@@ -70,16 +68,17 @@ class Label(msgspec.Struct, frozen=True):
     name: str
     line: int
     has_box: bool
-    joints: tuple[str, ...]
+    joints: list[str]
     """The joints of a skeleton, and the two joints that each limb connects."""
-    limbs: tuple[tuple[str, str], ...]
+    limbs: list[tuple[str, str]]
 
 
 class Header(msgspec.Struct, frozen=True):
     """The header of a file."""
 
-    jobs: tuple[Job, ...] = ()
+    jobs: Sequence[Job] = ()
     labels: Mapping[str, Label] = msgspec.field(default_factory=dict)
+    names_people: bool = False
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say."""
@@ -95,43 +94,38 @@ def header_of(meta: Element) -> Header:
     parts = (meta.find(kind) for kind in ("project", "task", "job"))
     if (whole := next(filter(None, parts), None)) is None:
         return Header()
-    listed = whole.find("tasks")
-    jobs = []
-    for work in (listed.all("task") if listed is not None else []) or [whole]:
-        size = work.find("original_size") or meta.find("original_size")
-        job = Job(
+    jobs = [
+        Job(
             work.name,
             one_line(work.said("id")),
             one_line(work.said("name")),
             work.said("subset"),
             _assignee(work) or _assignee(whole),
             work.line,
-            ("", "") if size is None else (size.said("width"), size.said("height")),
+            [*map((work.find("original_size") or meta.child("original_size")).said, SIDES)],
             PurePosixPath(one_line(work.said("source"))).name,
             work.said("mode") == "interpolation",
             _frames(work),
         )
-        jobs.append(job)
-    found = whole.find("labels")
-    labels = [] if found is None else found.all("label")
+        for work in whole.child("tasks").all("task") or [whole]
+    ]
+    listed = whole.child("labels").all("label")
     joints: dict[str, list[str]] = defaultdict(list)
-    for each in labels:
+    for each in listed:
         joints[each.said("parent")].append(each.said("name"))
-    of_name = {}
-    for each in labels:
+    labels = {}
+    for each in listed:
         name = each.said("name")
         if name and not each.said("parent"):
-            limbs = _limbs(each.said("svg")) if name in joints else ()
             has_box = each.said("type") not in _WITHOUT_BOX
-            of_name[name] = Label(name, each.line, has_box, (*joints[name],), limbs)
-    return Header(tuple(jobs), of_name)
+            limbs = _limbs(each.said("svg")) if name in joints else []
+            labels[name] = Label(name, each.line, has_box, joints[name], limbs)
+    return Header(jobs, labels, any(job.assignee for job in jobs))
 
 
 def _assignee(work: Element) -> str:
     """Return the user name, else the e-mail; empty if nobody is assigned."""
-    found = work.find("assignee")
-    if found is None:
-        return ""
+    found = work.child("assignee")
     return clean(found.said("username") or found.said("email") or found.text.strip())
 
 
@@ -147,19 +141,19 @@ def _frames(work: Element) -> range | None:
     return found if len(found) == n_frames > 0 else None
 
 
-def _limbs(drawing: str) -> tuple[tuple[str, str], ...]:
+def _limbs(drawing: str) -> list[tuple[str, str]]:
     """Return the limbs of a drawing, whose circles are joints and whose lines are limbs."""
     try:
         root = tree_of(f"<svg>{drawing}</svg>".encode())
     except XmlError:
         # The drawing is of no other use.
-        return ()
+        return []
     circles = (each.values for each in root.all("circle"))
     names = {each.get("data-node-id"): each.get("data-label-name", "") for each in circles}
     lines = (each.values for each in root.all("line"))
     ends = ((each.get("data-node-from"), each.get("data-node-to")) for each in lines)
-    limbs = ((names.get(start), names.get(end)) for start, end in ends)
-    return tuple((start, end) for start, end in limbs if start and end)
+    limbs = ((names.get(start, ""), names.get(end, "")) for start, end in ends)
+    return [each for each in limbs if all(each)]
 
 
 def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:
@@ -183,11 +177,10 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # no
     if kind == "polygon":
         return _outlined(_points(element))
     if kind == "ellipse":
-        x, y, *radii = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
+        x, y, wide, high = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
         degrees = _degrees(values)
-        points = shapes.ellipse((x, y), (radii[0], radii[1]), degrees).round(6)
-        record = _outlined(shapes.ring(points))
-        return {**record, "attributes": {"rotation": degrees}} if degrees else record
+        points = shapes.ellipse((x, y), (wide, high), degrees).round(6)
+        return _outlined(shapes.ring(points), degrees)
     if kind == "mask":
         return _mask(values, size, masks)
     if kind == "skeleton":
@@ -254,19 +247,18 @@ def _box(values: Mapping[str, str]) -> Record:
     if box is None:
         x, y, right, bottom = (_number(values, side) for side in _SIDES)
         box = (x, y, round(right - x, 6), round(bottom - y, 6))
-    degrees = _degrees(values)
-    if not degrees:
+    if not (degrees := _degrees(values)):
         return {"bbox": [*box]}
     ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
-    turned = {"attributes": {"rotation": degrees}, WRITTEN_ANGLE: _number(values, "rotation")}
-    return {**_outlined(ring), **turned}
+    return {**_outlined(ring, degrees), WRITTEN_ANGLE: _number(values, "rotation")}
 
 
-def _outlined(ring: list[float]) -> Record:
+def _outlined(ring: list[float], degrees: float = 0) -> Record:
     x, y = ring[::2], ring[1::2]
     left, top = min(x), min(y)
     bbox = [left, top, round(max(x) - left, 6), round(max(y) - top, 6)]
-    return {"bbox": bbox, "segmentation": [ring]}
+    turned = {"attributes": {"rotation": degrees}} if degrees else {}
+    return {"bbox": bbox, "segmentation": [ring], **turned}
 
 
 def _skeleton(parts: Sequence[Element]) -> Record:
@@ -295,29 +287,17 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
         raise MaskProblemError("has run lengths below zero, or of more pixels than an image has")
     if min(width, height) < 1 or counts.sum() != width * height:
-        found = f"has run lengths of {counts.sum()} pixels"
-        raise MaskProblemError(f"{found}; expected {width} × {height}, which is {width * height}")
+        raise MaskProblemError(f"has runs of {counts.sum()} pixels; expected {width} × {height}")
     mask = RowMask(spans_of_runs(counts), width, height, left, top, len(text))
     if masks.outlines and size is None and len(mask.spans):
         raise shapes.UnknownSizeError("the size of its image is not known")
     return masks.record(mask, size)
 
 
-_ADVICE: dict[type[XmlError], str] = {
-    RefusedXmlError: "CVAT writes no such files: export it again.",
-    EncodingXmlError: (
-        "Save it in UTF-8, as CVAT writes it, or name its encoding in the first line."
-    ),
-    XmlError: "Export it from CVAT again; the file may be cut off.",
-}
-# The counted facts, with the noun and the text of their notes.
+_ADVICE = "Export it from CVAT again; the file may be cut off, or not be in UTF-8."
 _NOTES = (
     ("empty", "mask", "left out: no pixels"),
-    (
-        "unknown frames",
-        "video",
-        "of which only frames with shapes are known: empty frames count as not asked about",
-    ),
+    ("unknown", "video", "with frames unknown: those without shapes count as not asked about"),
     ("joints", "track", "of skeletons without their joints: 'CVAT for images 1.1' has them"),
 )
 _PLAIN = (
@@ -330,7 +310,7 @@ in all, more by shape, and any few."""
 
 
 def translate(path: Path, into: Collector) -> None:
-    """Translate CVAT XML; raises BrokenTextError if the file is not XML."""
+    """Translate CVAT XML; raises DatasetError if the file is not XML."""
     member = only_file(path, members_like(path, "CVAT", ".xml"), "CVAT XML")
     into.title, into.named_by = "CVAT XML", "the assignee"
     into.advice = "Export the task from CVAT again."
@@ -354,8 +334,7 @@ def _elements(member: Member, into: Collector) -> Iterator[Element]:
     except XmlError as error:
         column = f":{error.column}" if error.column else ""
         problem = f"{member.shown}:{error.line}{column}: {error}"
-        kind = BrokenTextError if type(error) is XmlError else DatasetError
-        raise kind([problem], _ADVICE[type(error)]) from None
+        raise DatasetError([problem], _ADVICE) from None
 
 
 class _Records:
@@ -365,12 +344,9 @@ class _Records:
         self._member = member
         self._into, self._tally = into, into.tally
         self._header = Header()
-        # Categories of boxes that are columns, and the values that these have.
-        self._ids: dict[str, int] = {}
         self._plain_values = _PLAIN if into.in_full else _PLAIN[:2]
         # Labels of shapes without a box.
         self._apart: set[str] = set()
-        self._names_people = False
         # Image records by subset and name.
         self._images: dict[tuple[str, str], Record] = {}
 
@@ -397,7 +373,6 @@ class _Records:
         for label in header.labels.values():
             if label.joints:
                 self._into.skeleton(label.name, label.joints, label.limbs)
-        self._names_people = any(job.assignee for job in header.jobs)
         for job in header.jobs:
             if not job.assignee:
                 name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
@@ -405,8 +380,9 @@ class _Records:
 
     def _annotator(self, job: Job | None) -> str:
         """Return who annotated images or tracks; empty if the file names nobody."""
-        assignee = "" if job is None else job.assignee
-        return assignee or (UNNAMED if self._names_people else "")
+        if job is not None and job.assignee:
+            return job.assignee
+        return UNNAMED if self._header.names_people else ""
 
     def _image_record(self, subset: str, name: str, where: Where) -> Record:
         record = self._into.image((subset, name), where)
@@ -461,44 +437,38 @@ class _Records:
             self._into.in_full
             or any(each.values.get("name") == "annotator" for each in element.inside)
         )
-        if (
-            box is None
-            or has_more
-            or label not in self._header.labels
-            or any(values.get(key, default) != default for key, default in self._plain_values)
-        ):
+        if box is None or has_more or label not in self._header.labels:
             return False
-        if label not in self._ids:
-            self._ids[label] = self._into.category(label, self._where(element))
-        row = (image["id"], self._ids[label], *box, annotator, "")
+        if any(values.get(key, default) != default for key, default in self._plain_values):
+            return False
+        category = self._into.category(label, Where(self._member, element.line))
+        row = (image["id"], category, *box, annotator, "")
         self._into.plain_boxes([(row, (self._member, element.line))])
         return True
 
     def _add_shape(
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
     ) -> None:
-        where, what = self._where(element), element.name
+        where, what, name = self._where(element), element.name, (label or "").strip()
         size = (image["width"], image["height"]) if "height" in image else None
-        try:
+        n_joints, row = 0, -2
+        with self._into.refusing(what, where):
             shape = self._into.boxed(shape_of(element, size, self._into.masks))
-        except ValueProblemError as error:
-            self._tally["empty"] += error.code == shapes.EmptyMaskProblemError.code
-            self._into.defect(error.code, f"{what}: {error}", where)
-            return
-        record = {"image_id": image["id"]} | shared | shape
-        attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
-        if attributes:
-            record["attributes"] = attributes
-        if (source := element.values.get("source", "manual")) != "manual":
-            record["source"] = source
-        if frame >= 0:
-            record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
-        name = (label or "").strip()
-        n_joints = len(record.get("joints", ()))
-        row = self._into.labelled(record, name, where, f"{what}: has no label")
+            record = {"image_id": image["id"]} | shared | shape
+            attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
+            if attributes:
+                record["attributes"] = attributes
+            if (source := element.values.get("source", "manual")) != "manual":
+                record["source"] = source
+            if frame >= 0:
+                record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
+            n_joints = len(record.get("joints", ()))
+            row = self._into.labelled(record, name, where, f"{what}: has no label")
         known = self._header.labels.get(name)
-        if row < 0:
+        if row == -1:
             self._apart.add(name)
+        elif row < 0:
+            return
         elif name and self._header.labels and known is None:
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             self._into.defect("T041", f"{problem} of the file", where, row)
@@ -523,11 +493,9 @@ class _Records:
         if n_frames > most:
             n_shapes = count(self._tally["shapes"], "shape")
             problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}"
-            raise DatasetError(
-                [f"{problem}; expected at most {most:,} frames"],
-                "If that is right, unpack an archive, and export jobs one by one. "
-                "Otherwise correct <size> in <meta>.",
-            )
+            todo = "If that is right, unpack an archive, and export jobs one by one. "
+            todo += "Otherwise correct <size> in <meta>."
+            raise DatasetError([f"{problem}; expected at most {most:,} frames"], todo)
 
     def finish(self) -> None:
         """Add unused labels, the frames without shapes, and notes."""
@@ -550,12 +518,9 @@ class _Records:
             for frame in job.frames or ():
                 self._frame(job, frame, self._where(job))
         n_unknown = sum(job.frames is None for job in jobs) if jobs else 1
-        self._tally["unknown frames"] += n_unknown
+        self._tally["unknown"] += n_unknown
         if any(not job.is_video for job in jobs):
-            yield (
-                "images are named by their frame, such as frame_000007; the export "
-                "'CVAT for images 1.1' has their names"
-            )
+            yield "images are named by their frame; 'CVAT for images 1.1' has their names"
         elif any(not job.source and job.frames for job in jobs):
             yield (
                 "the file does not name its video: frames are joined by number with those of "

@@ -13,12 +13,21 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import as_list
 from bboxqa.formats.images import given_size, given_words
-from bboxqa.formats.label_studio import tasks as shapes
-from bboxqa.formats.label_studio.tasks import Region, Value, image_names, images_of, short_path
+from bboxqa.formats.label_studio.tasks import (
+    Region,
+    Value,
+    image_names,
+    images_of,
+    is_outside,
+    plain_boxes_of,
+    regions_of,
+    shape_of,
+    short_path,
+)
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation.collector import SIDES, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector, Place, PlainBox
 from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
@@ -74,7 +83,7 @@ def translate(path: Path, into: Collector) -> None:
             records.add_task(item, pointer, number)
             into.step(number, number + 1)
     except NOT_JSON as error:
-        raise broken_json(member, error, into.title) from None
+        raise broken_json(member, error, into.title) from error
     records.finish()
 
 
@@ -104,13 +113,16 @@ def person(value: object) -> str:
 
 
 class _Work(msgspec.Struct):
-    """An annotation or a prediction of a task."""
+    """An annotation or a prediction of a task, with the results of its regions by pointer."""
 
     content: Value
     pointer: str
     results: list[tuple[str, Value]]
-    """The results of the regions, each with its pointer."""
     is_prediction: bool = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.content.get("was_cancelled") is True
 
 
 class _Task(msgspec.Struct):
@@ -128,23 +140,24 @@ class _Task(msgspec.Struct):
     n_unnamed: int = 0
     has_answers: bool = False
     """Whether its data may hold answers of the annotator, as in JSON-MIN."""
-    is_review: bool = False
-    """Whether predictions are annotations of people, to be reviewed."""
 
     @property
     def label(self) -> str:
         return f"task {self.name}"
 
+    @property
+    def is_review(self) -> bool:
+        """Whether predictions are annotations of people, to be reviewed."""
+        return self.data.items() >= REVIEW.items()
+
     def shown(self) -> str:
         """Return a digest of what the task shows; links to one image differ in signatures."""
-        data = self.images or ({} if self.has_answers else self.data)
-        values = ((key, each if isinstance(each, list) else [each]) for key, each in data.items())
-        shown = {
-            key: [(short_path(each) or each) if isinstance(each, str) else each for each in listed]
-            for key, listed in values
-        }
+        pages = self.images.items()
+        shown: Value = {key: [short_path(each) or each for each in listed] for key, listed in pages}
         # An address may be a whole picture.
-        encoded = msgspec.json.encode(shown, order="deterministic")
+        encoded = msgspec.json.encode(
+            shown or ({} if self.has_answers else self.data), order="deterministic"
+        )
         return blake2b(encoded, digest_size=16).hexdigest()
 
 
@@ -155,7 +168,6 @@ class _Records:
         self._member = member.name
         self._into, self._tally = into, into.tally
         self._said = into.settings.choices.columns.get("image", "")
-        # Records of images with their addresses and tasks.
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
         self._told: dict[str, dict[str, int]] = defaultdict(dict)
@@ -219,13 +231,10 @@ class _Records:
         task.images = images_of(task.data, self._said)
         # Merged exports have several tasks of one id.
         known = self._told[task.name]
-        place = known.setdefault(task.shown(), len(known))
-        if place:
+        if place := known.setdefault(task.shown(), len(known)):
             task.name = f"{task.name} ({place + 1})"
-        task.is_review = task.data.items() >= REVIEW.items()
-        if task.is_review and any(
-            not (each.is_prediction or _is_cancelled(each)) for each in task.works
-        ):
+        done = [each for each in task.works if not (each.is_prediction or each.is_cancelled)]
+        if task.is_review and done:
             self._tally["reviewed"] += sum(each.is_prediction for each in task.works)
             task.works = [each for each in task.works if not each.is_prediction]
         given, task.works = task.works, [each for each in task.works if self._is_new(task, each)]
@@ -235,9 +244,8 @@ class _Records:
             self._defect("T007", task, problem, task.pointer)
         self._add_images(task)
         for work in task.works:
-            if _is_cancelled(work):
-                self._tally["cancelled"] += 1
-            else:
+            self._tally["cancelled"] += work.is_cancelled
+            if not work.is_cancelled:
                 self._add_work(task, work)
 
     def _is_new(self, task: _Task, work: _Work) -> bool:
@@ -319,17 +327,10 @@ class _Records:
         key = (*task.records,) if by_image else task.label
         images, where = [*task.records.values()], Where(self._member, work.pointer)
         shared = self._into.begin_work(key, images, annotator, task.label, where)
-        if shared is None:
-            return
-        if self._add_plain(task, work, annotator):
+        if shared is None or self._add_plain(task, work, annotator):
             return
         shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
-        regions = shapes.regions_of(work.results)
-        points = shapes.points_by_parent(regions) if self._into.settings.keypoints else {}
-        inside = {id(point) for group in points.values() for point in group}
-        for region in regions:
-            if id(region) in inside:
-                continue
+        for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)
             if not region.is_shape or not task.records:
                 apart = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
@@ -337,39 +338,24 @@ class _Records:
                 continue
             label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
             with self._into.refusing(label, where):
-                self._add_region(label, where, task, region, shared, points.get(region.id, []))
+                self._add_region(label, where, task, region, shared)
 
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
-        images = [*task.records.values()]
-        if not self._into.takes_boxes or len(images) != 1 or len(task.images) > 1:
+        image, *others = [*task.records.values()] or [{}]
+        if not self._into.takes_boxes or "width" not in image or others or len(task.images) > 1:
             return False
-        if "width" not in (image := images[0]):
-            return False
-        boxes = shapes.plain_boxes_of(work.results, (image["width"], image["height"]))
-        if boxes is None:
-            return False
-        ids: dict[str, int] = {}
-        for _, label, _, at in boxes:
-            if label not in ids:
-                ids[label] = self._into.category(label, Where(self._member, at))
-        number, member = image["id"], self._member
-        self._into.plain_boxes(
-            [
-                ((number, ids[label], *box, annotator, own), (member, at))
-                for box, label, own, at in boxes
-            ]
-        )
-        return True
+        boxes = plain_boxes_of(work.results, (image["width"], image["height"]))
+        found: list[tuple[PlainBox, Place]] = []
+        for box, label, own, at in boxes or ():
+            category = self._into.category(label, Where(self._member, at))
+            row = (image["id"], category, *box, annotator, own)
+            found.append((row, (self._member, at)))
+        self._into.plain_boxes(found)
+        return boxes is not None
 
     def _add_region(
-        self,
-        label: str,
-        where: Where,
-        task: _Task,
-        region: Region,
-        shared: Record,
-        points: list[Region],
+        self, label: str, where: Where, task: _Task, region: Region, shared: Record
     ) -> None:
         """Add a region with its key points, as one annotation per label."""
         given = region.result
@@ -381,8 +367,7 @@ class _Records:
                 "give --image-size 1920x1080, or --image-size DIR with the images"
             )
         size = (image["width"], image["height"])
-        shape = shapes.shape_of(region, size, self._into.masks)
-        shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
+        shape = self._into.boxed(shape_of(region, size, self._into.masks))
         record = {**shape, "image_id": image["id"], **shared}
         if str(given.get("origin")).startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
@@ -394,11 +379,7 @@ class _Records:
         self._tally["several"] += len(region.labels) > 1
         for name in region.labels or [""]:
             row = self._into.labelled({**record}, name, where, f"{label}: has no label")
-            if (
-                row >= 0
-                and not region.value.get("rotation")
-                and shapes.is_outside(shape["bbox"], size)
-            ):
+            if row >= 0 and not region.value.get("rotation") and is_outside(shape["bbox"], size):
                 problem = "is outside of its image; expected 0 to 100, in percent of the image"
                 self._into.defect("T003", f"{label}: {problem}", where, row)
 
@@ -472,10 +453,6 @@ def _fill_minimal(task: _Task, item: Value) -> None:
             task.data[key] = value
     content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
     task.works.append(_Work(content, task.pointer, results))
-
-
-def _is_cancelled(work: _Work) -> bool:
-    return work.content.get("was_cancelled") is True
 
 
 def _shown(value: object) -> str:

@@ -149,11 +149,11 @@ class Region(msgspec.Struct):
     kind: str
     """The type of the result, such as "rectangle"."""
     id: str
-    """The id that Label Studio shows."""
     value: Value
-    """The geometry."""
     labels: list[str]
     attributes: Record = msgspec.field(default_factory=dict)
+    points: "list[Region]" = msgspec.field(default_factory=list)
+    """Its key points."""
 
     @property
     def is_shape(self) -> bool:
@@ -161,11 +161,11 @@ class Region(msgspec.Struct):
         return self.kind in _SHAPES
 
 
-def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
+def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) -> list[Region]:
     """Return the regions of an annotation, each with all of its labels.
 
     The results of a region share its id: the shape, often once per labelling control, and its
-    attributes.
+    attributes. If `joined`, key points inside of another shape belong to it.
     """
     whole: dict[str, Region] = {}
     rest: list[tuple[Region, str]] = []
@@ -190,9 +190,13 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
         elif kind.endswith("labels"):
             of_shape.labels += [each for each in region.labels if each not in of_shape.labels]
         else:
-            of_shape.attributes[plain_text(region.result.get("from_name")) or kind] = (
-                region.value.get(kind)
-            )
+            name = plain_text(region.result.get("from_name")) or kind
+            of_shape.attributes[name] = region.value.get(kind)
+    parents = {e.id: e for e in whole.values() if e.is_shape and e.kind != "keypoint" and e.id}
+    for key, region in [*whole.items()] if joined else ():
+        parent = parents.get(plain_text(region.result.get("parentID")))
+        if region.kind == "keypoint" and parent is not None:
+            parent.points.append(whole.pop(key))
     return [*whole.values()]
 
 
@@ -205,26 +209,6 @@ def _labels(value: Value, kind: str) -> list[str]:
 
 def _outline(region: Region) -> Value:
     return {key: each for key, each in region.value.items() if not key.endswith("labels")}
-
-
-def points_by_parent(regions: Sequence[Region]) -> dict[str, list[Region]]:
-    """Return the key points inside of another shape, by the id of that shape."""
-    parents = {each.id for each in regions if each.is_shape and each.kind != "keypoint"}
-    found: dict[str, list[Region]] = {}
-    for region in regions:
-        parent = plain_text(region.result.get("parentID"))
-        if region.kind == "keypoint" and parent in parents:
-            found.setdefault(parent, []).append(region)
-    return found
-
-
-def joints_of(points: Sequence[Region], size: Size) -> Record:
-    """Return the key points of a shape and their names."""
-    triples = [_key_point(each.value, size)["keypoints"] for each in points]
-    return {
-        "keypoints": [number for triple in triples for number in triple],
-        "joints": [each.labels[0] if each.labels else UNLABELLED for each in points],
-    }
 
 
 def plain_boxes_of(
@@ -260,12 +244,20 @@ def is_outside(box: Sequence[float], size: Size) -> bool:
     return not (x < size[0] and y < size[1] and x + width > 0 and y + height > 0)
 
 
-def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
-    """Return the COCO geometry keys of a region.
+def shape_of(region: Region, size: Size, masks: Masks) -> Record:
+    """Return the COCO geometry keys of a region, with its key points.
 
     Raises ValueProblemError if the values are not as Label Studio writes them.
     """
-    kind, value = region.kind, region.value
+    found = _shape_of(region.kind, region.value, size, masks)
+    if region.points:
+        points = [_key_point(each.value, size)["keypoints"] for each in region.points]
+        found["keypoints"] = [number for triple in points for number in triple]
+        found["joints"] = [each.labels[0] if each.labels else UNLABELLED for each in region.points]
+    return found
+
+
+def _shape_of(kind: str, value: Value, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
     degrees = shapes.degrees_of(value.get("rotation"), "rotation")
     if kind == "rectangle":
         box = _pixels(value, _BOX, size)
@@ -350,13 +342,13 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
         data = bytes(numbers)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise MaskProblemError("is not a list of bytes") from None
-    bit, n_bits = 0, 8 * len(data)
+    bit = 0
 
     def read(n: int) -> int:
         """Return the number in the next bits, the highest bit first."""
         nonlocal bit
         first, bit = bit, bit + n
-        if bit > n_bits:
+        if bit > 8 * len(data):
             raise MaskProblemError("is cut off")
         number = int.from_bytes(data[first >> 3 : (bit + 7) >> 3], "big")
         return (number >> (-bit % 8)) & ((1 << n) - 1)
@@ -368,42 +360,23 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
         raise MaskProblemError(f"has values of {value_width} bits; expected 8")
     length_widths = [read(4) + 1 for _ in range(4)]
     opaque: list[tuple[int, int]] = []
-    literal: list[tuple[int, int, int]] = []
     place = 0
     while place < n_bytes:
         repeats = read(1)
         n = read(length_widths[read(2)]) + 1
         if place + n > n_bytes:
             raise MaskProblemError("has more pixels than it says")
-        if not repeats:
-            literal.append((place, n, bit))
-            bit += 8 * n
-            if bit > n_bits:
-                raise MaskProblemError("is cut off")
         # The last of the four bytes of a pixel is its opacity.
+        if not repeats:
+            opacity = read(8 * n).to_bytes(n, "big")[(3 - place) % 4 :: 4]
+            first = place // 4
+            opaque += ((first + k, first + k + 1) for k, value in enumerate(opacity) if value)
         elif read(8) > 0 and place // 4 < (place + n) // 4:
             opaque.append((place // 4, (place + n) // 4))
         place += n
-    runs, pixels = np.array(opaque, np.int64).reshape(-1, 2), _opaque_pixels(literal, data)
-    spans = np.concatenate([runs, np.column_stack([pixels, pixels + 1])])
-    spans = joined(spans[np.argsort(spans[:, 0])])
+    spans = joined(np.array(opaque, np.int64).reshape(-1, 2))
     # A byte takes two characters or more, with its comma.
     return RowMask(spans, width, height, n_characters=2 * len(data))
-
-
-def _opaque_pixels(literal: Sequence[tuple[int, int, int]], data: bytes) -> IndexArray:
-    """Return the pixels of runs of several values that are not transparent, (P,)."""
-    begin, n, place = np.array(literal, np.int64).reshape(-1, 3).T
-    skipped = (3 - begin) % 4
-    n_pixels = (n - skipped + 3) // 4
-    run = np.repeat(np.arange(len(n)), n_pixels)
-    number = np.arange(len(run)) - np.repeat(np.cumsum(n_pixels) - n_pixels, n_pixels)
-    # A value may begin inside a byte.
-    byte, shift = np.divmod((place + 8 * skipped)[run] + 32 * number, 8)
-    held = np.frombuffer(data + b"\0", np.uint8).astype(np.uint16)
-    is_opaque = (held[byte] << 8 | held[byte + 1]) >> (8 - shift).astype(np.uint16) & 255 > 0
-    found: IndexArray = (((begin + skipped) // 4)[run] + number)[is_opaque]
-    return found
 
 
 def brush_numbers(runs: IndexArray) -> list[int]:

@@ -137,17 +137,13 @@ class _Joints:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, int]] = {}
-        self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
+        self.skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
         self._n_given = self._n_joints = 0
-
-    def declare(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
-        if len({*joints}) == len(joints):
-            self._skeletons.setdefault(name, (joints, limbs))
 
     def ordered(self, name: str, joints: Sequence[str], points: Sequence[float]) -> list[float]:
         """Return key points at the places of their joints; refuse lists that are mostly gaps."""
+        declared, _ = self.skeletons.get(name, ((), ()))
         if name not in self._known:
-            declared, _ = self._skeletons.get(name, ((), ()))
             self._known[name] = {joint: place for place, joint in enumerate(declared)}
         known, times = self._known[name], Counter[str]()
         places = []
@@ -171,7 +167,7 @@ class _Joints:
         """Return the joints and the skeleton of a category, if annotations have some."""
         if not (known := self._known.get(name)):
             return {}
-        _, limbs = self._skeletons.get(name, ((), ()))
+        _, limbs = self.skeletons.get(name, ((), ()))
         skeleton = [[known[end] + 1 for end in ends] for ends in limbs if known.keys() >= {*ends}]
         return {"keypoints": [*known]} | ({"skeleton": skeleton} if skeleton else {})
 
@@ -389,20 +385,19 @@ class Collector:
         try:
             width, height = map(side_of, sides, ("the width", "the height"))
         except ValueProblemError as error:
-            self._defect_once(("T001", f"{label}: {error}"), image, where)
-            return None
-        if width is None or height is None:
-            return None
-        known = (image.setdefault("width", width), image.setdefault("height", height))
-        if known != (width, height):
+            known, defect = None, ("T001", f"{label}: {error}")
+        else:
+            if width is None or height is None:
+                return None
+            known = (image.setdefault("width", width), image.setdefault("height", height))
+            if known == (width, height):
+                return known
             other = f"another record of it says {known[0]} × {known[1]}"
-            self._defect_once(("T010", f"{label}: is {width} × {height}; {other}"), image, where)
-        return known
-
-    def _defect_once(self, defect: tuple[str, str], image: Record, where: Where) -> None:
+            defect = ("T010", f"{label}: is {width} × {height}; {other}")
         if (image["id"], defect) not in self._once:
             self._once.add((image["id"], defect))
             self.defect(*defect, where)
+        return known
 
     def category(self, name: str, where: Where) -> int:
         """Return the id of a category."""
@@ -414,7 +409,8 @@ class Collector:
 
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
-        self._joints.declare(name, joints, limbs)
+        if len({*joints}) == len(joints):
+            self._joints.skeletons.setdefault(name, (joints, limbs))
 
     def plain_boxes(self, found: Sequence[tuple[PlainBox, Place]]) -> None:
         """Add annotations as columns, which is much faster than records."""
@@ -427,14 +423,8 @@ class Collector:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
-            name, points = self._names[record["category_id"] - 1], record["keypoints"]
-            try:
-                record["keypoints"] = self._joints.ordered(name, joints, points)
-            except ValueProblemError as error:
-                if "joints" not in self._once:
-                    self._once.add("joints")
-                    self.defect("T001", str(error), where)
-                return -1
+            name = self._names[record["category_id"] - 1]
+            record["keypoints"] = self._joints.ordered(name, joints, record["keypoints"])
         if "bbox" not in record:
             self.apart[record["shape"]] += 1
             if "category_id" in record:
@@ -481,13 +471,9 @@ class Collector:
         try:
             yield
         except ValueProblemError as error:
-            self.refuse(label, error, where)
-
-    def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
-        """Add the defect of a shape that cannot be read; `label` names the shape."""
-        self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
-        what = "the mask " * isinstance(error, MaskProblemError)
-        self.defect(error.code, f"{label}: {what}{error}", where)
+            self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
+            what = "the mask " * isinstance(error, MaskProblemError)
+            self.defect(error.code, f"{label}: {what}{error}", where)
 
     def flush(self) -> None:
         """Add the last annotations to the columns."""

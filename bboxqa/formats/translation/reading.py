@@ -52,7 +52,6 @@ _EXCERPT = 160
 # The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")
-_NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _ADVICE = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
@@ -249,25 +248,17 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
     """Return the records of a source as a COCO document; of broken JSON, its syntax errors."""
     try:
         document, _, _ = _read(translate, path, settings)
-    except BrokenTextError:
+    except BrokenTextError as error:
         if path.suffix.lower() != ".json":
             raise
-        # Of its syntax errors, without its content, which is not that of COCO.
+        # Its syntax errors, without its content, which is not that of COCO.
         (member,) = members_of(path)
         read = read_bytes(member.read(), str(path))
-        broken, encoding = read.broken, read.encoding
-        if not broken:
-            # The readers of tools stop at text that is not that of COCO as well.
-            encoding = ""
-            try:
-                msgspec.json.decode(read.text)
-            except (msgspec.DecodeError, RecursionError) as error:
-                broken = [json_stop(read.text, error)]
-            except UnicodeDecodeError as error:
-                broken = [(error.start, "a text that is not UTF-8")]
+        cause = error.__cause__
         return RawDocument(
-            read.name, read.text, read.size, {}, encoding=encoding, not_utf8=read.not_utf8,
-            broken=broken, stopped=True,
+            read.name, read.text, read.size, {}, encoding=read.encoding * bool(read.broken),
+            not_utf8=read.not_utf8, stopped=True,
+            broken=read.broken or [(getattr(cause, "start", 0), str(cause))],
         )  # fmt: skip
     document.size, _ = size_and_digest(path, digest=False)
     return document
@@ -310,46 +301,17 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     )
 
 
-def _json_damage(text: bytes, error: Exception, title: str = "") -> str:
-    """Return what is wrong with a file that is not JSON, to follow its name."""
-    what = f"is {title} that " * bool(title)
-    return absence_of(text) or f"{what}cannot be read: {json_problem(text, error)}"
-
-
 def json_problem(text: bytes, error: Exception) -> str:
     r"""Return why a text is not JSON.
 
     Examples
     --------
-    >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
-    'line 2: the number NaN, which JSON does not have'
+    >>> json_problem(b'[1,\n 2,]', ValueError("JSON is malformed: invalid character (byte 7)"))
+    'line 2: invalid character'
     """
-    place, why = json_stop(text, error)
-    line = text.count(b"\n", 0, place) + 1
-    return f"line {line}: {why}" if place else why
-
-
-def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
-    r"""Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why.
-
-    Examples
-    --------
-    >>> json_stop(b'{}\n{}', ValueError("JSON is malformed: trailing characters (byte 4)"))
-    (3, 'another object follows, as in JSON lines; expected one list of all')
-    """
-    said = _BYTE.search(str(error))
-    if said is None:
-        return 0, str(error)
-    # The reader has passed the first of the wrong characters.
-    place = max(0, int(said[1]) - 1)
-    if found := _NO_NUMBER.search(text, place, place + 12):
-        return found.start(), f"the number {found[0].decode()}, which JSON does not have"
-    why = str(error)[: said.start()].removeprefix("JSON is malformed: ")
-    if why != "trailing characters":
-        return place + 1, why
-    if text[place : place + 1] == b"{":
-        return place, "another object follows, as in JSON lines; expected one list of all"
-    return place, "text follows the document"
+    said, why = _BYTE.search(str(error)), str(error).removeprefix("JSON is malformed: ")
+    line = text.count(b"\n", 0, int(said[1])) + 1 if said else 0
+    return f"line {line}: {_BYTE.sub('', why)}" if said else why
 
 
 def json_of(
@@ -364,16 +326,17 @@ def json_of(
         return decode(text)
     except NOT_JSON as error:
         if not member.name:
-            raise broken_json(member, error, into.title) from None
-        problem = f"{member.name}: {_json_damage(text, error)}"
-        into.defect("T001", problem, Where(member.name, ""))
+            raise broken_json(member, error, into.title) from error
+        damage = absence_of(text) or f"cannot be read: {json_problem(text, error)}"
+        into.defect("T001", f"{member.name}: {damage}", Where(member.name, ""))
         return None
 
 
 def broken_json(member: Member, error: Exception, title: str) -> BrokenTextError:
     """Return the error for a source that is not JSON."""
-    problem = f"{member.shown}: {_json_damage(member.text(), error, title)}"
-    return BrokenTextError([problem], _ADVICE, files=[Path(member.shown)])
+    text = member.text()
+    damage = absence_of(text) or f"is {title} that cannot be read: {json_problem(text, error)}"
+    return BrokenTextError([f"{member.shown}: {damage}"], _ADVICE, files=[Path(member.shown)])
 
 
 def json_objects(
@@ -382,11 +345,8 @@ def json_objects(
     """Yield files with their JSON objects; a file that cannot be read is reported as a defect."""
     for number, member in enumerate(members):
         into.step(number, len(members))
-        found = json_of(member, into, lambda text: [msgspec.json.decode(text)])
-        if found is None:
+        found = json_of(member, into, lambda text: [msgspec.json.decode(text)]) or []
+        if found and not isinstance(found[0], dict):
+            into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))
             continue
-        if isinstance(found[0], dict):
-            yield member, found[0]
-        else:
-            problem = f"{member.name}: expected an object"
-            into.defect("T001", problem, Where(member.name, ""))
+        yield from ((member, each) for each in found)

@@ -17,14 +17,12 @@ MOST_BEYOND = 0.005
 LEAST_PIXELS = 2
 """Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40
-_NO_SIDE = "expected a number of pixels, 1 or more"
 SIDES = 72
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
 _SAME_ANGLE = 1e-9
 """Points of an outline that differ by less, in radians, are one."""
 _SQUARE = 0.02
 """The largest absolute cosine of a corner that counts as a right angle."""
-_HALF = 1e-6
 _MOST_PAIRS = 1 << 24
 """Pairs of an edge and a ring that are compared."""
 
@@ -89,7 +87,7 @@ def number_of(value: object, name: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         shown = "missing" if value is None else repr(value)[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected {_wanted(value)}")
+        raise ValueProblemError(f"{name} is {shown}; expected a number within ±{LARGEST:,.0f}")
     return value
 
 
@@ -105,15 +103,10 @@ def number_in(text: str, name: str) -> float:
         value = float(text)
     except ValueError:
         value = np.nan
-    if not abs(value) < LARGEST:
-        wanted = "a number without a comma, such as 0.5" if "," in text else _wanted(value)
+    if not abs(value) < LARGEST and "," in text:
+        wanted = "a number without a comma, such as 0.5"
         raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
-    return value
-
-
-def _wanted(value: object) -> str:
-    is_far = isinstance(value, int | float) and LARGEST <= abs(value) < np.inf
-    return f"a number within ±{LARGEST:,.0f}" if is_far else "a number"
+    return value if abs(value) < LARGEST else number_of(text, name)
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:
@@ -158,22 +151,6 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 
-def line_of(values: object) -> dict[str, list[float]]:
-    """Return the points of a line as x and y in turn; nothing if they cannot be read.
-
-    Lines are not compared, so that a broken one does not stop a run.
-
-    Examples
-    --------
-    >>> line_of([[1, 2], {"x": 3, "y": 4}]), line_of([[1]])
-    ({'points': [1.0, 2.0, 3.0, 4.0]}, {})
-    """
-    try:
-        return {"points": points_of(values).ravel().tolist()}
-    except ValueProblemError:
-        return {}
-
-
 def side_of(value: object, name: str) -> int | None:
     """Return a side of an image in pixels, from a number or its text; None if missing.
 
@@ -192,7 +169,8 @@ def side_of(value: object, name: str) -> int | None:
     except (TypeError, ValueError, OverflowError):
         side = 0.0
     if isinstance(value, bool) or not 1 <= side < 1 << 31:
-        raise ValueProblemError(f"{name} is {one_line(str(value))[:_SHOWN]}; {_NO_SIDE}")
+        shown = one_line(str(value))[:_SHOWN]
+        raise ValueProblemError(f"{name} is {shown}; expected a number of pixels, 1 or more")
     return int(side)
 
 
@@ -258,13 +236,8 @@ def rotations_of(points: FloatArray) -> FloatArray:
         cosines = products / (lengths * np.roll(lengths, -1, 0))
         # Rounding of coordinates changes the angles of short sides more.
         is_square = (np.abs(cosines) <= _SQUARE + 2 / shortest).all(0) & (shortest > 0)
-    degrees = np.degrees(np.arctan2(y[0], x[0])) % 90
-    thousandths = degrees * 1000
-    found: FloatArray = np.rint(thousandths) / 1000
-    # Near halves, round the number itself, as multiplying may have changed its last bit.
-    near = np.flatnonzero(np.abs(thousandths % 1 - 0.5) < _HALF)
-    found[near] = [round(each, 3) for each in degrees[near].tolist()]
-    found[~is_square] = np.nan
+    degrees = (np.degrees(np.arctan2(y[0], x[0])) % 90).round(3)
+    found: FloatArray = np.where(is_square, degrees, np.nan)
     return found
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
-# Files that are not plain are added in so many batches; few are added one by one.
-_PARTS, _FEW = 16, 8
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 # Patterns, addresses and absolute paths, which may be of another machine.
@@ -54,7 +52,7 @@ class _Classes(msgspec.Struct):
     names: dict[int, str] = msgspec.field(default_factory=dict)
     lines: dict[int, int] = msgspec.field(default_factory=dict)
     defects: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
-    """The code, the message and the line of each defect of the names."""
+    """The code, the message and the line of each."""
     keypoints: tuple[int, int] | None = None
     """Number of key points, and number of values per key point."""
     joints: dict[int, list[str]] = msgspec.field(default_factory=dict)
@@ -63,9 +61,8 @@ class _Classes(msgspec.Struct):
     """The key, the path and the line of each path under `train` and `val`."""
     root: str = ""
     """The folder from which these lead, under `path`."""
-    problem: str = ""
-    """Why the file cannot be read, or what is wrong with `kpt_shape`."""
-    problem_line: int = 1
+    problem: tuple[str, int] | None = None
+    """Why the file, or its `kpt_shape`, cannot be read, and the line."""
 
 
 class _Label(msgspec.Struct):
@@ -76,7 +73,6 @@ class _Label(msgspec.Struct):
     shares: list[float]
     """A box, as its centre and size, or the points of an outline."""
     points: list[float] = msgspec.field(default_factory=list)
-    """Key points."""
     score: float | None = None
 
 
@@ -84,12 +80,14 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "YOLO labels"
     members = members_of(path)
-    texts: list[Member] = []
-    others: list[Member] = []
-    for each in members:
-        is_label = label_folders.is_label_name(each.name)
-        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
-        (texts if is_label else others).append(each)
+    texts = [
+        each
+        for each in members
+        if label_folders.is_label_name(each.name)
+        or label_folders.holds_labels(each.name, each.head, is_label_head)
+    ]
+    known_texts = {each.name for each in texts}
+    others = [each for each in members if each.name not in known_texts]
     # If there are label folders, other text files describe the data set.
     labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
     images = FileImages(path, into, labels, others)
@@ -147,10 +145,8 @@ def _check_classes(
     inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
     held = [each for each in described if each[1].names and each[0].folder in inside]
     alike = [each for each in held if _rank(each[0])[:2] == _rank(described[0][0])[:2]]
-    if len(alike) < 2:
-        return
-    longest = max(alike, key=lambda each: len(each[1].names))
-    for member, classes in alike:
+    longest = max(alike, key=lambda each: len(each[1].names), default=None)
+    for member, classes in alike if longest is not None else ():
         if not classes.names.items() <= longest[1].names.items():
             first, other = sorted((longest[0], member), key=_rank)
             problem = f"{path}: {first.name} and {other.name} have different classes"
@@ -159,22 +155,19 @@ def _check_classes(
             typed = typed_paths([around / each.folder for each in (first, other)])
             todo = "Unpack the archive into FOLDER, and name" if path.is_file() else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
-    described.insert(0, longest)
+    described[:0] = alike[:0] if longest is None else [longest]
 
 
 def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
     """Return the image names in a list such as train.txt, by place."""
     lines = member.text().decode("utf-8", "replace").splitlines()
     paths = [each for line in lines if is_picture(each := line.strip().replace("\\", "/"))]
-    found = []
-    for folder in (member.inner.rpartition("/")[0], ""):
-        whole = (p if PureWindowsPath(p).drive else str(PurePosixPath(folder, p)) for p in paths)
-        found.append(
-            {
-                (at := label_folders.place_of(each)): at + PurePosixPath(each).suffix
-                for each in whole
-            }
-        )
+    found: list[dict[str, str]] = [{}, {}]
+    for names, folder in zip(found, (member.inner.rpartition("/")[0], ""), strict=True):
+        for path in paths:
+            whole = path if PureWindowsPath(path).drive else str(PurePosixPath(folder, path))
+            at = label_folders.place_of(whole)
+            names[at] = at + PurePosixPath(whole).suffix
     return max(found, key=lambda each: len(each.keys() & known))
 
 
@@ -194,19 +187,22 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
     n = len(values)
     n_pose = 4 + keypoints[0] * keypoints[1] if keypoints else 0
     if keypoints and n in (n_pose, n_pose + 1):
-        return _Label(int(number), values[:4], values[4:n_pose], *values[n_pose:])
-    if n in (4, 5):
-        return _Label(int(number), values[:4], [], *values[4:])
-    if n < 6:
-        some = f"{count(n, 'number')} after the class"
-        raise ValueProblemError(f"the line has {some}; expected 4 for a box, or more points")
-    if keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
+        n_shares, n_points = 4, n_pose - 4
+    elif n in (4, 5):
+        n_shares, n_points = 4, 0
+    elif keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
         expected = f"expected kpt_shape: [{(n - 4) // 3}, 3] in data.yaml"
         raise ValueProblemError(f"the line seems to be a box and key points; {expected}")
-    if n % 2 and not 0 <= values[-1] <= 1:
-        expected = "expected pairs of x and y"
-        raise ValueProblemError(f"the line has {n} numbers after the class; {expected}")
-    return _Label(int(number), values[: n - n % 2], [], *values[n - n % 2 :])
+    elif n < 6 or (n % 2 and not 0 <= values[-1] <= 1):
+        some = f"{count(n, 'number')} after the class"
+        raise ValueProblemError(f"the line has {some}; expected 4 for a box, or pairs of x and y")
+    else:
+        n_shares, n_points = n - n % 2, 0
+    shares, rest = values[:n_shares], values[n_shares:]
+    if abs(largest := max(shares, key=abs)) > LEAST_PIXELS:
+        problem = f"a coordinate is {largest:g}, which is in pixels"
+        raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
+    return _Label(int(number), shares, rest[:n_points], *rest[n_points:])
 
 
 def _boxes_in(texts: Sequence[bytes]) -> tuple[IndexArray, FloatArray] | None:
@@ -246,10 +242,10 @@ class _LabelRecords:
         self._keypoints = self._shape[1].keypoints if self._shape else None
         self._is_unread = False
         for member, found in described[:1]:
-            if found.problem:
+            if found.problem is not None:
                 self._is_unread = True
-                problem = f"{member.name}: {found.problem}"
-                self._into.defect("T001", problem, self._where(member, found.problem_line))
+                problem, line = found.problem
+                into.defect("T001", f"{member.name}: {problem}", self._where(member, line))
         if self._named:
             member, found = self._named
             for number, name in sorted(found.names.items()):
@@ -277,15 +273,11 @@ class _LabelRecords:
         return Where(member.name if member.name in self._inside else "", line)
 
     def add_files(self, files: Sequence[LabelFile]) -> None:
-        """Add the labels of files, in smaller batches if some of them are not plain."""
-        if not files or self._add_plain(files):
-            return
-        step = -(-len(files) // _PARTS)
-        for start in range(0, len(files), step):
-            if len(files) > _FEW:
-                self.add_files(files[start : start + step])
-            else:
-                self._add_file(*files[start])
+        """Add the labels of files, one by one if some of them are not plain."""
+        if not self._add_plain(files):
+            for each in files:
+                if not self._add_plain([each]):
+                    self._add_file(*each)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
@@ -327,31 +319,21 @@ class _LabelRecords:
         filled = [(number, line) for number, line in lines if line.strip()]
         has_size = "width" in image
         if filled and not has_size and is_label_head(data):
-            problem = "the size of the image is not known"
-            place = label_folders.place_of(member.inner)
-            if (picture := self._images.pictures.get(place)) is not None:
-                problem += f", though there is {one_line(picture.name)}"
-            todo = "give --image-size 1920x1080, or --image-size DIR with the images"
-            self._into.defect("T002", f"{problem}; {todo}", Where(member.name, filled[0][0]))
+            problem = "the size of the image is not known; give --image-size 1920x1080, or "
+            problem += "--image-size DIR with the images"
+            self._into.defect("T002", problem, Where(member.name, filled[0][0]))
         todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where = Where(member.name, number)
             try:
                 label = _label_of(line, self._keypoints)
+                self._check(label, where, self._add_label(label, image, where) if has_size else -1)
             except ValueProblemError as error:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
                     cause = _VALUES.sub("", str(error))
                     self._into.defect("T001", f"{error}{todo}", where, cause=cause)
                     todo = ""
-                continue
-            largest = max(label.shares, key=abs)
-            if abs(largest) > LEAST_PIXELS:
-                problem = f"a coordinate is {largest:g}, which is in pixels; expected 0 to 1"
-                problem += ", relative to the image"
-                self._into.defect("T001", problem, where, cause="pixels")
-            else:
-                self._check(label, where, self._add_label(label, image, where) if has_size else -1)
 
     def _add_label(self, label: _Label, image: Record, where: Where) -> int:
         record = self._shape_of(label, (image["width"], image["height"]))
@@ -427,7 +409,7 @@ def _classes_of(member: Member) -> _Classes:
     # One character in another encoding, as in a comment, does not hide the names.
     is_readable = bool(found.names or found.keypoints or found.problem)
     if b"\0" in data or ("\ufffd" in text and not is_readable):
-        return _Classes(problem="is not text in UTF-8")
+        return _Classes(problem=("is not text in UTF-8", 1))
     return found
 
 
@@ -448,19 +430,19 @@ def _classes_in_yaml(text: str) -> _Classes:
     from yaml import SafeLoader, YAMLError, compose
 
     if len(text) > _MOST_TEXT:
-        return _Classes(problem=f"has more than {_MOST_TEXT:,} characters of YAML")
+        return _Classes(problem=(f"has more than {_MOST_TEXT:,} characters of YAML", 1))
     try:
         # libyaml's loader is faster, but crashes the process if brackets are nested deeply.
         values = dict(_pairs(compose(text, Loader=SafeLoader)))
     except (YAMLError, RecursionError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         problem = f"is YAML that cannot be read: {one_line(problem or 'nested too deeply')}"
-        return _Classes(problem=problem, problem_line=mark.line + 1 if mark else 1)
+        return _Classes(problem=(problem, mark.line + 1 if mark else 1))
     names = values.get("names")
     listed = _numbered(names)[:_MOST_NAMES]
     found = _named((number, _text(each), _line_of(each)) for number, each in listed)
     if names is not None and names.value and not (found.names or isinstance(names.value, str)):
-        found.problem, found.problem_line = "the names of classes are not texts", _line_of(names)
+        found.problem = ("the names of classes are not texts", _line_of(names))
     n_classes = _number(values.get("nc"))
     if n_classes not in (None, len(found.names)):
         problem = f"nc is {n_classes}, but there are {len(found.names)} names"
@@ -487,8 +469,7 @@ def _add_key_points(found: _Classes, shape: "Node", names: "Node | None", text: 
     else:
         written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
         expected = "[number of key points, 2 or 3], such as [17, 3]"
-        found.problem = f"kpt_shape is {written}; expected {expected}"
-        found.problem_line = _line_of(shape)
+        found.problem = (f"kpt_shape is {written}; expected {expected}", _line_of(shape))
 
 
 def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
