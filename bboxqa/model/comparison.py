@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from bboxqa.core.text import count
 from bboxqa.model.annotations import Choices, Source
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
@@ -132,18 +131,5 @@ class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
         return self.changes._repr_html_()
 
     def __repr__(self) -> str:
-        counts = ", ".join(
-            f"{number:,} {name.replace('_', ' ')}" for name, number in self.counts.items()
-        )
-        lines = [
-            (
-                f"<ComparisonResult: {count(self.before.n_annotations, 'annotation')} before, "
-                f"{self.after.n_annotations:,} after: {counts}"
-            )
-        ]
-        lines += [
-            f"  {part.threshold_label}: alpha {part.pooled.before:z.4f} before, "
-            f"{part.pooled.after:z.4f} after"
-            for part in self.thresholds
-        ]
-        return "\n".join(lines) + ">"
+        counts = (f"{number:,} {name.replace('_', ' ')}" for name, number in self.counts.items())
+        return f"<ComparisonResult: {', '.join(counts)}>"

@@ -205,7 +205,7 @@ def _reviews(
             works.setdefault(work.annotator, []).append(replace(work, image=known(work.image)))
         n_others = 0
         for name, own in works.items():
-            person = _person(file, source, name, own, listed)
+            person = _person(file, source, name, listed)
             if not person:
                 who = f"what {one_line(name)} drew" if name else "it"
                 problems[f"{file}: {who} is nothing that was sent to one annotator"] = None
@@ -229,25 +229,14 @@ def _reviews(
     return {at: work for at, (_, work) in found.items()}, notes
 
 
-def _person(file: Path, source: Path, name: str, works: Sequence[Work], listed: SentList) -> str:
-    """Return the annotator whose objects a file has: by its name, or by what is in it."""
+def _person(file: Path, source: Path, name: str, listed: SentList) -> str:
+    """Return the annotator whose objects a file has, by its name or by `name` in it; else ""."""
     above = source if file != source and source.is_dir() else source.parent
     parts = {own_name(Path(each)) for each in file.relative_to(above).parts}
     for person, own in listed.files.items():
         if own_name(Path(own)) in parts:
             return person
-    if name in listed.files:
-        return name
-    drawn = {work.image: work.annotations for work in works}
-    people = {
-        each.annotator
-        for each in listed.objects
-        for one in drawn.get(each.image, ())
-        if each.sent is not None
-        and each.sent["category"] == one["category"]
-        and is_same_shape(each.sent, one)
-    }
-    return people.pop() if len(people) == 1 else ""
+    return name if name in listed.files else ""
 
 
 class _Original:
@@ -293,11 +282,6 @@ class _Original:
                 self.said[row] = {"id": own, "category": self.names[category], "bbox": box}
         every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
-        # A conversion may have numbered annotations anew: then boxes tell.
-        self._keeps_ids = False
-        n_by_boxes = len(self._authors(listed.objects))
-        self._keeps_ids = True
-        self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
         self._edits: list[Edit] = []
         self.adds_proposed = False
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
@@ -320,28 +304,29 @@ class _Original:
 
     def _authors(self, sent: Sequence[ReviewObject]) -> list[str]:
         """Return who has the objects that were sent; an object may be that of several."""
-        images: dict[str, list[str]] = {}
-        for author, image in self.rows:
-            images.setdefault(image, []).append(author)
+        images: dict[str, list[tuple[str, list[int]]]] = {}
+        for (author, image), rows in self.rows.items():
+            images.setdefault(image, []).append((author, rows))
         return [
             author
             for each in sent
-            for author in images.get(each.image, ())
-            if each.id is not None and self.row_of(each, author, each.bbox) is not None
+            for author, rows in images.get(each.image, ())
+            if each.id is not None and self.row_of(each, rows, each.bbox) is not None
         ]
 
-    def row_of(self, sent: ReviewObject, author: str, now: Sequence[float]) -> int | None:
-        """Return the annotation that was sent, as it was or as it is now; None if none is."""
-        every = self.rows.get((author, sent.image), ())
-        places = [{"bbox": each, "category": sent.category} for each in (sent.bbox, now)]
-        if not self._keeps_ids:
-            rows = [row for row in every if any(is_same_shape(self.said[row], p) for p in places)]
-            return min(
-                rows, key=lambda row: self.said[row]["category"] != sent.category, default=None
-            )
-        rows = [row for row in every if self.said[row]["id"] == str(sent.id)]
-        found = recognised(places, [self.said[row] for row in rows], by_id=False)
-        return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
+    def row_of(self, sent: ReviewObject, rows: Sequence[int], now: Sequence[float]) -> int | None:
+        """Return the row with the box that was sent, or that it has now; None if none has.
+
+        Of several, the one with the id counts, which a conversion may have given to another one.
+        """
+        places = [{"bbox": each} for each in (sent.bbox, now)]
+        alike = (row for row in rows if any(is_same_shape(self.said[row], p) for p in places))
+        said = {row: self.said[row] for row in alike}
+        return min(
+            said, default=None,
+            key=lambda row: (said[row]["id"] != str(sent.id),
+                             said[row]["category"] != sent.category),
+        )  # fmt: skip
 
     def remove(self, row: int) -> None:
         """Remove an annotation."""
@@ -494,8 +479,8 @@ def _of_image(
         if each.proposed:
             continue
         new = work.annotations[places.index(place)] if place in places else None
-        row = own.row_of(each, author, each.bbox if new is None else new["bbox"])
-        if row in left:
+        row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
+        if row is not None:
             left.remove(row)
         found = _taken(own, each, new, row, tally)
         if row is not None:

@@ -27,7 +27,6 @@ from bboxqa.formats.records import whole_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
-from bboxqa.formats.writing.names import without_ending
 from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import Annotations, Choices, Dataset, completed
@@ -172,25 +171,18 @@ def _check_one(labels: Dataset) -> None:
     """Refuse results of a model, and labels of several annotators, with what can be done."""
     results = [each.name for each in labels.sources if each.score is not None]
     if results:
-        drawn = [each.name for each in labels.sources if each.score is None] or ["LABELS"]
-        typed = shlex.join(["bboxqa", "audit", *drawn, "--predictions", results[0]])
+        typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", results[0]])
         problem = f"{results[0]}: is a list of results of a model; expected labels"
         raise DatasetError([problem], f"Audit labels with it: {typed}")
-    if not len(several := _of_several(labels)):
-        return
-    image = one_line(labels.image_names[int(several[0])])
-    problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
-    paths = shlex.join(each.name for each in labels.sources) or "FILES"
-    advice = (
-        f"Compare annotators: bboxqa agree {paths}\n"
-        f"Or merge them, then audit that: bboxqa consensus {paths} -o merged.json"
-    )
-    if "per annotator" in labels.attribution:
-        advice += (
-            "\nIf some are by a model: --predictions FILE; several, in one folder, are votes: "
-            "--predictions DIR\nIf images of equal names are different images: --join none"
+    if len(several := _of_several(labels)):
+        image = one_line(labels.image_names[int(several[0])])
+        drew = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
+        raise DatasetError(
+            [f"the labels are not by one annotator: {drew}"],
+            "Compare them: bboxqa agree FILES\nOr merge them, then audit that: bboxqa consensus "
+            "FILES -o merged.json\nIf some are by a model: --predictions FILE; several, in one "
+            "folder, are votes: --predictions DIR",
         )
-    raise DatasetError([f"the labels are not by one annotator: {problem}"], advice)
 
 
 def _of_several(data: Dataset) -> IndexArray:
@@ -260,15 +252,11 @@ def _joined(
         shown, has = _named(unknown), _named(labels.category_names)
         if not len(kept):
             problem = f"no category in common: the labels have {has}, {name} has {shown}"
-            renamed = shlex.quote(f"{unknown[0]}=NAME")
-            advice = f"Name each as in the labels: --map {renamed}" if has else "Label something."
-            raise DatasetError([problem], advice)
+            raise DatasetError([problem], f"Name each as in the labels: --map '{unknown[0]}=NAME'")
         left = f"{count(n, 'prediction')} of categories that the labels do not have left out"
         notes.append(f"{left}: {shown}; --map OLD=NEW renames")
         own = replace(own, annotations=of.take(kept))
-    reference.check_sizes(
-        drawn, own, name, reference.file_names(labels, "the record of the labels")
-    )
+    reference.check_sizes(drawn, own, name)
     if n := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
         todo = "if nothing was found there: --missing-txt asked"
         notes.append(f"{count(n, 'image')} without predictions left out; {todo}")
@@ -290,13 +278,10 @@ def _named_alike(
     Also return a note on what was joined so.
     """
     own, other, notes = labels.image_names, model.image_names, list[str]()
-    is_bare = (names == tuple(map(without_ending, names)) for names in (own, other))
-    if {*own}.isdisjoint(other) and any(is_bare):
-        of = {join_name(name, "stem"): name for name in own}
-        stems = [join_name(name, "stem") for name in other]
-        if len(of) == len(own) and len({*stems}) == len(other):
-            other = tuple(of.get(stem, name) for stem, name in zip(stems, other, strict=True))
-            notes.append("images joined by name without folder and suffix, which one side lacks")
+    of = {join_name(name, "stem"): name for name in own}
+    if {*own}.isdisjoint(other) and len(of) == len(own) and not of.keys().isdisjoint(other):
+        other = tuple(of.get(name, name) for name in other)
+        notes.append("images joined by name without folder and suffix, which predictions lack")
     # Where YOLO found nothing, it writes no file.
     is_asked, known = model.reading.missing_txt == "asked", {*other}
     lacking = [name for name in own if name not in known] if is_asked else []
@@ -338,8 +323,6 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
     has_label, of = found["label"] >= 0, np.append(both.annotations.category, -1)
     ids = np.where(has_label, np.cumsum(has_label) - 1, -1).astype(np.int32)
     shown = labels.annotations.shown_ids(place[found["label"][has_label]])
-    # Numbers need no quotes, and are written faster as they are.
-    are_plain = "".join(shown).isdecimal()
     suggested = np.where(found["kind"] == SPURIOUS, -1, of[found["prediction"]])
     figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
     (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
@@ -349,8 +332,7 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), KINDS),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
-        "label": np.array([*shown, ""], object)[ids] if are_plain
-                 else Categorical(ids, tuple(shown)),
+        "label": Categorical(ids, tuple(shown)),
         "prediction": np.ma.masked_less(place[found["prediction"]], 0),
         **dict(zip(_SIDES, found["bbox"].T, strict=True)),
         "category": Categorical(of[found["label"]].astype(np.int32), both.category_names),

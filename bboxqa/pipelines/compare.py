@@ -1,6 +1,6 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -32,25 +32,22 @@ from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
-from bboxqa.core.pseudonyms import hider, pseudonyms_of
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
-from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.model.table import Categorical, FilePlaces, Table
+from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.agree import agree_with, checked_data, of_groups
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions import (
-    Aligned,
     Names,
     changes_of,
     match_versions,
@@ -64,7 +61,10 @@ _COMPARED = (
     "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
     "all_touched", "sigmas",
 )  # fmt: skip
-_MOVED = "To see what changed in annotations, keep the former files beside the new ones."
+_MOVED = (
+    "the measured files are gone or have changed; to see what changed in annotations, keep the "
+    "former files beside the new ones"
+)
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
@@ -123,10 +123,7 @@ def compare(
         else read_for(each, checked, reading)
         for each in (before, after)
     )
-    result = compare_with(first, second, checked, progress=progress)
-    if not (result.thresholds or isinstance(before, Dataset) or isinstance(after, Dataset)):
-        _check_common_image(first, second, result.images)
-    return result
+    return compare_with(first, second, checked, progress=progress)
 
 
 def compare_files(
@@ -146,8 +143,7 @@ def compare_files(
     `read`. Where `before` is a saved result, `saved` is what `saved_result` returns: then the
     files that were measured are compared, or if these have changed, the saved figures are.
 
-    Raises DatasetError if nothing is compared, as no image is in both versions and not both of them
-    have agreement, and ConfigError if saved figures were measured with other settings.
+    Raises ConfigError if saved figures were measured with other settings.
     """
     inputs = [] if saved is None else saved["manifest"]["inputs"]
     scores = [each["score"] for each in inputs if each.get("score") is not None]
@@ -157,36 +153,16 @@ def compare_files(
         score=(scores or [AS_COMPARED.score if inputs else 0])[0],
     )  # fmt: skip
     second = read_for(after, settings, reading)
-    if saved is None:
+    if saved is not None:
+        first = _former(inputs, settings, reading)
+        if first is None:
+            return _since(saved, str(before), second, settings)
+    else:
         first = read_for(before, settings, reading)
         if pseudonyms is not None:
             # A file may be named after a person of the other version, who was not known then.
-            second = _with_texts(second, hider(pseudonyms_of(pseudonyms, ())))
-    else:
-        key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-        former, reason = _former(inputs, settings, reading, key)
-        if former is None:
-            return _since(saved, str(before), second, settings, f"{hider(key)(reason)}. {_MOVED}")
-        first = former
-    result = compare_with(first, second, settings, progress=progress)
-    if not result.thresholds:
-        _check_common_image(first, second, result.images)
-    return result
-
-
-def _with_texts(data: Dataset, hide: Callable[[Any], Any]) -> Dataset:
-    """Return a data set with pseudonyms in its notes, the names of its files and its places."""
-    own = data.annotations.own_id
-    if isinstance(own, FilePlaces):
-        own = replace(own, files=hide(own.files))
-    return replace(
-        data,
-        annotations=replace(data.annotations, own_id=own),
-        sources=tuple(replace(each, name=hide(each.name)) for each in data.sources),
-        notes=hide(data.notes),
-        left_out=hide(data.left_out),
-        headlines=hide(data.headlines),
-    )
+            second = read_for(after, settings, reading)
+    return compare_with(first, second, settings, progress=progress)
 
 
 def compare_with(
@@ -194,6 +170,9 @@ def compare_with(
 ) -> ComparisonResult:
     """Compare two versions, with checked settings; see `compare`."""
     names = names_of(before, after)
+    images = {*before.image_names}, {*after.image_names}
+    n_common = len(images[0] & images[1])
+    join = join_advice(images) if 2 * n_common < min(map(len, images)) else ""
     matched = match_versions(before, after, names, settings, progress)
     names = replace(names, categories=renamed_categories(before, after, matched))
     changes = changes_of(before, after, matched, names)
@@ -203,6 +182,12 @@ def compare_with(
     paired, n_images = False, (0, 0)
     if first is not None and second is not None:
         thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
+    if not (thresholds or n_common) and all(images):
+        one, other = (one_line(each.image_names[0]) for each in (before, after))
+        raise DatasetError(
+            [f"no image is in both versions: the first is {one!r} before and {other!r} after"],
+            f"Images are compared by file name: {join or 'name two versions of one data set'}.",
+        )
     both = (("before", before), ("after", after))
     headlines = tuple(f"{name}: {line}" for name, data in both for line in data.headlines)
     return ComparisonResult(
@@ -218,7 +203,7 @@ def compare_with(
         version=__version__,
         notes=(
             *headlines,
-            *_notes(names.images, changes["changes"]),
+            *[f"images are compared by file name: {join}"] * bool(join),
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
@@ -240,43 +225,6 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
         sources=data.sources,
         reading=data.reading,
         agreement=agreement,
-    )
-
-
-def _notes(images: Aligned, changes: Table) -> Iterator[str]:
-    """Yield notes on few images of the same name, and on crowd flags: they change what counts."""
-    names = set(images.before_names), set(images.after_names)
-    if 2 * len(names[0] & names[1]) < min(map(len, names)):
-        if advice := join_advice(names):
-            yield f"images are compared by file name: {advice}"
-        elif not names[0] & names[1] and all(names):
-            yield (
-                "no image has the same name in both, with any --join: are these versions of one "
-                "data set?"
-            )
-    n_set, n_cleared = (int((changes["crowd_flag"] == each).sum()) for each in ("set", "cleared"))
-    if n_set or n_cleared:
-        yield (
-            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
-            "agreement leaves out crowds"
-        )
-
-
-def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
-    """Raise DatasetError if both versions have images, but none is in both."""
-    names = before.image_names, after.image_names
-    if "both" in images["status"].tolist() or not all(names):
-        return
-    advice = join_advice([set(each) for each in names])
-    problem = (
-        f"no image is in both versions: the first is {one_line(names[0][0])!r} before and "
-        f"{one_line(names[1][0])!r} after; and not both have images of two annotators"
-    )
-    raise DatasetError(
-        [problem],
-        f"Images are compared by file name: {advice}."
-        if advice
-        else "Name two versions of one data set.",
     )
 
 
@@ -505,7 +453,7 @@ def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
 
 
 def _since(
-    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings, reason: str
+    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings
 ) -> dict[str, Any]:
     """Compare saved figures; refuse settings other than those of the saved result.
 
@@ -515,14 +463,9 @@ def _since(
     then = now | saved["manifest"]["settings"]
     for key in _COMPARED:
         if now[key] != then[key]:
-            one, other = (
-                ", ".join(map(str, value)) if isinstance(value, list) else value
-                for value in (now[key], then[key])
-            )
-            raise ConfigError(
-                f"is {one}, but {other} in the result to compare with; leave it out",
-                "iou" if key == "iou_threshold" else key,
-            )
+            one, other = (f"{value}".strip("[]") for value in (now[key], then[key]))
+            problem = f"is {one}, but {other} in the result to compare with; leave it out"
+            raise ConfigError(problem, "iou" if key == "iou_threshold" else key)
     result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
     figures = []
     for old, new in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):
@@ -540,30 +483,15 @@ def _since(
         "figures": figures,
         "annotations_by_id": None,
         "n_annotations": {"before": n_before, "now": n_now},
-        "reason": reason,
+        "reason": _MOVED,
     }
 
 
 def _former(
-    saved: list[dict[str, Any]], settings: AgreeSettings, reading: Reading, key: Mapping[str, str]
-) -> tuple[Dataset | None, str]:
-    """Return the data that were measured, or None and why they cannot be read again."""
-    inputs = msgspec.convert(saved, list[Source])
-    # A result with pseudonyms calls files by other names.
-    own = hider({pseudonym: person for person, pseudonym in key.items()})
-    inputs = [
-        replace(each, name=own(each.name))
-        if not is_there(Path(each.name)) and is_there(Path(own(each.name)))
-        else each
-        for each in inputs
-    ]
-    sources = [each for each in inputs if each.role == "annotations"]
-    if any(each.role == "predictions" for each in inputs):
-        return None, "the result has predictions of a model"
-    missing = next((each for each in sources if not is_there(Path(each.name))), None)
-    if missing is not None:
-        or_key = "" if key else " (of a result with pseudonyms, --pseudonyms KEY finds it)"
-        return None, f"{one_line(missing.name)}, which was measured, no longer exists{or_key}"
+    saved: list[dict[str, Any]], settings: AgreeSettings, reading: Reading
+) -> Dataset | None:
+    """Return the data that were measured; None if the files are not as they were."""
+    sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
         of_people: dict[str, list[AnyPath]] = {}
@@ -573,10 +501,7 @@ def _former(
     try:
         data = read_for(files, settings, reading)
     except BboxqaError:
-        return None, "the files that were measured can no longer be read"
-    now = {each.blake2b for each in data.sources}
-    changed = [each.name for each in sources if each.blake2b not in now]
-    if changed or len(sources) != len(data.sources):
-        name = one_line((changed or [sources[0].name])[0])
-        return None, f"{name} has changed since it was measured"
-    return data, ""
+        return None
+    digests = [sorted(str(each.blake2b) for each in of) for of in (sources, data.sources)]
+    has_model = any(each["role"] == "predictions" for each in saved)
+    return None if has_model or digests[0] != digests[1] else data

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
-from unicodedata import normalize
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.text import clean, count, nearest, quoted, unknown_name
+from bboxqa.core.text import clean, count, first_few, quoted, unknown_name
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.document import RawDocument
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
 _EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
-_INSTEAD = "; --by category --side-by-side shows categories as colours, annotators as panels"
 
 Source = Dataset | Data
 Folders = AnyPath | Sequence[AnyPath] | None
@@ -167,8 +165,7 @@ def draw_with(
             axes = (ax,)
     figure: Any = axes[0].figure
     if n_hidden:
-        instead = "" if side_by_side else _INSTEAD
-        notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
+        notes.append(f"there was no room for {count(n_hidden, 'label')}")
     if missing:
         notes.append(missing_note(missing))
     read = (*files_read(paths_of(source)), *map(Path, files))
@@ -190,11 +187,7 @@ def _scene(
             for document in _readings(source, settings.filter, reading.choices):
                 yield from document.images
 
-    try:
-        name = chosen_image(image, data.image_names, records)
-    except DatasetError as error:
-        # The image may be in a file that is left out.
-        raise error.with_advice(data.left_out) from None
+    name = chosen_image(image, data.image_names, records)
     is_one = len(data.annotator_names) < 2
     chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
     scene = data_scene(data, name, settings if chosen == "unit" else None)
@@ -340,9 +333,6 @@ def finding_scene(
             for row in sorted(row for row in rows if document.image[row] in images):
                 codes.setdefault(row, []).append(finding.code)
                 rules.setdefault(finding.code, (finding.severity, title))
-            of_images = tuple(f"/images/{row}/" for row in images)
-            if any(f"{each}/".startswith(of_images) for each in places):
-                notes[f"about the image itself: {finding.code} {title}"] = None
         drawn = [*_found_shapes(document, codes, pseudonyms)]
         shapes += drawn
         if lacking := len(codes) - len(drawn):
@@ -362,15 +352,12 @@ def finding_scene(
 def _found_shapes(
     document: Document, codes: Mapping[int, Sequence[str]], pseudonyms: Mapping[str, str]
 ) -> Iterator[Shape]:
-    """Yield the annotations with findings that have a box or an outline of finite numbers."""
+    """Yield the annotations with findings that have a box of finite numbers."""
     whose = authorship(document)
     names = [pseudonyms.get(name, name) for name in (*whose.names, own_name(Path(document.name)))]
     for row, of in sorted(codes.items()):
         rings = tuple(written_rings(document, row))
         left, top, width, height = document.annotations.bbox[row].tolist()
-        if rings and isnan(left + top + width + height):
-            left, top, right, bottom = bounds([Shape((0, 0, 0, 0), rings)])[0].tolist()
-            width, height = right - left, bottom - top
         if isfinite(left + top + width + height):
             who = names[whose.author[row]]
             yield Shape((left, top, width, height), rings, who, codes=tuple(dict.fromkeys(of)))
@@ -403,10 +390,8 @@ def chosen_image(
     >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
     'a.png'
     """
-    # The same letters with marks may be written in two ways.
-    same = [name for name in names if normalize("NFC", name) == normalize("NFC", str(wanted))]
-    if isinstance(wanted, str) and (wanted in same or len(same) == 1):
-        return wanted if wanted in same else same[0]
+    if isinstance(wanted, str) and wanted in names:
+        return wanted
     of_id = (r for r in records() if isinstance(r, dict) and str(r.get("id", "")) == str(wanted))
     ids = sorted({*map(name_of_record, of_id)} & {*names})
     if len(ids) == 1:
@@ -414,8 +399,5 @@ def chosen_image(
     if ids:
         problem = f"several images have the id {wanted}: {', '.join(map(repr, ids))}"
         raise DatasetError([problem], "Name the image by its file.")
-    last = PurePosixPath(str(wanted).replace("\\", "/")).name
-    similar = [name for name in names if PurePosixPath(name).name == last]
-    hint = f"; did you mean {similar[0]!r}?" if similar else nearest(str(wanted), names)
-    such = f", such as {quoted(names[0])}" if names and not hint else hint
-    raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])
+    such = first_few(names, 5, quoted)
+    raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}: {such}"])

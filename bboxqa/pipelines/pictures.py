@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from unicodedata import normalize
 
 import msgspec
@@ -21,11 +21,8 @@ from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
-    RASTERS,
     SIDEWAYS,
-    block_problem,
     opened,
-    opened_raster,
     reason_of,
     turn_of,
 )
@@ -35,7 +32,6 @@ from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.table import is_id_as_name
 from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
@@ -97,7 +93,13 @@ def pictures(
             problem = f"{quoted(name)}: {found.problem}" if found.problem else ""
             yield replace(found, problem=problem, file=place.file)
         else:
-            yield Picture(_NO_PIXELS, (0, 0), _not_found(name, place, folders))
+            where = ", ".join(map(str, folders))
+            problem = f"there is no file {quoted(name)} in {where}"
+            if place.state == ImageState.OUTSIDE:
+                problem = f"{quoted(name)} leads out of the folder of images; it was not opened"
+            elif place.problem:
+                problem = f"{quoted(name)}: {place.problem}"
+            yield Picture(_NO_PIXELS, (0, 0), problem)
         if progress is not None:
             progress("images", done, len(names))
 
@@ -118,16 +120,6 @@ def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "l
     return f"the file has {in_file} pixels, the data say {in_data}: drawn as the {drawn_as}"
 
 
-def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:
-    """Return the reason why the file of a name is not opened."""
-    if place.state == ImageState.OUTSIDE:
-        return f"{quoted(name)} leads out of the folder of images; it was not opened"
-    if is_id_as_name(name):
-        return "the data name no file for this image"
-    there = f"there is no file {quoted(name)} in {', '.join(map(str, folders))}"
-    return f"{quoted(name)}: {place.problem}" if place.problem else there
-
-
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:
     """Return the pixels of a regular file, or why it cannot be shown.
 
@@ -136,59 +128,42 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
     Images with more than `side` pixels on a side are reduced. EXIF's orientation is applied, unless
     only the image without it has the `size` of the data.
     """
-    try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            # Warnings of decoders do not matter for a drawing.
-            warnings.simplefilter("ignore")
-            driver = RASTERS.get(file.read(4))
-            file.seek(0)
-            picture = _with_pillow(file, side, size, in_parts=driver is not None)
-            if picture is None and driver is not None:
-                picture = _with_rasterio(path, driver, side)
-        return picture or Picture(_NO_PIXELS, (0, 0), _UNKNOWN)
-    except OSError as error:
-        return Picture(_NO_PIXELS, (0, 0), f"the file cannot be read: {reason_of(error)}")
-
-
-def _with_pillow(
-    file: BinaryIO, side: int, size: tuple[int, int], *, in_parts: bool
-) -> Picture | None:
-    """Return the picture as Pillow reads it."""
     from PIL import UnidentifiedImageError
 
     try:
-        with opened(file) as image:
-            stored = (int(image.width), int(image.height))
-            n_pixels = image.width * image.height
-            if image.format in ("JPEG", "MPO"):
-                # JPEG decodes far faster at a lower resolution, but not if it is progressive.
-                image.draft("RGB", (side, side))
-            is_progressive = bool(image.info.get("progressive"))
-            n_decoded = n_pixels if is_progressive else image.width * image.height
-            if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
-                return None if in_parts else _too_large(stored)
-            if in_parts and _is_deep(image):
-                # Only rasterio knows which pixels have no data.
-                return None
-            # The metadata of PNG may follow the pixels.
-            image.load()
-            # Pillow turns TIFF itself.
-            turn = 1 if image.format == "TIFF" else turn_of(image)
-            shown = stored[::-1] if turn in SIDEWAYS else stored
-            if size == stored != shown:
-                turn, shown = 1, stored
-            return Picture(_upright(image, turn, side), shown)
+        # Warnings of decoders do not matter for a drawing.
+        with (
+            path.open("rb") as file,
+            warnings.catch_warnings(action="ignore"),
+            opened(file) as image,
+        ):
+            return _decoded(image, side, size)
     except UnidentifiedImageError:
-        return None
+        return Picture(_NO_PIXELS, (0, 0), _UNKNOWN)
     # Decoders raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return Picture(_NO_PIXELS, (0, 0), f"it cannot be decoded: {reason_of(error)}")
 
 
-def _too_large(size: tuple[int, int]) -> Picture:
-    return Picture(
-        _NO_PIXELS, size, f"it is too large to be decoded: {size[0]:,} × {size[1]:,} pixels"
-    )
+def _decoded(image: Any, side: int, size: tuple[int, int]) -> Picture:
+    """Return the picture of an open image, unless that is too large."""
+    stored = (int(image.width), int(image.height))
+    n_pixels = image.width * image.height
+    if image.format in ("JPEG", "MPO"):
+        # JPEG decodes far faster at a lower resolution, but not if it is progressive.
+        image.draft("RGB", (side, side))
+    n_decoded = n_pixels if image.info.get("progressive") else image.width * image.height
+    if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
+        problem = f"it is too large to be decoded: {stored[0]:,} × {stored[1]:,} pixels"
+        return Picture(_NO_PIXELS, stored, problem)
+    # The metadata of PNG may follow the pixels.
+    image.load()
+    # Pillow turns TIFF itself.
+    turn = 1 if image.format == "TIFF" else turn_of(image)
+    shown = stored[::-1] if turn in SIDEWAYS else stored
+    if size == stored != shown:
+        turn, shown = 1, stored
+    return Picture(_upright(image, turn, side), shown)
 
 
 def _upright(image: Any, turn: int, side: int) -> ByteArray:
@@ -202,17 +177,12 @@ def _upright(image: Any, turn: int, side: int) -> ByteArray:
     return np.asarray(image)
 
 
-def _is_deep(image: Any) -> bool:
-    """Return whether an image has more than 8 bits."""
-    return image.mode.startswith("I;") or image.mode in ("I", "F")
-
-
 def _colored(image: Any) -> Any:
     """Return an image as red, green and blue on white."""
     from PIL import Image
 
-    if _is_deep(image):
-        return Image.fromarray(_scaled(np.asarray(image)[..., None]))
+    if image.mode.startswith("I;") or image.mode in ("I", "F"):
+        return Image.fromarray(_scaled(np.asarray(image))).convert("RGB")
     if image.has_transparency_data:
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image.convert("RGBA"))
@@ -220,7 +190,7 @@ def _colored(image: Any) -> Any:
 
 
 def _scaled(values: NDArray[Any]) -> ByteArray:
-    """Return (H, W, 1 or 3) values of any type as (H, W, 3) of 8 bits."""
+    """Return (H, W) values of more than 8 bits as (H, W) of 8 bits."""
     values = values.astype(np.float32)
     finite = values[np.isfinite(values)]
     low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
@@ -228,56 +198,24 @@ def _scaled(values: NDArray[Any]) -> ByteArray:
         # In a mask, percentiles can be equal although few pixels differ.
         low, high = finite.min(initial=low), finite.max(initial=high)
     share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
-    levels = (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
-    return np.ascontiguousarray(np.broadcast_to(levels, (*levels.shape[:2], 3)))
-
-
-def _with_rasterio(path: Path, driver: str, side: int) -> Picture | None:
-    """Return the picture of a raster, from its overviews where it has some."""
-    from rasterio.enums import Resampling
-    from rasterio.errors import RasterioError
-
-    with opened_raster(path, driver) as raster:
-        if raster is None or not raster.count:
-            return None
-        size = (int(raster.width), int(raster.height))
-        if size[0] * size[1] > MOST_PIXELS:
-            return _too_large(size)
-        if problem := block_problem(raster):
-            return Picture(_NO_PIXELS, size, problem)
-        scale = min(1, side / max(size))
-        bands = [1, 2, 3] if raster.count >= 3 else [1]
-        shape = (len(bands), max(round(size[1] * scale), 1), max(round(size[0] * scale), 1))
-        try:
-            read = raster.read(bands, out_shape=shape, resampling=Resampling.average, masked=True)
-        except (RasterioError, OSError, ValueError) as error:
-            return Picture(_NO_PIXELS, size, f"it cannot be decoded: {reason_of(error)}")
-    values = np.moveaxis(read.data, 0, -1)
-    if values.dtype == np.uint8:
-        return Picture(np.ascontiguousarray(np.broadcast_to(values, (*shape[1:], 3))), size)
-    hidden = np.moveaxis(np.ma.getmaskarray(read), 0, -1)
-    return Picture(_scaled(np.where(hidden, np.nan, values.astype(np.float32))), size)
+    return (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
 
 
 def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:
     """Return the place of the file of each name below folders; see `ImageSearch`."""
     search = ImageSearch([folder.resolve() for folder in folders], sources)
     places = search.find(names)
-    for spelling in (as_written, partial(normalize, "NFC"), partial(normalize, "NFD")):
-        other = {
-            number: spelled
-            for number, (name, place) in enumerate(zip(names, places, strict=True))
-            if place.state != ImageState.FOUND and (spelled := spelling(name)) != name
-        }
-        for number, place in zip(other, search.find([*other.values()]), strict=True):
-            places[number] = place
-    for number, (name, place) in enumerate(zip(names, places, strict=True)):
-        if place.state == ImageState.MISSING and not is_picture(name):
-            ends = [end for suffix in IMAGE_SUFFIXES for end in (suffix.upper(), suffix)]
-            found = search.find([as_written(name) + end for end in ends])
-            # Where upper and lower case are the same, each file is found twice.
-            files = {each.file.lower(): each for each in found if each.state == ImageState.FOUND}
-            places[number] = files.popitem()[1] if len(files) == 1 else place
+    for number, name in enumerate(names):
+        if places[number].state != ImageState.FOUND:
+            spelled = [as_written(name), normalize("NFC", name), normalize("NFD", name)]
+            if not is_picture(name):
+                spelled += [
+                    spelled[0] + end for each in IMAGE_SUFFIXES for end in (each, each.upper())
+                ]
+            found = [each for each in search.find(spelled) if each.state == ImageState.FOUND]
+            places[number] = (
+                found[0] if len({each.file.lower() for each in found}) == 1 else places[number]
+            )
     return places
 
 
@@ -388,15 +326,7 @@ def write_result(
     sizes = sizes_of(shown)
     inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
     pages = partial(agreement_pages, documents, target=target)
-    notes = write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
-    kept = 0 if worst is None else len(worst["images"])
-    if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
-        note = (
-            f"--top {target.n_images}: the result keeps its {kept:,} worst images; `bboxqa agree "
-            f"--top {target.n_images}` keeps more, up to 200,000 annotations"
-        )
-        notes = (*notes, note)
-    return notes
+    return write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
 
 
 def write_report(

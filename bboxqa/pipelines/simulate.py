@@ -1,20 +1,20 @@
 """Simulated annotators: a true scene, what annotators with known errors draw of it, and files."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import AnyPath, BoolArray, Files, FloatArray, FrozenArrays, IndexArray
+from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder
-from bboxqa.core.text import nearest, unknown_name
+from bboxqa.core.text import unknown_name
 from bboxqa.core.version import __version__
-from bboxqa.model.masks import SegmentationKind
 from bboxqa.model.settings import read_toml
 from bboxqa.pipelines.read import read
 from bboxqa.pipelines.simulated_boxes import (
@@ -33,21 +33,6 @@ _NAMES = (
     "cow", "sheep", "horse", "dog", "cat", "bird", "bear", "zebra", "giraffe", "elephant",
 )  # fmt: skip
 _MOST = 10_000
-_RATE = "a rate from 0 to 1, such as 0.1"
-# The errors that an annotator can have, and how each is written.
-_FORMS = {
-    "miss": _RATE,
-    "extra": _RATE,
-    "confuse": "a rate from 0 to 1, such as 0.1, or two categories and a rate: cow/sheep:0.2",
-    "jitter": "pixels or percent of a side, such as 2 or 3%",
-    "scale": "a factor from 0.1 to 10, such as 1.1",
-    "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
-    "split": _RATE,
-    "merge": _RATE,
-    "duplicate": _RATE,
-    "copy": "another annotator and a share of the images, such as p01:0.3",
-}
-
 Settings = Mapping[str, "str | Mapping[str, Any]"] | Sequence[str]
 """Errors by name or pattern of annotators, or texts such as ``"p03: miss=0.1 offset=5,0"``."""
 
@@ -136,7 +121,7 @@ def simulate(
     Parameters
     ----------
     truth : path, sequence of paths or COCO document, optional
-        True objects, by one annotator; by default random boxes are drawn.
+        True objects, by one annotator, as boxes; by default random boxes are drawn.
     images, objects : int, float
         Images, and objects per image (the mean of a Poisson distribution), without `truth`.
     categories : int, str or sequence of str
@@ -198,10 +183,10 @@ def simulate(
     return Simulation(scene, boxes, names, asked, info)
 
 
-def _check(setting: str, number: float, lowest: int, highest: int | None = None) -> None:
+def _check(setting: str, number: float, lowest: int, highest: float = np.inf) -> None:
     """Refuse a number that is out of range."""
-    if not lowest <= number <= (np.inf if highest is None else highest):
-        most = "or more" if highest is None else f"to {highest:,}"
+    if not lowest <= number <= highest:
+        most = "or more" if highest == np.inf else f"to {highest:,}"
         raise ConfigError(f"is {number:.15g}; expected {lowest} {most}", setting)
 
 
@@ -222,10 +207,10 @@ def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
     for text in listed:
         name, colon, share = text.partition(":")
         try:
-            shares[name] = float(share) if colon else 1.0
+            shares[name] = _number(share, 1e-9, 1e9) if colon else 1.0
         except ValueError:
-            shares[name] = 0.0
-        if not name or not 0 < shares[name] < np.inf:
+            name = ""
+        if not name:
             raise ConfigError(f"category {text!r}: expected a name, or a name and a share: cow:99")
     return shares
 
@@ -238,93 +223,6 @@ def _annotator_names(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _errors_by_annotator(
-    settings: Iterable[Settings], annotators: Sequence[str], categories: Sequence[str]
-) -> dict[str, AnnotatorErrors]:
-    """Return the errors of each annotator; a later setting replaces an earlier one."""
-    merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
-    for each in settings:
-        for name, table in each.items() if isinstance(each, Mapping) else map(_named, each):
-            matching = [other for other in annotators if other == name or fnmatchcase(other, name)]
-            if not matching:
-                raise ConfigError(f"annotator {unknown_name(name, annotators)}")
-            texts = _texts(name, table)
-            for other in matching:
-                merged[other] |= texts
-    return {name: _errors(name, texts, annotators, categories) for name, texts in merged.items()}
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, colon, words = text.partition(":")
-    if not colon:
-        raise ConfigError(
-            f"annotator {text!r}: expected a name and errors, such as 'p03: miss=0.1'"
-        )
-    return name.strip(), words
-
-
-def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the texts of each error; `confuse` may have several."""
-    texts: dict[str, list[str]] = {}
-    if isinstance(table, Mapping):
-        for key, value in table.items():
-            listed = list(map(str, value if isinstance(value, list | tuple) else [value]))
-            texts[key] = listed if key == "confuse" else [",".join(listed)]
-        return texts
-    if not isinstance(table, str):
-        raise ConfigError(f"{who} is {table!r}; expected a table of errors")
-    try:
-        words = shlex.split(table)
-    except ValueError as error:
-        raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not sign:
-            raise ConfigError(f"{who}: {word!r} has no value; expected, for example, miss=0.1")
-        texts.setdefault(key, []).append(value)
-    return texts
-
-
-def _errors(
-    who: str, texts: Mapping[str, list[str]], annotators: Sequence[str], categories: Sequence[str]
-) -> AnnotatorErrors:
-    """Return the errors of an annotator, whose other annotators may be copied."""
-    values: dict[str, Any] = {}
-    for key, of_key in texts.items():
-        if key not in _FORMS:
-            expected = nearest(key, _FORMS) or f"; expected one of {', '.join(_FORMS)}"
-            raise ConfigError(f"{who}: no error is called {key!r}{expected}")
-        if len(of_key) > 1 and key != "confuse":
-            raise ConfigError(f"{who}: {key} is given twice")
-        for text in of_key:
-            try:
-                if key == "confuse" and "/" in text:
-                    values["swaps"] = (*values.get("swaps", ()), _swap(who, text, categories))
-                else:
-                    values[key] = _parsed(key, text)
-            except ValueError:
-                raise ConfigError(f"{who}: {key} is {text!r}; expected {_FORMS[key]}") from None
-    others = [other for other in annotators if other != who]
-    if "copy" in values and values["copy"][0] not in others:
-        raise ConfigError(f"{who}: copy {unknown_name(values['copy'][0], others)}")
-    if "confuse" in values and len(categories) < 2:
-        raise ConfigError(f"{who}: confuse needs two categories; there is one")
-    return AnnotatorErrors(**values)
-
-
-def _parsed(key: str, text: str) -> Any:
-    """Return the value of an error; raises ValueError."""
-    if key == "offset":
-        right, down = text.split(",")
-        return _length(right), _length(down)
-    if key == "jitter":
-        return _length(text, 0.0)
-    if key == "copy":
-        name, _, share = text.rpartition(":")
-        return name, _number(share)
-    return _number(text, 0.1, 10.0) if key == "scale" else _number(text)
-
-
 def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
     value = float(text)
     if not lowest <= value <= highest:
@@ -333,19 +231,102 @@ def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
 
 
 def _length(text: str, lowest: float = -1e6) -> Length:
-    text = text.strip()
-    value = _number(text.removesuffix("%"), lowest, 1e6)
-    return (0.0, value / 100) if text.endswith("%") else (value, 0.0)
+    value = _number(text.strip().removesuffix("%"), lowest, 1e6)
+    return (0.0, value / 100) if text.strip().endswith("%") else (value, 0.0)
 
 
-def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, float]:
+def _offset(text: str) -> tuple[Length, Length]:
+    right, down = text.split(",")
+    return _length(right), _length(down)
+
+
+def _copy(text: str) -> tuple[str, float]:
+    name, _, share = text.rpartition(":")
+    return name, _number(share)
+
+
+# How the value of each error is read, which raises ValueError, and how it is written.
+_RATE = (_number, "a rate from 0 to 1, such as 0.1")
+_FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "miss": _RATE, "extra": _RATE,
+    "confuse": (_number, f"{_RATE[1]}, or two categories and a rate: cow/sheep:0.2"),
+    "jitter": (partial(_length, lowest=0.0), "pixels or percent of a side, such as 2 or 3%"),
+    "scale": (partial(_number, lowest=0.1, highest=10.0), "a factor from 0.1 to 10, such as 1.1"),
+    "offset": (_offset, "pixels or percent of a side, to the right and down: 5,0 or 10%,-5%"),
+    "split": _RATE, "merge": _RATE, "duplicate": _RATE,
+    "copy": (_copy, "another annotator and a share of the images, such as p01:0.3"),
+}  # fmt: skip
+
+
+def _errors_by_annotator(
+    settings: Iterable[Settings], annotators: Sequence[str], categories: Sequence[str]
+) -> dict[str, AnnotatorErrors]:
+    """Return the errors of each annotator; a later setting replaces an earlier one."""
+    merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
+    for each in settings:
+        pairs = each.items() if isinstance(each, Mapping) else (e.split(":", 1) for e in each)
+        for name, *table in pairs:
+            matching = [other for other in annotators if fnmatchcase(other, name.strip())]
+            if not matching or not table:
+                form = "a name, or a pattern of names, and errors, such as 'p01: miss=0.1'"
+                raise ConfigError(f"no annotator is {name!r}; expected {form}")
+            texts = _texts(name, table[0])
+            for other in matching:
+                merged[other] |= texts
+    return {name: _errors(name, texts, annotators, categories) for name, texts in merged.items()}
+
+
+def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the texts of each error; `confuse` may have several."""
+    texts: dict[str, list[str]] = {}
+    if isinstance(table, str):
+        try:
+            words = shlex.split(table)
+        except ValueError as error:
+            raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
+        for word in words:
+            key, _, value = word.partition("=")
+            texts.setdefault(key, []).append(value)
+        return texts
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{who} is {table!r}; expected a table of errors")
+    for key, value in table.items():
+        listed = list(map(str, value if isinstance(value, list | tuple) else [value]))
+        texts[key] = listed if key == "confuse" else [",".join(listed)]
+    return texts
+
+
+def _errors(
+    who: str, texts: Mapping[str, list[str]], annotators: Sequence[str], categories: Sequence[str]
+) -> AnnotatorErrors:
+    """Return the errors of an annotator, whose other annotators may be copied."""
+    values: dict[str, Any] = {}
+    swaps = list[tuple[str, str, float]]()
+    for key, text in ((key, text) for key, listed in texts.items() for text in listed):
+        if key not in _FORMS:
+            raise ConfigError(f"{who}: error {unknown_name(key, [*_FORMS])}")
+        parsed, expected = _FORMS[key]
+        try:
+            if key == "confuse" and "/" in text:
+                swaps.append(_swap(text, categories))
+            elif key in values:
+                raise ConfigError(f"{who}: {key} is given twice")
+            else:
+                values[key] = parsed(text)
+        except ValueError:
+            raise ConfigError(f"{who}: {key} is {text!r}; expected {expected}") from None
+    others = [other for other in annotators if other != who]
+    if "copy" in values and values["copy"][0] not in others:
+        raise ConfigError(f"{who}: copy {unknown_name(values['copy'][0], others)}")
+    if "confuse" in values and len(categories) < 2:
+        raise ConfigError(f"{who}: confuse needs two categories; there is one")
+    return AnnotatorErrors(swaps=tuple(swaps), **values)
+
+
+def _swap(text: str, categories: Sequence[str]) -> tuple[str, str, float]:
     names, _, rate = text.rpartition(":")
     first, second = names.split("/")
-    for name in (first, second):
-        if name not in categories:
-            hint = nearest(name, categories) or f"; expected one of {', '.join(categories[:10])}"
-            raise ConfigError(f"{who}: no category is called {name!r}{hint}")
-    if first == second:
+    if first == second or not {first, second} <= {*categories}:
         raise ValueError(text)
     return first, second, _number(rate)
 
@@ -378,41 +359,21 @@ def _records(
     bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
     times = np.datetime_as_string(boxes["seconds"].astype("datetime64[s]")).tolist()
     for place, (number, box) in enumerate(zip(ids.tolist(), boxes, strict=True)):
-        rings, area = _outline(scene, int(box["shape"]), box["edges"])
         record = {
             "id": number,
             "image_id": int(box["image"]) + 1,
             "category_id": int(box["category"]) + 1,
             "bbox": bbox[place],
-            "area": float(np.round(area if rings else sides[place].prod(), DECIMALS)),
+            "area": float(np.round(sides[place].prod(), DECIMALS)),
             "annotator": annotators[box["annotator"]],
             "iscrowd": 0,
         }
-        if rings:
-            record["segmentation"] = rings
         for key, name in (("true_id", "truth"), ("merged_id", "merged")):
             if box[name] >= 0:
                 record[key] = int(scene.id[box[name]])
         if box["seconds"] >= 0:
             record["created_at"] = times[place].replace("T", " ")
         yield record
-
-
-def _outline(scene: Scene, shape: int, edges: FloatArray) -> tuple[list[list[float]], float]:
-    """Return the rings of an object, stretched to a box, and their area; no rings of a box."""
-    outlines, true = scene.outlines, scene.edges[shape]
-    if outlines is None or outlines.kind.item(shape) != SegmentationKind.POLYGON:
-        return [], 0.0
-    rings, area = [], 0.0
-    for ring in outlines.rings(shape):
-        # Without errors, vertices stay as they are.
-        if (edges != true).any():
-            factor = (edges[2:] - edges[:2]) / (true[2:] - true[:2])
-            ring = (edges[:2] + (ring - true[:2]) * factor).round(DECIMALS)  # noqa: PLW2901
-        following = np.roll(ring, -1, axis=0)
-        area += abs((ring[:, 0] * following[:, 1] - following[:, 0] * ring[:, 1]).sum()) / 2
-        rings.append(ring.ravel().tolist())
-    return rings, area
 
 
 def _text(document: Mapping[str, Any]) -> bytes:

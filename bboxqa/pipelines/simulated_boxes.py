@@ -12,7 +12,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, 
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.boxes import bbox_iou
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.masks import Segmentations
 
 _WIDTH, _HEIGHT = 640, 480
 _SIDES = 12.0, 120.0
@@ -41,9 +40,7 @@ _BOX = np.dtype(
         ("annotator", np.int32),
         ("category", np.int32),
         ("edges", np.float64, 4),
-        # The object of the scene whose outline the box has; the object that was drawn, -1 for
-        # extras; the second one in the same box, or -1.
-        ("shape", np.int64),
+        # The object that was drawn, -1 for extras; the second one in the same box, or -1.
         ("truth", np.int64),
         ("merged", np.int64),
         # Seconds since 1970; -1 for the truth.
@@ -69,7 +66,6 @@ class Scene(FrozenArrays, frozen=True, eq=False):
     """(N, 4). Left, top, right and bottom in pixels."""
     density: float
     """How many objects an image shows: as expected where that is known, or on average."""
-    outlines: Segmentations | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -125,7 +121,7 @@ def drawn_scene(
 def scene_of(data: Dataset) -> Scene:
     """Return the objects of a data set by one annotator, without crowds, by image and id.
 
-    Masks are replaced by their boxes. Ids that are not above 0, or not distinct, are replaced.
+    Outlines are replaced by their boxes. Ids that are not above 0, or not distinct, are replaced.
     """
     where = ", ".join(source.name for source in data.sources)
     if len(data.annotator_names) > 1:
@@ -137,7 +133,7 @@ def scene_of(data: Dataset) -> Scene:
         raise DatasetError([f"{where}: image {name}: has no width and height"])
     kept = data.annotations.take(np.flatnonzero(~data.annotations.iscrowd))
     kept = kept.take(np.lexsort((kept.id, kept.image)))
-    corner, sides, ids, outlines = kept.bbox[:, :2], kept.bbox[:, 2:], kept.id, kept.segmentation
+    corner, sides, ids = kept.bbox[:, :2], kept.bbox[:, 2:], kept.id
     flat = np.flatnonzero((sides <= 0).any(axis=1))
     if len(flat):
         raise DatasetError([f"{where}: annotation {kept.shown_ids(flat[:1])[0]}: box has no area"])
@@ -152,7 +148,6 @@ def scene_of(data: Dataset) -> Scene:
         category=kept.category,
         edges=np.concatenate([corner, corner + sides], axis=1),
         density=len(ids) / max(1, len(data.image_names)),
-        outlines=outlines,
     )
 
 
@@ -248,7 +243,7 @@ def boxes_of(scene: Scene, truth: IndexArray, category: IntArray, edges: FloatAr
     """Return boxes of some objects, with the categories of all objects."""
     found = np.zeros(len(truth), _BOX)
     found["image"], found["category"] = scene.image[truth], category[truth]
-    found["edges"], found["shape"], found["truth"] = edges, truth, truth
+    found["edges"], found["truth"] = edges, truth
     found["merged"] = found["seconds"] = -1
     return found
 

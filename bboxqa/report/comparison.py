@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
 from bboxqa.model.comparison import AgreementChange, ComparisonResult, Version
-from bboxqa.model.table import Categorical, Table, stacked_tables
+from bboxqa.model.table import Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
 from bboxqa.report.numbers import (
     decimal,
@@ -22,16 +22,16 @@ from bboxqa.report.numbers import (
     picked,
 )
 from bboxqa.report.result_files import manifest, write_tables
-from bboxqa.report.tables import table_excerpt, table_lines
+from bboxqa.report.tables import table_lines
 
-_ROWS, _NAMED = 5, 3
+_NAMED = 3
 _PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
 _BOTH = ("both", "renamed")
 _FIGURES = ("alpha, pooled", "alpha, mean over images", "existence, F1")
 
 
 def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str]:
-    """Yield the changes, agreement before and after, and the rows that changed most.
+    """Yield the changes, and agreement before and after.
 
     With `quiet`, only warnings, the numbers of annotations and alpha are yielded.
     """
@@ -55,7 +55,6 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
     yield from _agreement_lines(result)
     if not quiet:
         yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
-        yield from _tables(result)
 
 
 def _compared(result: ComparisonResult) -> Iterator[str]:
@@ -81,9 +80,6 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
 
 def _change_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield the number of annotations of each kind of change, with their share of a version."""
-    if 0 < result.counts["unchanged"] == sum(result.counts.values()):
-        yield f" Annotations: {result.counts['unchanged']:,} in both, all unchanged"
-        return
     rows = [["Annotations", "", ""]]
     for name, number in result.counts.items():
         if name == "crowd_flag_changed" and not number:
@@ -126,56 +122,15 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
     yield f" in the {count(after, 'image')} that both versions measure{drawn}"
     both = (result.before.agreement, result.after.agreement)
     versions = [each for each in both if each is not None]
-    if (n_images := tuple(part.n_images for part in versions)) == result.n_measured_images:
+    if tuple(part.n_images for part in versions) == result.n_measured_images:
         return
-    for index, part in enumerate(result.thresholds):
-        of_all = [each.thresholds[index] for each in versions]
-        alphas, f1s = [each.alpha for each in of_all], [each.existence.f1 for each in of_all]
-        for word, values in (("alpha, pooled", alphas), ("existence, F1", f1s)):
-            one, other = (decimal(number) or "–" for number in values)
-            yield (
-                f" in all images: {word}, {part.threshold_label}: {one} in {n_images[0]:,} before, "
-                f"{other} in {n_images[1]:,} after"
-            )
-
-
-def _tables(result: ComparisonResult) -> Iterator[str]:
-    """Yield the most frequent renames, and the images and annotators with most changes."""
-    tables = [("Renamed annotations", "renames", result.renames)]
-    for noun, plural in _PLURALS.items():
-        table = getattr(result, plural)
-        if noun == "image":
-            table = table.take(np.flatnonzero(np.isin(table["status"], _BOTH)))
-        changed = _changed(table, noun)
-        tables.append((f"{plural.capitalize()}, most changed", plural, changed))
-    for part in result.thresholds[:1]:
-        difference = np.nan_to_num(part.categories["difference"])
-        rows = np.argsort(-np.abs(difference), kind="stable")
-        title = f"Alpha by category, largest differences at {part.threshold_label}"
-        table = part.categories.take(rows[difference[rows] != 0])
-        tables.append((title, "alpha_categories", table))
-    for title, name, table in tables:
-        every = np.arange(len(table))
-        yield from table_excerpt(table, every, title, name, _ROWS)
-
-
-def _changed(table: Table, noun: str) -> Table:
-    """Return the items with most changes of several, in one column of names and short counts."""
-    counts = [name for name in table.columns if name.startswith("n_")]
-    total = np.zeros(len(table), np.int64)
-    for name in counts:
-        if name not in ("n_before", "n_after", "n_unchanged"):
-            total += table[name]
-    order = np.argsort(-total, kind="stable")
-    rows = table.take(order[(total[order] > 0) & (len(table) > 1)])
-    pairs = zip(rows[f"{noun}_before"], rows[f"{noun}_after"], strict=True)
-    names = tuple(" → ".join(dict.fromkeys(filter(None, pair))) for pair in pairs)
-    return Table(
-        {
-            noun: Categorical(np.arange(len(rows), dtype=np.int32), names),
-            **{name[2:]: rows.columns[name] for name in counts if rows[name].any()},
-        }
-    )
+    for old, new in zip(*(each.thresholds for each in versions), strict=True):
+        f1s = (decimal(each.existence.f1) or "–" for each in (old, new))
+        alphas = (decimal(each.alpha) or "–" for each in (old, new))
+        yield (
+            f" in all images, before and after: alpha, pooled {' and '.join(alphas)}, existence, "
+            f"F1 {' and '.join(f1s)} at {new.threshold_label}"
+        )
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:

@@ -16,14 +16,6 @@ TABLES = {
     "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",
     "images.csv", "renames.csv",
 }  # fmt: skip
-# Behind what docs/compare.md shows.
-TABLES_SHOWN = [
-    "Renamed annotations",
-    "Images, most changed",
-    "Categories, most changed",
-    "Annotators, most changed",
-    "Alpha by category, largest differences at IoU 0.5",
-]
 
 
 @pytest.fixture
@@ -37,23 +29,9 @@ def compared(folder, *options):
     return run("compare", "before.json", "after.json", *options, cwd=folder)
 
 
-def test_tables_follow_the_answer(folder):
-    done = compared(folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    blocks = done.stdout.split("\n\n")[-5:]
-    assert [block.splitlines()[0] for block in blocks] == TABLES_SHOWN
-    rows = {line.split("  ")[0].strip(): line.split() for line in done.stdout.splitlines()}
-    assert rows["street_44.jpg"][1:] == ["7", "8", "4", "0", "1", "2", "3"]
-    assert rows["person → pedestrian"][3:] == ["93", "79", "65", "12", "12", "0", "4", "2"]
-    assert rows["cid"][1:] == ["84", "86", "56", "15", "9", "4", "6"]
-    assert rows["pedestrian"][1:] == ["0.6935", "0.7900", "0.0965", "-0.0224", "0.2231"]
-    assert " … and 30 more rows (in images.csv of --out DIR)" in blocks[1]
-
-
 def test_equal_versions_are_said_to_be_unchanged(folder):
     done = run("compare", "before.json", "before.json", cwd=folder)
-    assert " Annotations: 264 in both, all unchanged" in done.stdout.splitlines()
-    assert " moved" not in done.stdout
+    assert changes(done.stdout) == {"unchanged": 264}
 
 
 def test_json_and_files_say_the_same(folder):
@@ -152,7 +130,7 @@ def test_figures_are_compared_where_the_file_was_replaced(saved, tmp_path):
     lines = [line.split() for line in text.splitlines()]
     assert "264 annotations before, 263 now" in text
     assert ["alpha,", "pooled,", "IoU", "0.5", "0.6194", "0.6986", "+0.0792"] in lines
-    assert "export.json has changed since it was measured. To see what changed in" in text
+    assert "the measured files are gone or have changed; to see what changed in" in text
 
 
 def test_settings_are_those_of_the_result(saved, tmp_path):
@@ -180,7 +158,7 @@ def test_json_has_what_changed(saved, tmp_path):
     assert found["annotations_by_id"] is None
     refused = run("compare", "result", "reviewed.json", "--out", "made", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "export.json, which was measured, no longer exists" in refused.stderr
+    assert "the measured files are gone or have changed" in refused.stderr
 
 
 def changes(text):
@@ -216,7 +194,7 @@ def queue(tmp_path_factory):
 @pytest.mark.parametrize("file", ["cvat", "tasks.json"])
 def test_a_queue_without_changes_has_none(queue, file):
     done = run("compare", "result/review.json", file, cwd=queue)
-    assert " Annotations: 3 in both, all unchanged" in done.stdout.splitlines()
+    assert changes(done.stdout) == {"unchanged": 3}
 
 
 def accepted(prediction):

@@ -164,20 +164,6 @@ def test_predictions_without_a_submitted_annotation_are_kept(tmp_path):
     assert (found.changes, found.n_kept) == ((), 3)
 
 
-def test_a_file_of_another_name_is_recognised_by_what_is_in_it(tmp_path):
-    path, review = sent(tmp_path, "cvat")
-    back = tmp_path / "task_7.xml"
-    in_cvat(
-        file_of(review, "ann"), lambda name, box, label: (box, label if name == "1.jpg" else "cat")
-    )
-    text = file_of(review, "ann").read_text().replace("<username>ann<", "<username>boss<")
-    write(back, text)
-    found = bboxqa.accept(path, back, tmp_path / "out.json", sent=review)
-    assert [(each.annotator, each.id, each.what) for each in found.changes] == [
-        ("ann", 14, "renamed")
-    ]
-
-
 def test_ids_that_a_tool_gave_anew_are_not_those_that_were_sent(tmp_path):
     records = [annotation(n, 1, 1, (10 * n, 10, 9, 9), annotator="ann") for n in range(1, 7)]
     records += [annotation(n, 1, 2, (10 * n - 60, 10, 9, 9), annotator="bob") for n in range(7, 13)]

@@ -56,10 +56,8 @@ def test_a_name_comes_before_an_id():
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        ("c.png", "there is no image 'c.png' among 2 images; did you mean 'b/c.png'?"),
-        ("a.jpg", "did you mean 'a.png'?"),
-        ("99", "there is no image '99' among 2 images, such as 'a.png'"),
-        (99, "there is no image 99 among 2 images, such as"),
+        ("c.png", "there is no image 'c.png' among 2 images: 'a.png', 'b/c.png'"),
+        (99, "there is no image 99 among 2 images: 'a.png'"),
     ],
 )
 @pytest.mark.parametrize("by", ["annotator", "finding"])
@@ -154,13 +152,9 @@ def test_findings_are_drawn_on_the_annotations_that_have_them(file):
         if finding.pointer.startswith("/annotations/"):
             expected.setdefault(int(finding.pointer.split("/")[2]), set()).add(finding.code)
     assert {0, 1} <= expected.keys()
-    assert [set(shape.codes) for shape in scene.shapes] == [
-        expected[row] for row in sorted(expected)
-    ]
-    # The second has no box that can be drawn, but an outline.
-    assert [shape.bbox for shape in scene.shapes[:2]] == [(90, 10, 60, 30), (1, 2, 29, 38)]
-    assert [shape.annotator for shape in scene.shapes[:2]] == ["ann", "bob"]
-    assert any(note.startswith("about the image itself: ") for note in notes)
+    assert set(scene.shapes[0].codes) == expected[0]
+    assert [(shape.annotator, shape.bbox) for shape in scene.shapes] == [("ann", (90, 10, 60, 30))]
+    assert notes == ["1 annotation with findings without a box to draw"]
 
 
 def test_a_file_without_findings_says_so(file):
@@ -234,9 +228,7 @@ def test_refuses_what_cannot_be_drawn_before_reading(tmp_path):
     nothing = run("draw", "--image", "a", cwd=tmp_path)
     assert (nothing.returncode, "no file given" in nothing.stderr) == (2, True)
     other = run("draw", FRUITS, "--image", "fruit.png", cwd=tmp_path)
-    assert other.stderr == (
-        "Error: there is no image 'fruit.png' among 1 image; did you mean 'fruits.png'?\n"
-    )
+    assert other.stderr == "Error: there is no image 'fruit.png' among 1 image: 'fruits.png'\n"
     assert list(tmp_path.iterdir()) == []
 
 

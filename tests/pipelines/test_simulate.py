@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 from support.cli import run
-from support.reference import data_file
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, OutputError
@@ -229,31 +228,6 @@ def test_objects_overlap_as_far_as_allowed():
     assert 0.1 < highest(0.3) <= 0.31
 
 
-def test_polygons_are_stretched_with_their_boxes():
-    document = json.loads(data_file("simulated.json").read_text("utf-8"))
-    names = {each["annotator"] for each in document["annotations"]}
-    for image in document["images"]:
-        del image["annotators"]
-    document["annotations"] = [
-        {key: each[key] for key in each if key != "annotator"}
-        for each in document["annotations"] if each["annotator"] == min(names)
-    ]  # fmt: skip
-    found = bboxqa.simulate(document, annotators=2, errors={"p02": "offset=3,1 scale=1.5"})
-    true = {each["id"]: each for each in document["annotations"]}
-    for each in drawn(found, "p01"):
-        one = true[each["true_id"]]
-        assert each["segmentation"] == one["segmentation"]
-        assert each["bbox"] == one["bbox"]
-        assert each["area"] == pytest.approx(one["area"])
-    for each in drawn(found, "p02"):
-        ring = np.array(each["segmentation"][0]).reshape(-1, 2)
-        x, y, width, height = each["bbox"]
-        assert [*ring.min(axis=0), *np.ptp(ring, axis=0)] == pytest.approx(
-            [x, y, width, height], abs=0.03
-        )
-        assert each["area"] / true[each["true_id"]]["area"] == pytest.approx(2.25, rel=0.15)
-
-
 def test_files_are_not_replaced(tmp_path):
     found = simulate({})
     paths = found.write(tmp_path / "trial.json")
@@ -283,16 +257,22 @@ def test_files_are_not_replaced(tmp_path):
         *(
             ({"annotators": 2, "errors": errors}, message)
             for errors, message in (
-                (["p02"], "annotator 'p02': expected a name and errors, such as 'p03: miss=0.1'"),
-                ({"p3": "miss=0.1"}, "annotator is 'p3'; expected one of p01, p02"),
-                ({"p02": "mis=0.1"}, "p02: no error is called 'mis'; did you mean 'miss'?"),
-                ({"p02": "miss"}, "p02: 'miss' has no value; expected, for example, miss=0.1"),
+                (
+                    ["p02"],
+                    "no annotator is 'p02'; expected a name, or a pattern of names, and errors",
+                ),
+                ({"p3": "miss=0.1"}, "no annotator is 'p3'; expected a name"),
+                ({"p02": "mis=0.1"}, "p02: error is 'mis'; expected one of miss, extra"),
+                ({"p02": "miss"}, "p02: miss is ''; expected a rate from 0 to 1"),
                 ({"p02": "miss=2"}, "p02: miss is '2'; expected a rate from 0 to 1, such as 0.1"),
                 ({"p02": "miss=0.1 miss=0.2"}, "p02: miss is given twice"),
                 ({"p02": "jitter=x%"}, "p02: jitter is 'x%'; expected pixels or percent of a side"),
                 ({"p02": "offset=5"}, "p02: offset is '5'; expected pixels or percent of a side"),
                 ({"p02": "offset=nan,1"}, "p02: offset is 'nan,1'; expected pixels or percent"),
-                ({"p02": "confuse=cow/shep:0.1"}, "'shep'; did you mean 'sheep'?"),
+                (
+                    {"p02": "confuse=cow/shep:0.1"},
+                    "p02: confuse is 'cow/shep:0.1'; expected a rate",
+                ),
                 ({"p02": "confuse=cow/cow:0.1"}, "p02: confuse is 'cow/cow:0.1'; expected a rate"),
                 ({"p02": "copy=p02:0.1"}, "p02: copy is 'p02'; expected one of p01"),
                 ({"p02": "miss='0.1"}, 'p02: "miss=\'0.1" cannot be read: No closing quotation'),
