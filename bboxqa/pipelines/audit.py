@@ -208,11 +208,7 @@ def _scored(data: Dataset) -> tuple[Dataset, str, None]:
 
 
 def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
-    """Return the objects that several annotators drew as predictions, with shares of votes.
-
-    Beside each object are its categories, with the negative share of who gave them. Votes agree on
-    a box as far as their mean IoU with it, if one more had none.
-    """
+    """Return the objects that several annotators drew as predictions, with shares of votes."""
     objects, of = consensus_of(votes := votes_of(data), LINK, quorum=1)
     (home, category), _, n_votes = distinct_rows(of, votes.data.annotations.category)
     rows = np.append(np.arange(len(objects)), home)
@@ -234,10 +230,7 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
 def _joined(
     labels: Dataset, model: Dataset, settings: AgreeSettings
 ) -> tuple[Dataset, Dataset, list[str]]:
-    """Return the labels in the images that both have, and both in one data set, with notes.
-
-    The places of labels are their rows, those of predictions their positions in the file.
-    """
+    """Return the labels in the images that both have, and both in one data set, with notes."""
     model, notes = _named_alike(labels, model, settings)
     name = model.annotator_names[0]
     has, its = (_named(each.image_names) for each in (labels, model))
@@ -273,10 +266,7 @@ def _named(names: Sequence[str]) -> str:
 def _named_alike(
     labels: Dataset, model: Dataset, settings: AgreeSettings
 ) -> tuple[Dataset, list[str]]:
-    """Return predictions with the names of images and classes that YOLO leaves to the labels.
-
-    Also return a note on what was joined so.
-    """
+    """Return predictions with the names of images and classes that YOLO leaves to the labels."""
     own, other, notes = labels.image_names, model.image_names, list[str]()
     of = {join_name(name, "stem"): name for name in own}
     if {*own}.isdisjoint(other) and len(of) == len(own) and not of.keys().isdisjoint(other):

@@ -455,10 +455,7 @@ def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
 def _since(
     saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings
 ) -> dict[str, Any]:
-    """Compare saved figures; refuse settings other than those of the saved result.
-
-    Returns what `bboxqa compare --format json` prints; None where a figure is undefined.
-    """
+    """Compare saved figures; refuse settings other than those of the saved result."""
     now = msgspec.json.decode(msgspec.json.encode(settings))
     then = now | saved["manifest"]["settings"]
     for key in _COMPARED:

@@ -303,7 +303,7 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
 def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
     """Return why a person should look at each object, in words."""
     found, of = result.found, result.data.annotations
-    _, near, _, wide = found.doubts.values()
+    wide = found.doubts["little overlap"]
     people = names_in_words(result.data.annotator_names)
     categories = names_in_words(result.data.category_names)
     drawn: dict[int, dict[str, set[str]]] = {place: {} for place in places}
@@ -314,13 +314,14 @@ def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
     for place, by_category in drawn.items():
         votes, asked = int(found.votes[place]), int(found.asked[place])
         what = f"{'kept' if found.is_kept[place] else 'dropped'}: drawn by {votes} of {asked}"
-        given = (f"{name} by {joined(sorted(who))}" for name, who in sorted(by_category.items()))
-        parts = (
-            (near, f"{what}, {found.quorum[place]} keep an object"),
-            (found.is_tie, "; ".join(given)),
-            (wide, f"mean IoU {found.overlap[place] * asked / votes:.2f}"),
-        )
-        reasons.append(one_line("; ".join(words for has, words in parts if has[place])) or what)
+        words = [f"{what}, {found.quorum[place]} keep an object"]
+        if found.is_tie[place]:
+            words += [
+                f"{each} by {joined(sorted(who))}" for each, who in sorted(by_category.items())
+            ]
+        if wide[place]:
+            words.append(f"mean IoU {found.overlap[place] * asked / votes:.2f}")
+        reasons.append(one_line("; ".join(words)))
     return reasons
 
 

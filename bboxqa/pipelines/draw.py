@@ -209,10 +209,7 @@ def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator
 def _on_canvas(
     scene: Scene, images: Folders, sources: Sequence[str], drawn: str
 ) -> tuple[Scene, list[str], list[str]]:
-    """Return a scene with its pixels and a size, notes on them, and the file of the pixels.
-
-    Without a size in the data, it is that of the file, or the bounds of the annotations.
-    """
+    """Return a scene with its pixels and a size, notes on them, and the file of the pixels."""
     notes, files = [], []
     if images is not None:
         folders, size = list(map(Path, as_paths(images))), (int(scene.width), int(scene.height))

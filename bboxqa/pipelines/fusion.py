@@ -186,11 +186,7 @@ def _frequency(data: Dataset) -> IndexArray:
 def _labels(
     group: IndexArray, annotator: IntArray, category: IntArray, frequency: IndexArray
 ) -> tuple[IntArray, BoolArray, tuple[IndexArray, IntArray]]:
-    """Return the category of each group, whether it is a tie, and the others of ties by group.
-
-    A tie is for the category of the annotators who name most alike with the others, then for the
-    most frequent one of the file, then for the first by name.
-    """
+    """Return the category of each group, whether it is a tie, and the others of ties by group."""
     n_names = len(frequency)
     keys, of_vote, n = np.unique(
         group * n_names + category, return_inverse=True, return_counts=True
@@ -445,11 +441,7 @@ def _fused_points(keypoints: Keypoints, joints: Sequence[str], quorum: float | N
 def _unmirrored(
     xy: FloatArray, seen: Any, sides: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, Any]:
-    """Return K poses, (K, J, 2) and (K, J), with left and right as most annotators name them.
-
-    A pose is mirrored if its joints are nearer to those of the pose in the middle when left and
-    right are exchanged.
-    """
+    """Return K poses, (K, J, 2) and (K, J), with left and right as most annotators name them."""
     order = np.arange(xy.shape[1])
     for left, right in sides:
         order[[left, right]] = right, left

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray, Progress, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, first_few, nearest, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics.against_reference import (
     against_reference,
     reference_confusion_matrix,
@@ -105,13 +105,10 @@ def _used_categories(data: Dataset) -> tuple[str, ...]:
 
 def unknown_reference(data: Dataset, name: str) -> ConfigError:
     """Return the error about a reference that is no annotator."""
-    names = data.annotator_names
-    who = first_few(names, _MOST_NAMED, lambda each: repr(one_line(each)))
-    alike = [each for each in names if each.casefold() == name.strip().casefold()]
-    meant = f"; did you mean {alike[0]!r}?" if alike else nearest(name, names)
+    who = first_few(data.annotator_names, _MOST_NAMED, lambda each: repr(one_line(each)))
     return ConfigError(
         f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-        f"the annotators ({who}), or a COCO file{meant}"
+        f"the annotators ({who}), or a COCO file"
     )
 
 

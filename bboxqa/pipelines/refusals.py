@@ -119,14 +119,9 @@ def _refused(
     advice = f"For all findings, and what to do about them: {command}"
     if None not in fixes:
         command += " --fix" if fixes == {"safe"} else " --fix --unsafe-fixes"
-        words = "If an image shows that the finding is right, this fixes a copy"
-        words = "Safe fixes, written to a copy" if fixes == {"safe"} else words
-        path = next(iter(found))
-        advice = (
-            f"{words}: {command}\nThe copy will be {one_line(str(fixed_path(path)))}; bboxqa reads "
-            "the copy only if you name it. --in-place fixes the file itself and keeps "
-            f"{one_line(str(path))}.bak."
-        )
+        words = "Safe fixes, written to" if fixes == {"safe"} else "If an image shows it, fix"
+        copy = one_line(str(fixed_path(next(iter(found)))))
+        advice = f"{words} a copy, {copy}, which bboxqa reads if you name it: {command}"
     lines = [*(line for each in found.values() for line in each.lines), *rest]
     total = sum(each.n_found for each in found.values()) + len(rest)
     advice = "\n".join(filter(None, (advice, more)))
@@ -197,10 +192,7 @@ def check_boxes(data: Dataset) -> Dataset:
 
 
 def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = False) -> _Causes:
-    """Return the findings of some rules in a file: errors, or warnings if there are no errors.
-
-    A file may be refused for a warning, such as its encoding.
-    """
+    """Return the findings of some rules in a file: errors, or warnings if there are no errors."""
     from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.report.findings import concise_line, content, place
@@ -321,13 +313,10 @@ def of_predictions(
     truth = read_path(named) if len(sources) == 1 and named.is_file() else None
     document = Document(read_path(path), truth=truth)
     kind = kind_of(document)
-    if kind is not RESULTS and isinstance(document.reading.top, list):
-        return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
     if kind is not RESULTS:
-        held = kind.name or ("annotations" if len(document.annotations) else "no results")
-        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
-        problem = f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"
-        return OtherKindError([problem], advice, files=[path])
+        expected = f"Expected a list of COCO results, {_A_RESULT}"
+        advice = f"{expected}\nAnnotations of a model are one more file: --annotator NAME={path}"
+        return OtherKindError(error.problems, advice, files=[path])
     found = _causes(document, STOPPING)
     if not found.lines:
         return error

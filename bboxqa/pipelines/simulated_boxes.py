@@ -159,11 +159,7 @@ def _free_boxes(
     overlap: float,
     rng: Generator,
 ) -> FloatArray:
-    """Return boxes at random places inside their images, which ascend: left, top, right, bottom.
-
-    A box with a higher IoU than `overlap` with another, or with one of the `others` (images and
-    edges), is moved, up to 100 times; in a full image it stays.
-    """
+    """Return boxes at random places inside their images, which ascend: left, top, right, bottom."""
     room = image_size[image] * (1 - 2 * _MARGIN)
     sides = np.minimum(sides, room)
     origin = image_size[image] * _MARGIN
@@ -275,10 +271,7 @@ def _drawn(view: _View) -> Boxes:
 
 
 def _placed(view: _View, rng: Generator) -> FloatArray:
-    """Return the edges of all objects as the annotator places them in their images, (N, 4).
-
-    They are clipped to the images, or to true boxes that extend beyond them.
-    """
+    """Return the edges of all objects as the annotator places them in their images, (N, 4)."""
     scene, errors, true, sides = view.scene, view.errors, view.scene.edges, view.scene.sides
     # Rounding would change boxes even without errors, so that only those with errors are computed.
     grown = (errors.scale - 1) * sides / 2 if errors.scale != 1 else np.zeros_like(sides)

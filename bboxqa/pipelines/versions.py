@@ -225,10 +225,7 @@ def _moves(of: Annotations, left: IndexArray, right: IndexArray, similarity: str
 
 
 def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Dataset, IndexArray]:
-    """Return all annotations as those of two annotators, "before" and "after".
-
-    What an annotator drew in an image is an image of its own.
-    """
+    """Return all annotations as those of two annotators, "before" and "after"."""
     old, new = before.annotations, after.annotations
     image, annotator, category = (
         np.concatenate([of.places[0][getattr(old, key)], of.places[1][getattr(new, key)]])
@@ -303,10 +300,7 @@ def _content_codes(of: Annotations) -> IndexArray:
 
 
 def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = None) -> Pairs:
-    """Return annotations before and after with one code: the first of each, the second, and so on.
-
-    Only those that are `kept` are paired.
-    """
+    """Return annotations before and after with one code: the first of each, and so on."""
     some = np.arange(len(codes)) if kept is None else np.flatnonzero(kept)
     some = some[np.lexsort((side[some], codes[some]))]
     starts = run_starts(codes[some])
@@ -320,10 +314,7 @@ def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = 
 def _pairs_by_id(
     of: Annotations, codes: IndexArray, content: IndexArray, edges: FloatArray
 ) -> Pairs:
-    """Return the pairs with an id that each version has once in the image; none where ids changed.
-
-    `codes` are those of ids, `content` those of annotations that are equal.
-    """
+    """Return the pairs with an id that each version has once in the image, unless ids changed."""
     n_codes = int(codes.max()) + 1
     cells = of.image.astype(np.int64) * n_codes + codes
     _, cell, n = np.unique(cells, return_inverse=True, return_counts=True)
@@ -491,11 +482,7 @@ def _counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) -
 def _category_counts(
     categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
 ) -> Table:
-    """Return the number of annotations of each of `CHANGES` by category.
-
-    `n_moved` counts moves within the category; renamed annotations are counted in the category that
-    they left and in the one that they joined.
-    """
+    """Return the number of annotations of each of `CHANGES` by category."""
     old, new = (_counts(place, kind, len(categories)) for place in (left, right))
     return Table(
         {

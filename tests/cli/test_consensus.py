@@ -311,7 +311,7 @@ def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):
     assert [(row["image"], row["category"], row["reason"]) for row in rows] == [
         ("c.jpg", "cat", "dropped: drawn by 1 of 3, 2 keep an object"),
         ("c.jpg", "dog", "dropped: drawn by 1 of 3, 2 keep an object"),
-        ("d.jpg", "cat", "mean IoU 0.64"),
+        ("d.jpg", "cat", "kept: drawn by 3 of 3, 2 keep an object; mean IoU 0.64"),
         ("b.jpg", "cat", "kept: drawn by 2 of 3, 2 keep an object; cat by ann; dog by bob"),
     ]
 
