@@ -51,10 +51,9 @@ def compare(
       bboxqa compare result/ reviewed.json   what changed since `bboxqa agree --out result/`
 
     BEFORE and AFTER are files of annotations, or folders with one file per annotator; BEFORE may be
-    a saved result, whose settings then apply. Two
-    annotations are the same if they have the same annotator, image and id, and overlap or are near;
-    other annotations are matched by similarity. With several annotators, agreement before and after
-    is compared in the images that both versions have.
+    a saved result, whose settings then apply. Two annotations are the same if they have the same
+    annotator, image and id, and overlap; other annotations are matched by similarity. With several
+    annotators, agreement before and after is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.compare import compare_files, saved_result

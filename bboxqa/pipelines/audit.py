@@ -393,7 +393,7 @@ def write_audit_page(
 
     Its images are those of the document "worst_images", with boxes of kinds in place of annotators.
     """
-    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
+    from bboxqa.pipelines.pictures import sizes_of, write_with_pixels
 
     data, rows, pictures = result.labels, dict[int, list[Record]](), []
     table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
@@ -414,6 +414,6 @@ def write_audit_page(
             "asked": [], "cost": len(objects), "alpha": None, "objects": objects,
             "shapes": others + rows[image],
         })  # fmt: skip
-    images = PageImages(sizes_of(pictures), [each.name for each in result.sources], "latter")
+    names = [each.name for each in result.sources]
     page = partial(audit_page, result, pictures, target=target, command=command)
-    return write_with_pixels(target, images, page, progress)
+    return write_with_pixels(target, sizes_of(pictures), names, page, progress)

@@ -77,8 +77,8 @@ def compare(
 ) -> ComparisonResult:
     """Compare two versions of a data set, or two data sets made by different guidelines.
 
-    Two annotations are the same if they have the same annotator, image and id, and overlap or are
-    near, unless ids may be positions. Other annotations are matched by similarity. Agreement is
+    Two annotations are the same if they have the same annotator, image and id, and overlap, unless
+    ids may be positions. Other annotations are matched by similarity. Agreement is
     compared in the images that are measured in both versions.
 
     Parameters

@@ -329,7 +329,7 @@ def write_consensus_page(
     result: ConsensusResult, target: PageTarget, next_step: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write a page of what was outvoted and is worth a look; return notes on its images."""
-    from bboxqa.pipelines.pictures import PageImages, sizes_of, write_with_pixels
+    from bboxqa.pipelines.pictures import sizes_of, write_with_pixels
     from bboxqa.report.consensus import consensus_page
 
     found, order = result.found, result.found.review_order
@@ -337,9 +337,8 @@ def write_consensus_page(
     worst = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
     pictures = [_picture(result, image) for image in worst]
     names = [source.name for source in result.data.sources]
-    images = PageImages(sizes_of(pictures), names, "latter")
     page = partial(consensus_page, result, pictures, target=target, next_step=next_step)
-    return write_with_pixels(target, images, page, progress)
+    return write_with_pixels(target, sizes_of(pictures), names, page, progress)
 
 
 def _picture(result: ConsensusResult, image: int) -> Record:

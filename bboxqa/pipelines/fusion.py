@@ -18,7 +18,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few
 from bboxqa.formats.writing.outlines import Record, area_of, bounds_of
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
@@ -259,11 +259,9 @@ def _without_tangled(data: Dataset, rows: IndexArray) -> tuple[Dataset, list[str
     kind = outlines.kind.copy()
     kind[found] = SegmentationKind.NONE
     of = replace(data.annotations, segmentation=replace(outlines, kind=kind))
-    image = data.image_names[int(of.image[found[0]])]
-    example = f"annotation {of.shown_ids(np.array(found[:1]))[0]} in {one_line(image)}"
-    cross = f"that {'crosses itself' if len(found) == 1 else 'cross themselves'} more than"
-    note = f"{count(len(found), 'outline')} {cross} {_MOST_CROSSINGS} times: the box counts"
-    return replace(data, annotations=of), [f"{note}, such as {example}"]
+    shown = first_few(of.shown_ids(np.array(found)), 3)
+    crossing = f"more than {_MOST_CROSSINGS} crossings of an outline with itself"
+    return replace(data, annotations=of), [f"{crossing}: the box counts of annotations {shown}"]
 
 
 def _has_shape(of: Annotations) -> BoolArray:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -104,20 +103,20 @@ def pictures(
             progress("images", done, len(names))
 
 
-def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "latter") -> str:
+def other_size(found: tuple[int, int], said: tuple[int, int]) -> str:
     """Return a note if the size of an image in the data is not that of its file; else "".
 
     Examples
     --------
     >>> print(other_size((500, 400), (1000, 400)))
-    the file has 500 × 400 pixels, the data say 1,000 × 400: drawn as the latter
+    the file has 500 × 400 pixels, the data say 1,000 × 400
     >>> other_size((500, 400), (0, 0))
     ''
     """
     if 0 in said or found == said:
         return ""
     in_file, in_data = (f"{width:,} × {height:,}" for width, height in (found, said))
-    return f"the file has {in_file} pixels, the data say {in_data}: drawn as the {drawn_as}"
+    return f"the file has {in_file} pixels, the data say {in_data}"
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:
@@ -194,9 +193,6 @@ def _scaled(values: NDArray[Any]) -> ByteArray:
     values = values.astype(np.float32)
     finite = values[np.isfinite(values)]
     low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
-    if low == high:
-        # In a mask, percentiles can be equal although few pixels differ.
-        low, high = finite.min(initial=low), finite.max(initial=high)
     share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
     return (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
 
@@ -244,41 +240,33 @@ def inline(content: bytes) -> str:
 _SIDE = 640
 
 
-class PageImages(msgspec.Struct, frozen=True):
-    """The images of a page: width and height by file name, 0 for unknown.
-
-    They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if
-    the page draws images in the size of the file, and "latter" if in that of the data.
-    """
-
-    sizes: Mapping[str, tuple[int, int]]
-    sources: Sequence[str]
-    drawn_as: str
-
-    def pixels(
-        self, target: PageTarget, progress: Progress | None = None, folder: Path | None = None
-    ) -> dict[str, Pixels]:
-        """Return the pixels of each image, or why it has none; as files below a folder, if any."""
-        if folder is not None:
-            (folder / PIXELS).mkdir()
-        if not target.images or not self.sizes:
-            return {}
-        shown = pictures(
-            [*self.sizes], target.images, _SIDE, sizes=[*self.sizes.values()],
-            sources=self.sources, progress=progress,
-        )  # fmt: skip
-        found = {}
-        for number, (name, picture) in enumerate(zip(self.sizes, shown, strict=True), 1):
-            remark = address = ""
-            if not picture.problem:
-                remark = other_size(picture.size, self.sizes[name], self.drawn_as)
-                address = (
-                    inline(thumbnail(picture)) if folder is None else f"{PIXELS}/{number}.webp"
-                )
-                if folder is not None:
-                    (folder / address).write_bytes(thumbnail(picture))
-            found[name] = Pixels(address, *picture.size, picture.problem, remark)
-        return found
+def _page_pixels(
+    target: PageTarget,
+    sizes: Mapping[str, tuple[int, int]],
+    sources: Sequence[str],
+    progress: Progress | None,
+    folder: Path | None,
+) -> dict[str, Pixels]:
+    """Return the pixels of each image, or why it has none; as files below a folder, if any."""
+    if folder is not None:
+        (folder / PIXELS).mkdir()
+    if not target.images or not sizes:
+        return {}
+    shown = pictures(
+        [*sizes], target.images, _SIDE, sizes=[*sizes.values()], sources=sources,
+        progress=progress,
+    )  # fmt: skip
+    found = {}
+    for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
+        remark = address = ""
+        if not picture.problem:
+            remark = other_size(picture.size, sizes[name])
+            content = thumbnail(picture)
+            address = inline(content) if folder is None else f"{PIXELS}/{number}.webp"
+            if folder is not None:
+                (folder / address).write_bytes(content)
+        found[name] = Pixels(address, *picture.size, picture.problem, remark)
+    return found
 
 
 def sizes_of(images: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
@@ -326,7 +314,7 @@ def write_result(
     sizes = sizes_of(shown)
     inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
     pages = partial(agreement_pages, documents, target=target)
-    return write_with_pixels(target, PageImages(sizes, inputs, "latter"), pages, progress)
+    return write_with_pixels(target, sizes, inputs, pages, progress)
 
 
 def write_report(
@@ -350,27 +338,31 @@ def write_report(
         names = [word for each in target.images for word in ("--images", str(each))]
         names += [file.name for file in report.files]
         made = {"manifest": said, "command": command or validate_command(names, said)}
-    sizes = images_with_boxes(report, target.top)
-    images = PageImages(sizes, [file.name for file in report.files], "former")
+    sizes, names = images_with_boxes(report, target.top), [file.name for file in report.files]
     page = partial(findings_page, report, target=target, **made)
-    return write_with_pixels(target, images, page, progress)
+    return write_with_pixels(target, sizes, names, page, progress)
 
 
 def write_with_pixels(
     target: PageTarget,
-    images: PageImages,
+    sizes: Mapping[str, tuple[int, int]],
+    sources: Sequence[str],
     made: Callable[[Mapping[str, Pixels]], str | Iterator[tuple[str, str]]],
     progress: Progress | None,
 ) -> tuple[str, ...]:
-    """Write a page, or several with their names, that show some pixels, and return notes."""
+    """Write a page, or several with their names, that show some pixels, and return notes.
+
+    `sizes` are width and height of images by file name, 0 for unknown; their files are also looked
+    for beside `sources`, the files of annotations.
+    """
     notes: list[str] = []
     if target.split:
         with page_folder(target.path) as folder:
-            found = made(pixels := images.pixels(target, progress, folder))
+            found = made(pixels := _page_pixels(target, sizes, sources, progress, folder))
             for name, page in [(INDEX, found)] if isinstance(found, str) else found:
                 (folder / name).write_bytes(encoded(page))
     else:
-        found = made(pixels := images.pixels(target, progress))
+        found = made(pixels := _page_pixels(target, sizes, sources, progress, None))
         content = encoded(found if isinstance(found, str) else next(found)[1])
         write_atomically(target.path, content)
         if len(content) > target.most_bytes:

@@ -128,9 +128,6 @@ _PLACE = re.compile(r"(?s).*(:\d+|#/.*)|/.*|track .*, frame \d+")
 # Ids are trusted if at least this share of the annotations with equal ids overlap, and of those
 # that are equal in both versions have equal ids.
 _STABLE = 0.9
-# Annotations with equal ids are also the same if they are left over and no edge moved by more than
-# this, in longest sides: small boxes do not overlap after a small move.
-_NEAR = 2.0
 
 Pairs = tuple[IndexArray, IndexArray]
 
@@ -161,9 +158,9 @@ def match_versions(
 ) -> MatchedVersions:
     """Find the annotations that both versions have.
 
-    The same are, in this order: equal annotations, those with the same id that overlap, those that
-    the matcher joins at the lowest threshold, and those with the same id that are near. Ids are
-    used if the files give them, and nearly all annotations that are equal or overlap keep them.
+    The same are, in this order: equal annotations, those with the same id that overlap, and those
+    that the matcher joins at the lowest threshold. Ids are used if the files give them, and nearly
+    all annotations that are equal or overlap keep them.
     """
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -180,8 +177,6 @@ def match_versions(
         by_id = _pairs_by_id(of, codes[order], content, edges)
         unused = "" if len(by_id[0]) else "ids changed"
     first, second = (edges[side] for side in by_id)
-    longest = np.maximum(*(of.bbox[side, 2:].max(1, initial=0) for side in by_id))
-    is_near = np.abs(first - second).max(1, initial=0) <= _NEAR * longest
     is_open = np.ones(len(of), np.bool_)
     found: list[Pairs] = []
 
@@ -195,7 +190,6 @@ def match_versions(
     take(_pairs_of_equal(content, of.annotator, is_open))
     take(by_id, overlap(first, second) > 0)
     take(_similar_pairs(both, is_open, settings, progress))
-    take(by_id, is_near)
     left, right = (np.concatenate(side) for side in zip(*found, strict=True))
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]

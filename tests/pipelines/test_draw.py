@@ -85,9 +85,7 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
     )
     Image.new("RGB", (50, 40), "red").save(folder / "a.png")
     found = bboxqa.draw(file, 0, images=[folder])
-    assert found.notes == (
-        "the file has 50 × 40 pixels, the data say 100 × 80: drawn as the latter",
-    )
+    assert found.notes == ("the file has 50 × 40 pixels, the data say 100 × 80",)
     assert found.axes[0].images[0].get_extent() == [0, 100, 80, 0]
 
 
