@@ -178,7 +178,7 @@ def _owners(given: Sequence[Any]) -> dict[int, list[int]]:
     for number, shape in enumerate(given):
         if (group := _group_of(shape)) is not None:
             groups[group][number] = _kind_of(shape)
-    owners = {}
+    owners: dict[int, list[int]] = {}
     for kinds in groups.values():
         points = [number for number, kind in kinds.items() if kind == "point"]
         areas = [number for number, kind in kinds.items() if kind in (*_OUTLINES, "mask")]
@@ -206,14 +206,14 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     encode = msgspec.json.Encoder().encode
     for place, name, drawn, path in content.files(LABELME.folder * is_nested, ".json"):
         image = content.images[place]
-        lines = [*content.lines(place, name, _LINE_TYPES)]
-        points = [np.array(line["points"]).reshape(-1, 2).tolist() for line in lines]
-        kinds = [_LINE_TYPES[line["shape"]] for line in lines]
-        labels = [line["label"] for line in lines]
+        lines = [
+            _shape(e["label"], _LINE_TYPES[e["shape"]], np.reshape(e["points"], (-1, 2)).tolist())
+            for e in content.lines(place, name, _LINE_TYPES)
+        ]
         document: Record = {
             "version": _VERSION,
             "flags": {},
-            "shapes": [*_shapes(content, drawn), *map(_shape, labels, kinds, points)],
+            "shapes": [*_shapes(content, drawn), *lines],
             "imagePath": image_name(image).rpartition("/")[2],
             "imageData": None,
             "imageHeight": int(image["height"]),
@@ -274,13 +274,13 @@ LABELME = Writer(
     "folder",
     (".json",),
     _files,
-    frozenset(
-        {"polygon", "mask", "rotation", "corners", "keypoints", "keypoint box", "image sizes"}
-    )
-    | _LINE_TYPES.keys(),
+    frozenset({
+        "polygon", "mask", "rotation", "corners", "keypoints", "keypoint box", "image sizes",
+        *_LINE_TYPES,
+    }),
     reads={"category": str.strip},
     folder="annotations",
     read_name=_read_name,
     needs_sizes="all images",
-)
+)  # fmt: skip
 """Rectangles, polygons, masks, and groups of points."""

@@ -33,13 +33,16 @@ _APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
 _Values = dict[str, Any]
 
 
+_Region = tuple[str | int, object, _Values]
+
+
 class _Entry(msgspec.Struct):
     """An image."""
 
     name: str
     at: str | int
     said: _Values
-    regions: list[tuple[str | int, object, _Values]] = msgspec.field(default_factory=list)
+    regions: list[_Region] = msgspec.field(default_factory=list)
     """The JSON pointer or line of each, its shape and its attributes."""
 
 
@@ -88,7 +91,7 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
         # VIA 2 has a list; VIA 1 has an object with numbers as keys.
         listed = regions.items() if isinstance(regions, dict) else enumerate(shapes.items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
-        parts = [
+        parts: list[_Region] = [
             (here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
             for here, each in found
         ]

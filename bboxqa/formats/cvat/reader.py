@@ -29,13 +29,6 @@ from bboxqa.model.table import id_as_name
 
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _LAST_FRAME = 1 << 31
-CUBOID = [
-    f"{axis}{corner}{side}"
-    for side in "12"
-    for corner in ("tl", "bl", "tr", "br")
-    for axis in "xy"
-]  # fmt: skip
-"""Attributes of a cuboid, in the order of its points."""
 OF_SHAPES = ("occluded", "group_id", "z_order", "rotation")
 """Values of a shape, whose names attributes of its label may have as well."""
 OF_LABEL = "label."
@@ -192,8 +185,6 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # no
         return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(flat) // 2}
     if kind == "polyline":
         return {"shape": kind, "points": _points(element)}
-    if kind == "cuboid":
-        return {"shape": kind, "points": [_number(values, name) for name in CUBOID]}
     return {"shape": "image label" if kind == "tag" else kind}
 
 

@@ -1,12 +1,12 @@
 """Writing CVAT XML 1.1 for images, with one task per annotator, and what it cannot hold."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import cos, pi, sin
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from bboxqa.formats.cvat.reader import CUBOID, OF_LABEL, OF_SHAPES
+from bboxqa.formats.cvat.reader import OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
@@ -15,7 +15,7 @@ from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.model.masks import runs_of_spans
 
 _TITLE = "CVAT"
-_LINES = ("polyline", "line", "cuboid")
+_LINES = ("polyline", "line")
 # Keys of review.json that reviewers see as attributes.
 _OF_REVIEW = ("reason", "gain")
 # CVAT's own attributes of shapes, with their defaults and the texts that they may have.
@@ -95,13 +95,8 @@ def _image(
         else:
             yield from _element(*_where(content, each), label, each)
     for each in content.lines(place, name, _LINES):
-        points = each["points"]
-        if each["shape"] == "cuboid":
-            where = dict(zip(CUBOID, map(_number, points), strict=True))
-            yield from _element("cuboid", where, each["label"], each)
-        else:
-            where = _points(points[::2], points[1::2])
-            yield from _element("polyline", where, each["label"], each)
+        where = _points(each["points"][::2], each["points"][1::2])
+        yield from _element("polyline", where, each["label"], each)
     yield "  </image>\n"
 
 
@@ -113,39 +108,40 @@ def _labels(content: Content) -> Iterator[str]:
     for each in (*content.annotations, *content.held(_LINES)):
         name = names[each["category_id"]] if "category_id" in each else each["label"]
         of_label.setdefault(name, {}).update(dict.fromkeys(_said(each)))
-    numbers = {name: number for number, name in names.items()}
+    categories = {each["name"]: each for each in content.categories}
     for name, attributes in of_label.items():
         listed = "".join(_ATTRIBUTE.format(_text(each)) for each in attributes)
-        number = numbers.get(name, 0)
-        if number not in skeletons:
+        category = categories.get(name, {})
+        if category.get("id", 0) not in skeletons:
             yield _LABEL.format(_text(name), "any", listed, "")
             continue
-        drawing = f"          <svg>{_text(_drawing(content, number))}</svg>\n"
+        joints = content.joint_names[category["id"]]
+        drawing = f"          <svg>{_text(_drawing(category, joints))}</svg>\n"
         yield _LABEL.format(_text(name), "skeleton", listed, drawing)
         parent = f"          <parent>{_text(name)}</parent>\n"
-        for joint in content.joint_names[number]:
+        for joint in joints:
             yield _LABEL.format(_text(joint), "points", "", parent)
 
 
-def _drawing(content: Content, category_id: int) -> str:
+def _drawing(category: Record, names: Sequence[str]) -> str:
     """Return the drawing of a skeleton label, with its joints on a circle in a square of 100."""
-    names = content.joint_names[category_id]
     turns = [2 * pi * place / len(names) for place in range(len(names))]
-    places = [(round(50 + 40 * sin(turn), 3), round(50 - 40 * cos(turn), 3)) for turn in turns]
-    (category,) = (each for each in content.categories if each["id"] == category_id)
-    numbers = range(1, len(names) + 1)
+    x = [round(50 + 40 * sin(turn), 3) for turn in turns]
+    y = [round(50 - 40 * cos(turn), 3) for turn in turns]
     limbs = [each for each in items(category.get("skeleton")) if isinstance(each, list)]
     # A number such as 1.0 is no index.
-    limbs = [e for e in limbs if len(e) == 2 and {*map(type, e)} == {int} and {*e} <= {*numbers}]
+    numbers = {*range(1, len(names) + 1)}
+    limbs = [e for e in limbs if len(e) == 2 and {*map(type, e)} == {int} and {*e} <= numbers]
     lines = [
-        f'<line x1="{places[a - 1][0]}" y1="{places[a - 1][1]}" x2="{places[b - 1][0]}" '
-        f'y2="{places[b - 1][1]}" data-type="edge" data-node-from="{a}" data-node-to="{b}"></line>'
+        f'<line x1="{x[a - 1]}" y1="{y[a - 1]}" x2="{x[b - 1]}" y2="{y[b - 1]}" data-type="edge" '
+        f'data-node-from="{a}" data-node-to="{b}"></line>'
         for a, b in limbs
     ]
     circles = [
-        f'<circle r="0.75" cx="{x}" cy="{y}" data-type="element node" data-element-id="{number}" '
-        f'data-node-id="{number}" data-label-name={_quoted(name)}></circle>'
-        for number, (name, (x, y)) in enumerate(zip(names, places, strict=True), start=1)
+        f'<circle r="0.75" cx="{x[place]}" cy="{y[place]}" data-type="element node" '
+        f'data-element-id="{place + 1}" data-node-id="{place + 1}" '
+        f"data-label-name={_quoted(name)}></circle>"
+        for place, name in enumerate(names)
     ]
     return "\n".join([*lines, *circles])
 
@@ -263,22 +259,16 @@ def _is_held(key: str, value: object) -> bool:
     return isinstance(value, str | int | float) and plain_xml(text) == text
 
 
-def _plain_name(name: str) -> str:
-    return plain_xml(name).strip()
-
-
 def _own_text(name: str, value: object) -> str | None:
     """Return the value of an attribute of `_OWN` as CVAT writes it; None for another value."""
-    is_text_of_mark = name == "occluded" and value in ("true", "false")
-    mark = value == "true" if is_text_of_mark else value
-    text = str(int(mark) if isinstance(mark, bool) else mark)
+    text = str(int(value) if isinstance(value, bool) else value)
+    if name == "occluded":
+        text = {"true": "1", "false": "0"}.get(text, text)
     return text if _OWN[name][1].fullmatch(text) else None
 
 
-def _becomes_text(name: str, value: object) -> bool:
-    """Return whether an attribute is a number, true or false, and is written."""
-    is_written = name != "rotation" and _is_held(f"{ATTRIBUTES}.{name}", value)
-    return is_written and isinstance(value, int | float)
+def _plain_name(name: str) -> str:
+    return plain_xml(name).strip()
 
 
 CVAT_XML = Writer(
@@ -294,6 +284,11 @@ CVAT_XML = Writer(
     keeps=_is_held,
     reads={"category": _plain_name, "annotator": _plain_name, "image": plain_xml},
     needs_sizes="all images",
-    becomes_text=_becomes_text,
+    # Numbers, true and false become texts.
+    becomes_text=lambda name, value: (
+        name != "rotation"
+        and isinstance(value, int | float)
+        and _is_held(f"{ATTRIBUTES}.{name}", value)
+    ),
 )  # fmt: skip
 """One file per annotator, who is the assignee of its task."""

@@ -1,11 +1,10 @@
 """Writing Label Studio JSON, with one task per image, and what it cannot hold."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from urllib.parse import quote
 
 import msgspec
-import numpy as np
 
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, may_be_image
@@ -29,7 +28,6 @@ _TITLE = "Label Studio"
 _TIMES = ("created_at", "updated_at", "lead_time")
 # The source of annotations that a machine began.
 _BEGUN = "prediction"
-_LINES = ("polyline", "line")
 # Characters of a URL that need an escape.
 _ESCAPED = re.compile(r"[^\w/.~+,@()-]")
 # The displayed size of a point, in percent.
@@ -64,70 +62,43 @@ def _task(content: Content, place: int, options: Options) -> Record:
             if name and name != GROUND_TRUTH:
                 work["completed_by"] = _written_person(name)
             work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
-        listed.append(work | {"result": [*_regions(content, place, name, drawn)]})
+        regions = (region for each in drawn for region in _regions(content, image, each))
+        listed.append(work | {"result": [*regions]})
     return task
 
 
-def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Iterator[Record]:
-    """Yield the regions of lines, and of annotations, each followed by its joints."""
-    image = content.images[place]
-    sides = (image.get("width", 1), image.get("height", 1))
-    for line in content.lines(place, name, _LINES):
-        points = np.array(line["points"]).reshape(-1, 2) * (100 / np.array(sides))
-        own = shown_id(line)
-        # Each vertex names the one before.
-        vertices = [
-            {
-                "id": f"{own}-{number}",
-                "x": x,
-                "y": y,
-                "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
-                "isBezier": False,
-            }
-            for number, (x, y) in enumerate(points.tolist(), start=1)
-        ]
-        vector = {"vertices": vertices, "closed": False}
-        yield _labelled(image, line, "vector", vector, line["label"])
-    for each in drawn:
-        joints = list(enumerate(content.joints_of(each), start=1))
-        places = [(joint.x * 100 / sides[0], joint.y * 100 / sides[1]) for _, joint in joints]
-        dots = [{"x": x, "y": y, "width": _DOT} for x, y in places]
-        is_alone = is_point(each)
-        kind, value = ("keypoint", dots[0]) if is_alone else _shape(content, image, each)
-        label = content.category_names[each["category_id"]]
-        yield _labelled(image, each, kind, value, label)
-        own = shown_id(each)
-        for (number, joint), dot in zip(joints, dots, strict=True):
-            if not is_alone and joint.visibility:
-                region = {"id": f"{own}-{number}", "parentID": own, "type": "keypointlabels"}
-                value = {**dot, "keypointlabels": [joint.name]}
-                yield {**region, "from_name": "keypoint", **_of_image(image), "value": value}
-
-
-def _of_image(image: Record) -> Record:
-    return {
-        "to_name": "image",
-        "original_width": int(image["width"]),
-        "original_height": int(image["height"]),
-        "image_rotation": 0,
-    }
-
-
-def _labelled(image: Record, annotation: Record, kind: str, value: Record, name: str) -> Record:
-    region: Record = {
-        "id": shown_id(annotation),
-        "type": f"{kind}labels",
-        "from_name": "label" if kind == "rectangle" else kind,
-        **_of_image(image),
-        "value": {**value, f"{kind}labels": [name]},
-    }
+def _regions(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
+    """Yield the region of an annotation, followed by its joints."""
+    joints = content.joints_of(annotation)
+    across, down = 100 / image["width"], 100 / image["height"]
+    dots = [{"x": each.x * across, "y": each.y * down, "width": _DOT} for each in joints]
+    is_alone, own = is_point(annotation), shown_id(annotation)
+    kind, value = ("keypoint", dots[0]) if is_alone else _shape(content, image, annotation)
+    label = content.category_names[annotation["category_id"]]
+    region = {"id": own, **_labelled(image, kind, value, label)}
     if isinstance(annotation.get("score"), int | float):
         region["score"] = annotation["score"]
     if annotation.get("source") == _BEGUN:
         region["origin"] = _BEGUN
     if "reason" in annotation:
         region["meta"] = {"text": [str(annotation["reason"])]}
-    return region
+    yield region
+    for number, (joint, dot) in enumerate(zip(joints, dots, strict=True), start=1):
+        if not is_alone and joint.visibility:
+            inside = {"id": f"{own}-{number}", "parentID": own}
+            yield inside | _labelled(image, "keypoint", dot, joint.name)
+
+
+def _labelled(image: Record, kind: str, value: Record, name: str) -> Record:
+    return {
+        "type": f"{kind}labels",
+        "from_name": "label" if kind == "rectangle" else kind,
+        "to_name": "image",
+        "original_width": int(image["width"]),
+        "original_height": int(image["height"]),
+        "image_rotation": 0,
+        "value": {**value, f"{kind}labels": [name]},
+    }
 
 
 def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Record]:
@@ -156,27 +127,20 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Re
 
 
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
-    if not options.as_predictions:
-        groups = [drawn for of in content.by_image.values() for drawn in of.values()]
-        differ = [
-            each
-            for drawn in groups
-            for each in drawn
-            if any(each.get(key) != drawn[0].get(key) for key in _TIMES)
-        ]
-        why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
-        yield from losses_of(differ, Noun("time that differs", "times that differ"), why)
-    else:
-        timed = [each for each in content.annotations if any(map(each.get, _TIMES))]
-        why = f"{_TITLE} has no times of predictions"
-        yield from losses_of(timed, Noun("time", "times"), why)
+    lost = []
+    for drawn in (drawn for of in content.by_image.values() for drawn in of.values()):
+        kept = {} if options.as_predictions else drawn[0]
+        lost += [e for e in drawn if any(e.get(key) != kept.get(key) for key in _TIMES)]
+    why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
+    why = f"{_TITLE} has no times of predictions" if options.as_predictions else why
+    yield from losses_of(lost, Noun("time that differs", "times that differ"), why)
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
     yield from name_losses("image", names, lambda name: read[_address(name)])
-    lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
-    if lost:
+    ids = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
+    if ids:
         why = f"{_TITLE} numbers tasks from 1"
-        yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
+        yield Loss(len(ids), Noun("id of an image", "ids of images"), why, ids[0], "changed")
     yield from name_losses(
         "annotator", content.annotators, lambda name: _read_person(name, options)
     )
@@ -206,7 +170,7 @@ STUDIO_JSON = Writer(
     _files,
     frozenset({
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
-        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_TIMES,
     }),
     keeps=lambda key, value: key != "source" or value == _BEGUN,
     reads={"category": str.strip},

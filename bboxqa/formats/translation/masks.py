@@ -101,11 +101,9 @@ pixels in 200 characters; expected at most 1,200 in so short a text: split the s
         first = min(self._n_characters, _FIRST)
         more = self._rates[0] * first + self._rates[1] * (self._n_characters - first)
         if self._n + n > self._least + more:
-            raise MaskProblemError(
-                f"would bring the masks to {self._n + n:,} {self._what} in "
-                f"{self._n_characters:,} characters; expected at most {self._least + more:,} in "
-                "so short a text: split the source"
-            )
+            some = f"{self._n + n:,} {self._what} in {self._n_characters:,} characters"
+            expected = f"expected at most {self._least + more:,} in so short a text"
+            raise MaskProblemError(f"would bring the masks to {some}; {expected}: split the source")
         self._n += n
 
 
@@ -114,9 +112,8 @@ class Masks:
 
     def __init__(self, *, outlines: bool) -> None:
         self.outlines = outlines
+        # One value of a grey pixel, four with colour and opacity.
         self.pictures = Allowance("values of pixels", 3 << 27, (64, 4096))
-        """The values of the pixels of pictures: one of a grey pixel, four with colour and opacity.
-        """
         self._runs = Allowance("runs of pixels", 1 << 23, (2, 32))
 
     def record(self, mask: RowMask, size: Size | None) -> Record:
@@ -142,10 +139,8 @@ class Masks:
 
         def check(n_runs: int) -> None:
             if n_runs > MOST_RUNS:
-                raise MaskProblemError(
-                    f"has {n_runs:,} runs of pixels column by column; expected at most "
-                    f"{MOST_RUNS:,}: draw it as a polygon"
-                )
+                problem = f"has {n_runs:,} runs of pixels column by column"
+                raise MaskProblemError(f"{problem}; expected at most {MOST_RUNS:,}")
             self._runs.take(n_runs, mask.n_characters)
 
         # `check` is called before memory is taken for the runs of columns.
@@ -158,12 +153,9 @@ class Masks:
 
 def checked_size(size: Size) -> Size:
     """Return the size of an image; raises MaskProblemError if COCO has no masks of that size."""
-    width, height = size
-    if width * height >= MAX_MASK_PIXELS:
-        raise MaskProblemError(
-            f"is of an image of {width:,} × {height:,} pixels; expected fewer than "
-            f"{MAX_MASK_PIXELS:,} pixels in all: draw it on parts of the image"
-        )
+    if size[0] * size[1] >= MAX_MASK_PIXELS:
+        problem = f"is of an image of {size[0]:,} × {size[1]:,} pixels"
+        raise MaskProblemError(f"{problem}; expected fewer than {MAX_MASK_PIXELS:,} in all")
     return size
 
 
@@ -202,10 +194,8 @@ def _size_of(data: bytes, within: Size | None) -> Size:
         image = f"its image has {within[0]} × {within[1]}"
         raise MaskProblemError(f"has {width} × {height} pixels; {image}")
     if width * height > MOST_PIXELS:
-        raise MaskProblemError(
-            f"has {width:,} × {height:,} pixels; expected at most {MOST_PIXELS:,} pixels in all: "
-            "draw it as a polygon"
-        )
+        found = f"has {width:,} × {height:,} pixels"
+        raise MaskProblemError(f"{found}; expected at most {MOST_PIXELS:,} in all")
     return width, height
 
 
@@ -250,15 +240,6 @@ class RowMasks(msgspec.Struct, frozen=True, eq=False):
         mask = self._rows(annotation)
         return replace(mask, spans=joined(mask.spans))
 
-    def picture(self, annotation: Record) -> tuple[BoolArray, int, int]:
-        """Return the pixels of a mask inside its bounds, and the left and top of the bounds."""
-        mask = self._rows(annotation)
-        n_pixels = mask.width * mask.height
-        self._take(self._pixels, n_pixels, annotation)
-        runs = runs_of_spans(joined(mask.spans), n_pixels)
-        pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs)
-        return pixels.reshape(mask.height, mask.width), mask.left, mask.top
-
     def runs_in_image(self, annotation: Record) -> IndexArray:
         """Return run lengths in the whole image, which begin with a run outside the mask."""
         mask = self._rows(annotation)
@@ -278,6 +259,15 @@ class RowMasks(msgspec.Struct, frozen=True, eq=False):
         inside = _moved(spans, height, height_inside, -left, -top)
         take = partial(self._take, self._runs, annotation=annotation)
         return RowMask(turned(inside, width, height_inside, take), width, height_inside, left, top)
+
+    def picture(self, annotation: Record) -> tuple[BoolArray, int, int]:
+        """Return the pixels of a mask inside its bounds, and the left and top of the bounds."""
+        mask = self.cropped(annotation)
+        n_pixels = mask.width * mask.height
+        self._take(self._pixels, n_pixels, annotation)
+        runs = runs_of_spans(mask.spans, n_pixels)
+        pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs)
+        return pixels.reshape(mask.height, mask.width), mask.left, mask.top
 
     def _take(self, of: Allowance, n: int, annotation: Record) -> None:
         counts = annotation["segmentation"]["counts"]

@@ -41,7 +41,6 @@ _VALUES = re.compile(r"'.*'|\".*\"|-?\d\S*")
 _NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("oriented", "rectangular outline", "of four points taken as oriented"),
-    ("pose", "label", "with key points, which are not compared"),
     ("score", "label", "with a further number, taken as the confidence of a model"),
 )
 
@@ -49,6 +48,7 @@ _NOTES = (
 class _Classes(msgspec.Struct):
     """What a file says about classes, each with its line."""
 
+    member: Member
     names: dict[int, str] = msgspec.field(default_factory=dict)
     lines: dict[int, int] = msgspec.field(default_factory=dict)
     defects: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
@@ -94,18 +94,18 @@ def translate(path: Path, into: Collector) -> None:
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     described = _described(others)
-    inside = {member.name for member, _ in described}
-    _check_classes(path, described, {each.folder for each in texts})
+    n_inside = len(described)
+    longest = _longest(path, described, {each.folder for each in texts})
     for folder in shared_folders(path):
         described += _described(folder.direct_members)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
             images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
-    records = _LabelRecords(images, described, inside, into)
+    inside = {each.member.name for each in described[:n_inside]}
+    records = _LabelRecords(images, [*longest, *described], inside, into)
     for batch in images.batches():
         records.add_files(batch)
-    records.add_class_note()
     records.check_parts(members, others)
     images.done("labels of YOLO", _NOTES)
 
@@ -114,22 +114,21 @@ def class_names(path: Path) -> dict[int, str]:
     """Return the names of the classes of label files, by number."""
     members = [members_of(path), *(each.direct_members for each in shared_folders(path))]
     described = [each for inside in members for each in _described(inside)]
-    return next((found.names for _, found in described if found.names), {})
+    return next((found.names for found in described if found.names), {})
 
 
-def _described(members: Sequence[Member]) -> list[tuple[Member, _Classes]]:
+def _described(members: Sequence[Member]) -> list[_Classes]:
     """Return the files with class names, or that should have them and cannot be read."""
     named = sorted((each for each in members if is_names_file(each.name)), key=_rank)
     n_yamls = sum(is_yaml(each.name) for each in named)
-    found = []
-    for member in named:
-        head, is_only = member.head(), is_yaml(member.name) and n_yamls == 1
-        is_known = is_only or PurePosixPath(member.name).name.lower() in _ORDER
-        if is_known or is_names_head(member.name, head):
-            names = _classes_of(member)
-            if names.names or names.keypoints or names.problem:
-                found.append((member, names))
-    return found
+    kept = [
+        each
+        for each in named
+        if (is_yaml(each.name) and n_yamls == 1)
+        or PurePosixPath(each.name).name.lower() in _ORDER
+        or is_names_head(each.name, each.head())
+    ]
+    return [e for e in map(_classes_of, kept) if e.names or e.keypoints or e.problem]
 
 
 def _rank(member: Member) -> tuple[int, int, str]:
@@ -138,24 +137,22 @@ def _rank(member: Member) -> tuple[int, int, str]:
     return member.name.count("/"), known, member.name
 
 
-def _check_classes(
-    path: Path, described: list[tuple[Member, _Classes]], label_folders: Collection[str]
-) -> None:
-    """Put the longest of several lists of class names in folders with labels first."""
-    inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
-    held = [each for each in described if each[1].names and each[0].folder in inside]
-    alike = [each for each in held if _rank(each[0])[:2] == _rank(described[0][0])[:2]]
-    longest = max(alike, key=lambda each: len(each[1].names), default=None)
-    for member, classes in alike if longest is not None else ():
-        if not classes.names.items() <= longest[1].names.items():
-            first, other = sorted((longest[0], member), key=_rank)
+def _longest(path: Path, described: list[_Classes], folders: Collection[str]) -> list[_Classes]:
+    """Return the longest list of class names in folders with labels, of which others are parts."""
+    inside = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
+    held = [each for each in described if each.names and each.member.folder in inside]
+    alike = [e for e in held if _rank(e.member)[:2] == _rank(described[0].member)[:2]]
+    longest = sorted(alike, key=lambda each: -len(each.names))[:1]
+    for each in alike:
+        if not each.names.items() <= longest[0].names.items():
+            first, other = sorted((longest[0].member, each.member), key=_rank)
             problem = f"{path}: {first.name} and {other.name} have different classes"
             problem += "; expected the same in all folders that are read as one annotator"
             around = Path("FOLDER") if path.is_file() else path
             typed = typed_paths([around / each.folder for each in (first, other)])
             todo = "Unpack the archive into FOLDER, and name" if path.is_file() else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
-    described[:0] = alike[:0] if longest is None else [longest]
+    return longest
 
 
 def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
@@ -198,11 +195,11 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
         raise ValueProblemError(f"the line has {some}; expected 4 for a box, or pairs of x and y")
     else:
         n_shares, n_points = n - n % 2, 0
-    shares, rest = values[:n_shares], values[n_shares:]
+    shares, more = values[:n_shares], values[n_shares:]
     if abs(largest := max(shares, key=abs)) > LEAST_PIXELS:
         problem = f"a coordinate is {largest:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
-    return _Label(int(number), shares, rest[:n_points], *rest[n_points:])
+    return _Label(int(number), shares, more[:n_points], *more[n_points:])
 
 
 def _boxes_in(texts: Sequence[bytes]) -> tuple[IndexArray, FloatArray] | None:
@@ -225,34 +222,34 @@ class _LabelRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
     def __init__(
-        self,
-        images: FileImages,
-        described: list[tuple[Member, _Classes]],
-        inside: set[str],
-        into: Collector,
+        self, images: FileImages, described: list[_Classes], inside: set[str], into: Collector
     ) -> None:
-        self._images, self._into, self._tally = images, into, into.tally
+        self._images, self._into = images, into
         # The files with class names, the first the one that counts, and those of the source.
         self._described, self._inside = described, inside
         self._ids: dict[int, int] = {}
-        named = (each for each in described if each[1].names or not each[1].keypoints)
+        named = (each for each in described if each.names or not each.keypoints)
         self._named = next(named, None)
-        self._classes = self._named[1] if self._named else _Classes()
-        self._shape = next((each for each in described if each[1].keypoints), None)
-        self._keypoints = self._shape[1].keypoints if self._shape else None
-        self._is_unread = False
-        for member, found in described[:1]:
+        self._names = self._named.names if self._named else {}
+        self._shape = next((each for each in described if each.keypoints), None)
+        self._keypoints = self._shape.keypoints if self._shape else None
+        self._is_unread = bool(described and described[0].problem)
+        for found in described[:1]:
             if found.problem is not None:
-                self._is_unread = True
                 problem, line = found.problem
-                into.defect("T001", f"{member.name}: {problem}", self._where(member, line))
-        if self._named:
-            member, found = self._named
-            for number, name in sorted(found.names.items()):
-                where = self._where(member, found.lines[number])
-                self._ids[number] = into.category(name, where)
-            for code, problem, line in found.defects:
-                into.defect(code, problem, self._where(member, line))
+                into.defect("T001", f"{found.member.name}: {problem}", self._where(found, line))
+        if self._named is None:
+            into.notes.append("no data.yaml or classes.txt has names: categories are class numbers")
+            return
+        for number, name in sorted(self._names.items()):
+            where = self._where(self._named, self._named.lines[number])
+            self._ids[number] = into.category(name, where)
+        for code, problem, line in self._named.defects:
+            into.defect(code, problem, self._where(self._named, line))
+        n_files = len({each.member.name for each in described if each.names})
+        if n_files > 1:
+            used = one_line(self._named.member.name)
+            into.notes.append(f"{count(n_files, 'file')} with class names: {used} is used")
 
     def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
@@ -262,15 +259,15 @@ class _LabelRecords:
             # Folders of labels stand for those of the pictures.
             known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
         known |= {each.name for each in others if not is_picture(each.name)}
-        for member, found in self._described:
-            for key, path, line in found.paths if member.name in self._inside else ():
-                if not _is_there(path, found.root, member, known):
+        for found in self._described:
+            for key, path, line in found.paths if found.member.name in self._inside else ():
+                if not _is_there(path, found.root, found.member, known):
                     problem = f"{key} is {cut(one_line(path))}, which names no file or folder"
-                    self._into.defect("T025", problem, self._where(member, line))
+                    self._into.defect("T025", problem, self._where(found, line))
 
-    def _where(self, member: Member, line: int) -> Where:
+    def _where(self, found: _Classes, line: int) -> Where:
         """Return a place in a file of class names or key points."""
-        return Where(member.name if member.name in self._inside else "", line)
+        return Where(found.member.name if found.member.name in self._inside else "", line)
 
     def add_files(self, files: Sequence[LabelFile]) -> None:
         """Add the labels of files, one by one if some of them are not plain."""
@@ -281,7 +278,6 @@ class _LabelRecords:
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
-        names = self._classes.names
         if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
             return False
         found = _boxes_in([text for _, _, text in files])
@@ -293,7 +289,7 @@ class _LabelRecords:
         if not is_near or (rows[:, 0] != number).any() or number.max(initial=0) >= _MOST_CLASSES:
             return False
         numbers = np.flatnonzero(np.bincount(number))
-        if self._named is not None and not {*numbers.tolist()} <= {*names}:
+        if self._named is not None and not {*numbers.tolist()} <= self._names.keys():
             return False
         first = np.cumsum(n_boxes) - n_boxes
         line = np.arange(1, len(rows) + 1) - np.repeat(first, n_boxes)
@@ -339,18 +335,18 @@ class _LabelRecords:
         record = self._shape_of(label, (image["width"], image["height"]))
         record["image_id"] = image["id"]
         record["category_id"] = self._category(label.number, where)
-        joints = self._shape[1].joints.get(label.number) if self._shape else None
+        joints = self._shape.joints.get(label.number) if self._shape else None
         if self._into.settings.keypoints and joints and label.points:
             record["joints"] = joints
         if label.score is not None:
             record["score"] = label.score
-            self._tally["score"] += 1
+            self._into.tally["score"] += 1
         return self._into.annotation(record, where)
 
     def _check(self, label: _Label, where: Where, row: int) -> None:
         """Report what is wrong with a label, also where the size of the image is not known."""
-        if label.number not in self._classes.names and self._named is not None:
-            last = max(self._classes.names, default=-1)
+        if label.number not in self._names and self._named is not None:
+            last = max(self._names, default=-1)
             problem = f"class {label.number} has no name; the last class with a name is {last}"
             self._into.defect("T020", problem, where, row)
         farthest = max(label.shares, key=lambda share: abs(share - 0.5))
@@ -367,7 +363,7 @@ class _LabelRecords:
             degrees = shapes.rotations_of(points[None])[0] if len(points) == 4 else np.nan
             if not np.isnan(degrees):
                 record["attributes"] = {"rotation": float(degrees)}
-                self._tally["oriented"] += 1
+                self._into.tally["oriented"] += 1
             return record
         (x, y, w, h), (width, height) = label.shares, size
         record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
@@ -377,8 +373,6 @@ class _LabelRecords:
             is_seen = np.greater(seen, 0)
             whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
             record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
-            # Key points are only noted if they are not compared.
-            self._tally["pose"] += not self._into.settings.keypoints
         return record
 
     def _category(self, number: int, where: Where) -> int:
@@ -386,35 +380,25 @@ class _LabelRecords:
             self._ids[number] = self._into.category(f"class {number}", where)
         return self._ids[number]
 
-    def add_class_note(self) -> None:
-        """Add a note on the file that names the classes."""
-        names = {member.name for member, found in self._described if found.names}
-        if self._named is None:
-            note = "no data.yaml or classes.txt has names: categories are class numbers"
-            self._into.notes.append(note)
-        elif len(names) > 1:
-            several = f"{count(len(names), 'file')} with class names"
-            self._into.notes.append(f"{several}: {one_line(self._named[0].name)} is used")
-
 
 def _classes_of(member: Member) -> _Classes:
     """Return the classes in a file of lines or of YAML; raises DatasetError as `Member.read`."""
-    data = member.text()
+    data, found = member.text(), _Classes(member)
     text = data.decode("utf-8", "replace")
     if is_yaml(member.name):
-        found = _classes_in_yaml(text)
+        _add_yaml(found, text)
     else:
         listed = enumerate(text.rstrip().splitlines()[:_MOST_NAMES])
-        found = _named((number, line.strip(), number + 1) for number, line in listed)
+        _add_names(found, ((number, line.strip(), number + 1) for number, line in listed))
     # One character in another encoding, as in a comment, does not hide the names.
     is_readable = bool(found.names or found.keypoints or found.problem)
     if b"\0" in data or ("\ufffd" in text and not is_readable):
-        return _Classes(problem=("is not text in UTF-8", 1))
+        return _Classes(member, problem=("is not text in UTF-8", 1))
     return found
 
 
-def _named(rows: Iterable[tuple[int, str, int]]) -> _Classes:
-    found, seen = _Classes(), dict[str, int]()
+def _add_names(found: _Classes, rows: Iterable[tuple[int, str, int]]) -> None:
+    seen: dict[str, int] = {}
     for number, name, line in rows:
         if name:
             found.names[number], found.lines[number] = name, line
@@ -422,25 +406,26 @@ def _named(rows: Iterable[tuple[int, str, int]]) -> _Classes:
         if (first := seen.setdefault(name, number)) != number:
             problem = f"classes {first} and {number} are both named {one_line(name)!r}"
             found.defects.append(("T024", problem, found.lines[number]))
-    return found
 
 
-def _classes_in_yaml(text: str) -> _Classes:
-    """Return `names`, `nc`, `kpt_shape` and paths of YAML, in which unquoted words are texts."""
+def _add_yaml(found: _Classes, text: str) -> None:
+    """Add `names`, `nc`, `kpt_shape` and paths of YAML, in which unquoted words are texts."""
     from yaml import SafeLoader, YAMLError, compose
 
     if len(text) > _MOST_TEXT:
-        return _Classes(problem=(f"has more than {_MOST_TEXT:,} characters of YAML", 1))
+        found.problem = (f"has more than {_MOST_TEXT:,} characters of YAML", 1)
+        return
     try:
         # libyaml's loader is faster, but crashes the process if brackets are nested deeply.
         values = dict(_pairs(compose(text, Loader=SafeLoader)))
     except (YAMLError, RecursionError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         problem = f"is YAML that cannot be read: {one_line(problem or 'nested too deeply')}"
-        return _Classes(problem=(problem, mark.line + 1 if mark else 1))
+        found.problem = (problem, mark.line + 1 if mark else 1)
+        return
     names = values.get("names")
     listed = _numbered(names)[:_MOST_NAMES]
-    found = _named((number, _text(each), _line_of(each)) for number, each in listed)
+    _add_names(found, ((number, _text(each), _line_of(each)) for number, each in listed))
     if names is not None and names.value and not (found.names or isinstance(names.value, str)):
         found.problem = ("the names of classes are not texts", _line_of(names))
     n_classes = _number(values.get("nc"))
@@ -455,7 +440,6 @@ def _classes_in_yaml(text: str) -> _Classes:
     shape = values.get("kpt_shape")
     if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
         _add_key_points(found, shape, values.get("kpt_names"), text)
-    return found
 
 
 def _add_key_points(found: _Classes, shape: "Node", names: "Node | None", text: str) -> None:
