@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -30,10 +29,6 @@ _OF_PANOPTIC = (
     "; its images are in another folder than its PNG files: add --images with that folder"
 )
 _BACKSLASHES = "a path with backslashes"
-_FORMATS = {
-    ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".png": "PNG",
-    ".gif": "GIF", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF",
-}  # fmt: skip
 
 
 def _files(document: Document) -> tuple[list[str], "ImageFolder"]:
@@ -214,33 +209,6 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
 
 
 @rule(
-    "M012 warning, unsafe fix: file name with escapes of a URL",
-    breaks="No loader finds the image: the file has a blank in its name, not %20.",
-    explanation="""The file name has escapes such as %20 for a blank, like the path of a URL. The
-        unsafe fix writes the characters, unless another image has that name.""",
-    bad=_one("my%20cat.jpg"),
-    good=_one("my cat 100%.jpg"),
-)
-def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.images.texts("file_name") if document.disk is None else []
-    plain = [unquote(name) if "%" in name and not is_foreign(name) else name for name in names]
-    taken = Counter(plain)
-    pairs = enumerate(zip(names, plain, strict=True))
-    escaped = [row for row, (name, text) in pairs
-               if text != name and text.isprintable() and "\ufffd" not in text]  # fmt: skip
-
-    def says(row: int) -> str:
-        name = shortened(plain[row])
-        return (
-            f"file name {shortened(names[row])} has escapes of a URL; expected {name}, unless the "
-            "file has that name"
-        )
-
-    new = {row: plain[row] for row in escaped if taken[plain[row]] == 1}
-    yield Rows(escaped, says, "images/file_name", new=new.get, key="file_name")
-
-
-@rule(
     "M006 warning: file names that differ only in case or Unicode form",
     breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
     explanation="""Two file names differ only in case, slashes, or the Unicode form of their
@@ -298,29 +266,6 @@ def _twice(document: Document, _settings: ValidateSettings) -> Checked:
         repeated, says, "images", "each image once", names.__getitem__,
         mark=lambda row: " ".join(sorted((names[row], names[first[row]]))),
     )  # fmt: skip
-
-
-@rule(
-    "M011 warning: image file has another format than its name says",
-    breaks="Decoders that are chosen by the name stop at the file.",
-    explanation="""The first bytes of an image file belong to another format than its name says.
-        Convert it, or rename the file and its record. In the example, a.jpg is a PNG file.""",
-    bad=_one("a.jpg"),
-    good=_one("a.png"),
-)
-def _other_format(document: Document, _settings: ValidateSettings) -> Checked:
-    names, disk = _files(document)
-    said = [_FORMATS.get(PurePosixPath(p.path).suffix.lower(), "") for p in disk.places]
-    formats = [content.format for content in disk.contents]
-    wrong = [
-        row for row, format_ in enumerate(formats) if format_ and said[row] not in ("", format_)
-    ]
-
-    def says(row: int) -> str:
-        what = f"image file {shortened(names[row])} is a {formats[row]} file"
-        return f"{what}; expected {said[row]}, as its name says"
-
-    yield Rows(wrong, says, "images/file_name", found=formats.__getitem__, key="file_name")
 
 
 RULES = (

@@ -16,7 +16,6 @@ from bboxqa.core.arrays import (
     IntArray,
     distinct,
     median,
-    rows_where,
 )
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Columns, Form
@@ -84,8 +83,8 @@ def sized_boxes(boxes: Boxes | Document) -> BoolArray:
 
 def has_size(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have an image of known size, (N,) bool."""
-    size = boxes.size
-    return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
+    known: BoolArray = ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
+    return known
 
 
 def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -98,15 +97,7 @@ def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
 
 
 def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
-    """Return how far boxes, (N, 4), extend beyond images of a size, (N, 2), in px, (N, 4) float64.
-
-    The columns are the left, top, right and bottom edge; negative inside, NaN where unknown.
-
-    Examples
-    --------
-    >>> overshoot(np.array([[-3.0, 0, 20, 10]]), np.array([[10.0, 12]]))
-    array([[ 3., -0.,  7., -2.]])
-    """
+    """Return how far each edge of boxes, (N, 4), extends beyond images of a size, (N, 2), in px."""
     with np.errstate(all="ignore"):
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
 
@@ -123,36 +114,8 @@ def row_min(values: FloatArray) -> FloatArray:
     return result
 
 
-EXPECTED_LAYOUT = "x, y, width, height in pixels"
-# A layout is proved where x, y, width, height fails for a fifth of the boxes, and another layout
-# holds for nearly all of them.
-_FAILING, _HOLDING = 0.2, 0.99
-# Boxes without outlines have to be so many, and so many of them have to fail.
-_ENOUGH, _FEWEST_FAILING = 5, 3
-# How far the edges of boxes and of outlines may be apart, in pixels, and areas, as a share.
-_SHARE = 0.01
-# Areas of boxes in shares are so many times as large as the boxes as written.
-_LARGER = 1.2
-# Boxes in shares of their images reach this share of their sides.
-_FILLED = 0.9
-_UNITS = {
-    1: "parts of the image (0 to 1)",
-    100: "percent of the image (0 to 100)",
-    1000: "thousandths of the image (0 to 1000)",
-}
-
-
 class Layout(msgspec.Struct, frozen=True):
-    """The meaning of the four numbers of a box.
-
-    Attributes
-    ----------
-    name : str
-        The meaning of each number.
-    is_turned : bool
-        Whether y comes before x.
-    unit : int
-        The number that stands for the whole side of the image; 0 for pixels.
+    """The meaning of the four numbers of a box: their names, order, and what the sides count.
 
     Examples
     --------
@@ -162,7 +125,9 @@ class Layout(msgspec.Struct, frozen=True):
 
     name: str
     is_turned: bool = False
+    """Whether y comes before x."""
     unit: int = 0
+    """The number that stands for the whole side of the image; 0 for pixels."""
 
     def __str__(self) -> str:
         if not self.unit:
@@ -192,6 +157,23 @@ class Layout(msgspec.Struct, frozen=True):
         return np.hstack([first * factor, second * factor])
 
 
+EXPECTED_LAYOUT = "x, y, width, height in pixels"
+# A layout is proved where x, y, width, height fails for a fifth of the boxes, and only one other
+# layout holds for nearly all of them.
+_FAILING, _HOLDING = 0.2, 0.99
+# Where this share of the boxes lie beyond their images, all numbers of the file are in doubt.
+_OUTSIDE = 0.1
+# Boxes without outlines have to be so many, and so many of them have to fail.
+_ENOUGH, _FEWEST_FAILING = 5, 3
+# How far areas may differ, as a share; areas of boxes in shares are so many times the boxes.
+_SHARE, _LARGER = 0.01, 1.2
+# Boxes in percent or thousandths reach this share of the sides of their images.
+_FILLED = 0.9
+_UNITS = {
+    1: "parts of the image (0 to 1)",
+    100: "percent of the image (0 to 100)",
+    1000: "thousandths of the image (0 to 1000)",
+}
 _SIDES = "x, y, width, height"
 COCO = Layout(_SIDES)
 CORNERS = Layout("x1, y1, x2, y2")
@@ -216,24 +198,24 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     concerned: BoolArray
     """(N,) bool. The annotations of images whose boxes are in this layout."""
     message: str
-    """The message of the finding."""
     is_certain: bool
     """Whether x is told from y, and so boxes can be converted."""
 
 
 class _Evidence:
-    """Boxes compared with their outlines or, without one, with their images or their areas."""
+    """Boxes compared with their areas, or with their outlines or, without one, their images."""
 
-    def __init__(self, boxes: Boxes, *, with_areas: bool) -> None:
+    def __init__(self, boxes: Boxes, *, by_area: bool) -> None:
         self._boxes = boxes
-        self.area = boxes.area if with_areas else None
+        self.area = boxes.area if by_area else None
         is_sized, self.by_outline = has_size(boxes), np.zeros(len(boxes), np.bool_)
-        if with_areas:
-            known = boxes.has_box if boxes.area is None else boxes.has_box & (boxes.area > 0)
+        if self.area is not None:
+            known = boxes.has_box & (self.area > 0)
         else:
             known = (boxes.bbox[:, 2] != 0) & (boxes.bbox[:, 3] != 0) & ~np.isnan(boxes.bbox[:, 0])
             if boxes.bounds is not None:
-                self.by_outline = ~np.isnan(boxes.bounds[:, 0])
+                # Outlines in shares show nothing, as boxes in shares fit them.
+                self.by_outline = row_max(boxes.bounds) > 1 + _SHARE
         self.judged: BoolArray = known & (is_sized | self.by_outline)
 
     def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
@@ -241,26 +223,44 @@ class _Evidence:
         boxes, size = self._boxes, self._boxes.size.take(rows, axis=0)
         bbox = boxes.bbox.take(rows, axis=0)
         read = bbox if layout == COCO else layout.read(bbox, size)
-        fits = (row_min(read[:, 2:]) > 0) & inside(read, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
         is_pixels = ~_are_shares(read if layout.unit else bbox, size)
+        fits = (row_min(read[:, 2:]) > 0) & inside(read, size) & is_pixels
         if self.area is not None:
             area = self.area[rows]
             right: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
             if layout.unit:
                 # Areas that are smaller than boxes are those of outlines, such as ellipses.
-                right &= (area > _LARGER * bbox[:, 2:].prod(axis=1)) & is_pixels
+                right &= area > _LARGER * bbox[:, 2:].prod(axis=1)
             return right if layout == COCO else right & fits
         if boxes.bounds is None:
-            return fits & is_pixels
-        bounds = boxes.bounds.take(rows, axis=0)
+            return fits
         slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
-        on_outline = row_max(np.abs(corners(read) - bounds)) <= slack
-        if layout.unit == 1:
-            # Outlines may be in shares as well.
-            apart = row_max(np.abs(corners(layout.read(bbox, None)) - bounds))
-            on_outline |= (row_max(bounds) <= 1 + _SHARE) & (apart <= _SHARE)
-        return np.where(self.by_outline[rows], on_outline, fits) & is_pixels
+        on_outline = row_max(np.abs(corners(read) - boxes.bounds.take(rows, axis=0))) <= slack
+        return np.where(self.by_outline[rows], on_outline & is_pixels, fits)
+
+    def proves(self, layout: Layout, own: IndexArray, failing: IndexArray, *, image: bool) -> bool:
+        """Return whether so many boxes fail, and reach so far, that nothing else explains it."""
+        bbox, size, by_outline = self._boxes.bbox[own], self._boxes.size[own], self.by_outline[own]
+        is_exact = self.area is not None or bool(by_outline.all())
+        is_enough = len(own) >= _ENOUGH and len(failing) >= _FEWEST_FAILING
+        if image:
+            least = _FEWEST_FAILING if is_exact else _ENOUGH
+            is_plain = layout.unit <= 1 and layout != CENTRE
+            return is_enough and len(failing) >= least and (is_exact or is_plain)
+        if layout.unit == 1 or not (is_enough or by_outline.all()):
+            return layout.unit == 1
+        if layout == TURNED:
+            # Outlines, or masks that go row by row, may be turned instead.
+            return not inside(bbox, size).all()
+        if layout == CENTRE and not self.by_outline[failing].any():
+            # Only boxes that leave their images on the right and below are no slips.
+            return bool((bbox[:, :2] + bbox[:, 2:] > size).any(axis=0).all())
+        if layout.unit and self.area is None:
+            read = layout.read(bbox, size)
+            reach = (read[:, :2] + read[:, 2:]) / size
+            return bool((np.nanmax(reach, axis=0) >= _FILLED).all())
+        return True
 
 
 def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -282,17 +282,13 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
     of those of some annotators, or of those images of five or more boxes where it is proved.
     """
     with np.errstate(all="ignore"):
-        for with_areas in (False,) if boxes.area is None else (True, False):
-            evidence = _Evidence(boxes, with_areas=with_areas)
+        for by_area in (False,) if boxes.area is None else (True, False):
+            evidence = _Evidence(boxes, by_area=by_area)
             rows = np.flatnonzero(evidence.judged)
             fails = rows[~evidence.holds(COCO, rows)]
-            if not len(fails):
-                continue
             for group in (np.zeros(len(boxes), np.int64), boxes.author, boxes.image):
-                if found := _proved(boxes, evidence, rows, fails, group):
+                if len(fails) and (found := _proved(boxes, evidence, rows, fails, group)):
                     return _diagnosis(boxes, evidence, group, *found)
-            if not with_areas:
-                break
     return None
 
 
@@ -310,24 +306,17 @@ def _proved(
     is_suspect = n_failing >= np.maximum(_FAILING * total, 1)
     if is_image:
         is_suspect &= (total >= _ENOUGH) & (n_failing >= _FEWEST_FAILING)
-    if not is_suspect.any():
-        return None
     rows = rows[is_suspect[group[rows]]]
     held = {
         layout: np.bincount(group[rows[evidence.holds(layout, rows)]], minlength=n)
-        for layout in _CANDIDATES
+        for layout in (_CANDIDATES if len(rows) else ())
     }
     groups: dict[Layout, BoolArray] = {}
     for number in np.flatnonzero(is_suspect).tolist():
         own, failing = rows[group[rows] == number], fails[group[fails] == number]
         holding = [each for each in held if held[each][number] >= _HOLDING * total[number]]
         layout = _only(holding, is_exact=bool(evidence.by_outline[own].any()))
-        is_exact = evidence.area is not None or bool(evidence.by_outline[own].all())
-        if layout is None or (is_image and not is_exact and (layout.unit > 1 or layout == CENTRE)):
-            continue
-        least = _FEWEST_FAILING if is_exact or not is_image else _ENOUGH
-        is_enough = len(own) >= _ENOUGH and len(failing) >= least
-        if is_enough if is_image else _is_proof(boxes, evidence, layout, own, failing):
+        if layout is not None and evidence.proves(layout, own, failing, image=is_image):
             groups.setdefault(layout, np.zeros(n, np.bool_))[number] = True
     if not groups:
         return None
@@ -352,29 +341,6 @@ def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
     if {*found} == {CORNERS, TURNED_CORNERS}:
         return CORNERS
     return found[0] if len(found) == 1 and (found[0] != TURNED or is_exact) else None
-
-
-def _is_proof(
-    boxes: Boxes, evidence: _Evidence, layout: Layout, rows: IndexArray, failing: IndexArray
-) -> bool:
-    """Return whether so many boxes fail, and reach so far, that no other layout explains it."""
-    if layout.unit == 1:
-        return True
-    is_enough = len(failing) >= _FEWEST_FAILING and len(rows) >= _ENOUGH
-    if not (is_enough or evidence.by_outline[rows].all()):
-        return False
-    bbox, size = boxes.bbox[rows], boxes.size[rows]
-    if layout == TURNED:
-        # Outlines, or masks that go row by row, may be turned instead.
-        return not inside(bbox, size).all()
-    if layout == CENTRE and not evidence.by_outline[failing].any():
-        beyond = boxes.bbox[failing, :2] + boxes.bbox[failing, 2:] > boxes.size[failing]
-        return bool(beyond.any(axis=0).all())
-    if layout.unit > 1 and evidence.area is None:
-        read = layout.read(bbox, size)
-        reach = (read[:, :2] + read[:, 2:]) / size
-        return bool((np.nanmax(reach, axis=0) >= _FILLED).all())
-    return True
 
 
 def _diagnosis(
@@ -439,10 +405,7 @@ def outlines_elsewhere(boxes: Boxes, usable: BoolArray) -> bool:
 
 
 def swapped_images(document: Document) -> BoolArray:
-    """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool.
-
-    At least five boxes must show it, and nearly all images that boxes extend beyond.
-    """
+    """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool."""
     image, n = document.image, len(document.images)
     bbox, size = document.annotations.bbox, document.size
     sized = plain_boxes(document) & has_size(document)
@@ -466,20 +429,13 @@ def doubtful_boxes(document: Document) -> BoolArray:
     """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
-    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
+    sizes of images are swapped, or a tenth of the boxes of the file lie beyond their images.
     """
-    image, n, size = document.image, len(document.images), document.size
-    bbox, swapped = document.annotations.bbox, in_swapped_images(document)
+    bbox, size, swapped = document.annotations.bbox, document.size, in_swapped_images(document)
     doubtful: BoolArray = document.once(in_other_layout) | swapped | _are_shares(bbox, size)
     sized = sized_boxes(document) & ~doubtful
     outside = sized & ~inside(bbox, size)
-    n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
-    if outside.sum() >= max(_ENOUGH, _FAILING * sized.sum()):
-        return np.ones(len(bbox), np.bool_)
-    images = (n_outside > 0) & (n_outside >= _FAILING * n_sized)
-    if images.sum() >= _FEWEST_FAILING and n_outside[images].sum() >= _ENOUGH:
-        doubtful |= np.append(images, False)[image]
-    return doubtful
+    return doubtful | (outside.sum() >= max(_ENOUGH, _OUTSIDE * sized.sum()))
 
 
 ENOUGH_SIZES = 3
@@ -523,15 +479,7 @@ _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
 
 
 def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
-    """Return the first row that equals each row in all columns, (N,) each → (N,) int64.
-
-    It is the row itself if no earlier row is equal. NaN is equal to nothing.
-
-    Examples
-    --------
-    >>> first_equal([np.array([7, 8, 7, 7]), np.array([1, 1, 1, 2])])
-    array([0, 1, 0, 3])
-    """
+    """Return the first row that equals each row in all columns, (N,); NaN is equal to nothing."""
     first: IndexArray = np.arange(len(columns[0]))
     # Rows are sorted by a hash of 64 bits; equal hashes are compared value by value.
     key = np.zeros(len(first), np.uint64)

@@ -15,7 +15,6 @@ from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.geometry.polygons import n_crossings
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.model.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import (
@@ -52,20 +51,13 @@ def _within(document: Document, ring: int) -> tuple[int]:
 
 
 def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
-    """Return what removes bad rings; the last ring becomes [] if most have no outline."""
-    columns = document.annotations
-    rings = columns.rings
-    is_left = sum_by(rings.row, ~bad, len(columns)) > 0
-    written = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.OTHER))
-    # If most annotations have an outline, an empty one is a defect as well (S010).
-    is_usual = 2 * (written & (is_left | (columns.form != Form.RINGS))).sum() <= len(columns)
+    """Return what removes bad rings beside others."""
+    rings = document.annotations.rings
+    is_left = sum_by(rings.row, ~bad, len(document.annotations)) > 0
 
     def edits(ring: int) -> tuple[Edit, ...]:
-        row = int(rings.row[ring])
-        if is_left[row]:
-            return record_edit("annotations", row, "segmentation", int(rings.place[ring]))
-        can_be_empty = is_usual and document.has_box[row]
-        return record_edit("annotations", row, "segmentation", value=[]) if can_be_empty else ()
+        row, place = int(rings.row[ring]), int(rings.place[ring])
+        return record_edit("annotations", row, "segmentation", place) if is_left[row] else ()
 
     return edits
 
@@ -81,9 +73,7 @@ def _wrong_length(code: str, document: Document, _settings: ValidateSettings) ->
     }[code]
 
     def says(ring: int) -> str:
-        as_box = ", which pycocotools reads as a box" if n[ring] == 4 else ""
-        found = f"has {count(int(n[ring]), 'number')}{as_box}" if n[ring] else "is an empty list"
-        return f"polygon {found}"
+        return f"polygon has {count(int(n[ring]), 'number')}" if n[ring] else "polygon is empty"
 
     is_odd = code == "P002"
     yield Rows(
@@ -174,12 +164,8 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
         inner=partial(_within, document),
     )
     unchecked = distinct(rings.row[states == shapes.RingState.UNCHECKED])
-    what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
-    what += "million pairs of edges side by side; expected fewer points"
-    expected = "an outline of fewer points"
-    yield summary(
-        what, "annotations/segmentation", unchecked, severity=Severity.INFO, expected=expected
-    )
+    what = f"{count(len(unchecked), 'outline')} not checked for crossings; expected fewer points"
+    yield summary(what, _AT, unchecked, severity=Severity.INFO)
 
 
 def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
@@ -215,8 +201,8 @@ def _beyond(document: Document) -> FloatArray:
     "P006 warning, unsafe fix: outline extends beyond its image",
     breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
     explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe fix
-        clips it if enough of it is left and it does not cross itself, but not if a fifth of all
-        outlines or boxes extend beyond, as all these numbers are then in doubt.""",
+        clips it if enough of it is left and it does not cross itself, but not if a tenth of the
+        boxes extend beyond, as all numbers are then in doubt.""",
     bad=_outline(_AT_EDGE, [85, 10, 110, 10, 110, 40, 85, 40]),
     good=_outline(_AT_EDGE, [85, 10, 100, 10, 100, 40, 85, 40]),
     requires=("F004", "S015", "B002", "B014", "T003"),
@@ -230,9 +216,9 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
         of = size_text(document.size[row])
         return f"outline extends {beyond_text(beyond[row])} of its image{of}"
 
-    new, expected = partial(_clip, document, settings), "an outline inside the image"
-    at, bounds = "annotations/segmentation", document.outline_bounds
-    yield Rows(far, says, at, expected, lambda row: bounds[row].tolist(), new)
+    new, bounds = partial(_clip, document, settings), document.outline_bounds
+    found = lambda row: bounds[row].tolist()  # noqa: E731
+    yield Rows(far, says, _AT, "an outline inside the image", found, new)
 
 
 def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list[float]] | None:
@@ -279,7 +265,6 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     apart = layout.row_max(np.abs(edges - bounds))
     compared = layout.plain_boxes(document) & np.isfinite(apart)
     wrong = np.flatnonzero(compared & (apart > settings.bounds_px))
-    wrong = np.setdiff1d(wrong, document.once(shapes.row_major_masks, settings.bounds_px))
     # Tools that clip the mask, as pycocotools does, write boxes of the visible part.
     beyond = document.once(_beyond)
     cut = wrong[np.isfinite(beyond[wrong]).any(axis=1)]
@@ -329,13 +314,9 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
 
     def says(place: int) -> str:
         row, area = int(rows[place]), figure(filled[place])
-        cut, own = shapes.even_odd_area(document, row), shapes.ring_rows(document, row)
+        cut = shapes.even_odd_area(document, row)
         cut_out = "less" if np.isnan(cut) else f"{figure(cut)} px²"
-        # A ring inside another adds nothing to the largest.
-        if np.isclose(np.abs(document.ring_area[own]).max(), filled[place]):
-            what = "a ring lies inside another: pycocotools fills it"
-            return f"{what}, {area} px²; as a hole, {cut_out}"
-        return f"rings overlap: pycocotools joins them, {area} px²; by the even-odd rule, {cut_out}"
+        return f"rings overlap: pycocotools fills them, {area} px²; as holes, {cut_out}"
 
     far = shared > settings.area_tolerance * filled + 1
     yield Rows(far, says, "annotations/segmentation", "rings apart", owner=rows,
@@ -346,8 +327,8 @@ RULES = (
     rule(
         "P001 error, unsafe fix: polygon with fewer than 3 points",
         breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
-        explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
-            ring; the only ring only where most annotations have no outline.""",
+        explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes
+            the ring if there are others.""",
         bad=_outline({}, _RING, [12, 12, 14, 14]),
         good=_outline({}, _RING, [12, 12, 14, 12, 14, 14]),
     )(partial(_wrong_length, "P001")),
@@ -362,16 +343,13 @@ RULES = (
     rule(
         "P004 warning, safe fix: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
-        explanation="""One of the rings is an empty list. The fix removes it; the only ring only
-            where most annotations have no outline.""",
+        explanation="""One of the rings is an empty list. The fix removes it if there are
+            others.""",
         bad=_outline({}, _RING, []),
         good={"annotations": [{"segmentation": []}]},
     )(partial(_wrong_length, "P004")),
 )
 
-
-# Runs that a mask may have after a fix: some however few it had, and some more for each.
-_MOST_RUNS, _RUNS_EACH = 1 << 14, 8
 
 _SINGLE = "0 for masks of single objects"
 
@@ -389,8 +367,8 @@ _COLUMNWISE = {**_mask(810, *[30, 50] * 19, 30, 5660), **_FIELDS}
 @rule(
     "R001 error: size of a mask differs from its image",
     breaks="pycocotools gives masks of different sizes an IoU of -1: the object is never found.",
-    explanation="""The size of run lengths is [height, width] of the image. Here they are swapped,
-        or the mask is of a resized image. Create the mask again at the size of the image.""",
+    explanation="""The size of run lengths is not [height, width] of the image: they are swapped, or
+        the mask is of a resized image. Create the mask again at the size of the image.""",
     bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
     good={"annotations": [_SOUND]},
     requires=("B014",),
@@ -401,10 +379,8 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
     known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
 
     def says(mask: int) -> str:
-        size, (height, width) = rles.size[mask].tolist(), image[mask].tolist()
-        swapped = " (height and width are swapped)" if size == [width, height] else ""
-        wanted = f"[{height:g}, {width:g}], height and width of its image"
-        return f"mask has size {size}{swapped}; expected {wanted}"
+        wanted = "[{:g}, {:g}], height and width of its image".format(*image[mask])
+        return f"mask has size {rles.size[mask].tolist()}; expected {wanted}"
 
     wrong = known & (rles.size != image).any(axis=1)
     yield Rows(wrong, says, "annotations/segmentation/size", owner=rles.row)
@@ -451,21 +427,16 @@ def _counts(document: Document, _settings: ValidateSettings) -> Checked:
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
     rows = columns.rles.row
-    if not (columns.iscrowd[rows] == 1).all():
-        return
-    if all(are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist()):
-        why = "since CVAT writes it for every mask and ellipse"
-    elif len(rows) > 1 and (columns.iscrowd == 1).all():
-        why = "and no annotation has 0"
-    else:
-        return
-    yield summary(
-        f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them, {why}; expected {_SINGLE}",
-        "annotations/iscrowd",
-        rows,
-        expected=_SINGLE,
-        edits=lambda row: record_edit("annotations", row, "iscrowd", value=0),
-    )
+    of_cvat = (are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist())
+    all_crowds = len(rows) > 1 and (columns.iscrowd == 1).all()
+    if (columns.iscrowd[rows] == 1).all() and (all_crowds or all(of_cvat)):
+        yield summary(
+            f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them; expected {_SINGLE}",
+            "annotations/iscrowd",
+            rows,
+            expected=_SINGLE,
+            edits=lambda row: record_edit("annotations", row, "iscrowd", value=0),
+        )
 
 
 @rule(
@@ -487,43 +458,6 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked
 
 
 @rule(
-    "R007 error, safe fix: masks are written row by row",
-    breaks="Every program reads a wrong mask, with stripes across the image.",
-    explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
-        they go along the rows. The fix writes them column by column, but not in square images, nor
-        where a few runs would become millions.""",
-    bad={"annotations": [{**_mask(1010, *[20, 80] * 29, 20, 4070), **_FIELDS}]},
-    good={"annotations": [_COLUMNWISE]},
-)
-def _row_major(document: Document, settings: ValidateSettings) -> Checked:
-    rles, rows = (
-        document.annotations.rles,
-        document.once(shapes.row_major_masks, settings.bounds_px),
-    )
-
-    def edits(row: int) -> tuple[Edit, ...]:
-        mask, runs = document.record(row)["segmentation"], shapes.runs_of(document, row)
-        height, width = mask["size"]
-        # In a square image, the box may be transposed instead.
-        most = _MOST_RUNS + _RUNS_EACH * len(runs)
-        if height == width or n_turned(spans_of_runs(runs), width) > most:
-            return ()
-        runs = transposed_runs(runs, height, width)
-        is_text = isinstance(mask["counts"], str)
-        counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
-        return record_edit("annotations", row, "segmentation", "counts", value=counts)
-
-    yield summary(
-        f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
-        "row by row, and do not as they are; expected run lengths column by column",
-        "annotations/segmentation/counts",
-        rows,
-        expected="run lengths column by column",
-        edits=edits,
-    )
-
-
-@rule(
     "R008 error: mask is empty",
     breaks="The object always counts as missed, and losses divided by the area become NaN.",
     explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask again,
@@ -534,11 +468,5 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
 def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     rles = document.annotations.rles
     whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
-
-    def says(row: int) -> str:
-        width, height = document.annotations.bbox[row, 2:].tolist()
-        but = f", but its bbox is {figure(width)} x {figure(height)} px" if width > 0 else ""
-        return f"mask has no pixels{but}"
-
     rows, expected = rles.row[whole & (rles.area == 0)], "the pixels of the object"
-    yield Rows(rows, says, "annotations/segmentation", expected, lambda _row: 0)
+    yield Rows(rows, "mask has no pixels", _AT, expected, lambda _row: 0)

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, distinct, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
 from bboxqa.core.machine import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.formats.measured import outlines_of
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
-from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
+from bboxqa.model.masks import SegmentationKind, Segmentations
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import first_equal, in_swapped_images, plain_boxes
+from bboxqa.rules.layout import first_equal, in_swapped_images
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -31,11 +31,7 @@ _DUST = 1e-6
 
 
 class RingState(IntEnum):
-    """The validity of a ring as a polygon.
-
-    A ring is invalid if it crosses or touches itself, or has no area. It is unchecked if it has so
-    many edges side by side that checking would take minutes.
-    """
+    """The validity of a ring as a polygon; unchecked if checking would take minutes."""
 
     SOUND = 0
     INVALID = 1
@@ -106,10 +102,7 @@ def ring_states(document: Document) -> ByteArray:
 
 
 def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, FloatArray]:
-    """Return the annotations whose sound rings share area, with two areas in square pixels.
-
-    These are the area that all rings of each cover, and how much less it is than their sum.
-    """
+    """Return the annotations whose sound rings share area, the area covered, and that shared."""
     rings, none = document.annotations.rings, np.zeros(0)
     several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
     several[rings.row[document.once(ring_states) != RingState.SOUND]] = False
@@ -151,12 +144,8 @@ def invalid_reason(rings: Rings, ring: int) -> str:
     reason = str(shapely.is_valid_reason(ring_polygons(rings, np.array([ring]))[0]))
     what, _, where = reason.rstrip("]").partition("[")
     near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
-    words = {
-        "Self-intersection": "crosses itself",
-        "Ring Self-intersection": "touches itself",
-        "Too few points in geometry component": "has fewer than 3 different points",
-    }
-    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
+    words = {"Self-intersection": "crosses itself", "Ring Self-intersection": "touches itself"}
+    return words.get(what, "has too few points") + (f" at ({near})" if near else "")
 
 
 def polygons_of(shape: Any) -> list[Any] | None:
@@ -178,11 +167,7 @@ def flat(shape: Any) -> list[float]:
 
 
 def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
-    """Return the areas of outlines, clipped to the image for the suspects.
-
-    pycocotools also clips outlines to the image before measuring them. Images whose sizes look
-    swapped are left out.
-    """
+    """Return the areas of outlines, clipped to the image for the suspects, as pycocotools does."""
     outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
     swapped = in_swapped_images(document)[suspects]
@@ -206,15 +191,8 @@ def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
 def clipped_area(xy: FloatArray, size: FloatArray) -> float:
     """Return the area of a ring, (V, 2), inside an image of a size, (2,), in square pixels.
 
-    The ring is clipped at one edge of the image after another (Sutherland and Hodgman, 1974,
-    doi:10.1145/360767.360802). If clipping leaves several parts, they are joined by edges along the
-    border, which have no area.
-
-    Examples
-    --------
-    >>> ring = np.array([[-5.0, 2], [5, 2], [5, 4], [-5, 4]])
-    >>> clipped_area(ring, np.array([20.0, 10]))
-    10.0
+    The ring is clipped at one edge after another (Sutherland and Hodgman, 1974,
+    doi:10.1145/360767.360802).
     """
     xy = _clipped(xy, size)
     x, y = (xy - xy[:1]).T
@@ -232,57 +210,15 @@ def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
     return xy
 
 
-def runs_of(document: Document, row: int) -> IndexArray:
-    """Return the run lengths of a mask that can be read."""
-    counts = document.record(row)["segmentation"]["counts"]
-    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
-
-
-def row_major_masks(document: Document, tolerance: float) -> IndexArray:
-    """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
-
-    Most masks span the full width when they are read in the wrong order, so such a box proves
-    nothing.
-    """
-    rles, box = document.annotations.rles, corners(document.annotations.bbox)
-    off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
-    off &= plain_boxes(document)
-    found = []
-    for mask in np.flatnonzero(off[rles.row]).tolist():
-        row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
-        if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
-            continue
-        top, left, bottom, right = run_bounds(runs_of(document, row), width)
-        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
-            found.append(row)
-    return np.array(found, np.int64)
-
-
-_CORNER_FORMATS = ("DOTA labels", "YOLO labels")
-"""Formats that write four corners and no angle."""
-# Outlines are rotated boxes if this share of the outlined annotations has one ring of four points,
-_MOST = 0.9
-# this share of the rings are rectangles,
-_HALF = 0.5
-# and this share of the rectangles is turned.
-_FEW_TURNED = 0.1
-# The tolerance in degrees within which a box counts as upright.
-_UPRIGHT = 0.5
-
-
 class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
     """The rotated boxes of a file."""
 
     row: IndexArray
     """(Q,) int64. The annotation of each box, ascending."""
     corners: FloatArray
-    """(Q, 4, 2) float64. Corners in pixels, in the order of the outline in the file. A box with an
-    angle and no outline is rotated about its centre. NaN if five numbers are ambiguous.
-    """
+    """(Q, 4, 2) float64. Corners in pixels; NaN for five numbers, which are ambiguous."""
     is_written: BoolArray
     """(Q,) bool. Whether the file has these corners rather than an angle."""
-    angle: FloatArray
-    """(Q,) float64. The angle as written; NaN if the file has only corners."""
 
 
 def is_rotated_file(document: Document) -> bool:
@@ -293,77 +229,42 @@ def is_rotated_file(document: Document) -> bool:
 
 
 def oriented_boxes(document: Document) -> OrientedBoxes:
-    """Return the rotated boxes of a file; empty if outlines of four points are polygons."""
-    columns = document.annotations
+    """Return the rotated boxes: those with an angle, five or eight numbers, or labels of DOTA."""
+    columns, origin = document.annotations, document.reading.origin
     rings, rotations = columns.rings, columns.rotations
-    quads, is_written = _quads(document)
-    row = np.union1d(rings.row[quads], _listed(document))
-    corners, written, angle = np.full((len(row), 4, 2), np.nan), row < 0, np.full(len(row), np.nan)
+    is_dota = origin is not None and origin.title == "DOTA labels"
+    # Of outlines beside an angle, rings of four points are the box; ellipses have more.
+    quads = np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
+    if not is_dota:
+        quads = quads[np.isin(rings.row[quads], rotations.row)]
+    listed = rotations.row
+    if origin is None and not is_rotated_file(document):
+        listed = listed[np.isfinite(rotations.angle)]
+    listed = np.setdiff1d(listed, np.setdiff1d(rings.row, rings.row[quads]))
+    row = np.union1d(rings.row[quads], listed)
+    corners, written = np.full((len(row), 4, 2), np.nan), np.zeros(len(row), np.bool_)
     at = np.searchsorted(row, rings.row[quads])
     corners[at] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
-    written[at] = is_written
+    written[at] = is_dota
     said = np.flatnonzero(np.isin(rotations.row, row))
-    at, values = np.searchsorted(row, rotations.row[said]), rotations.values[said]
-    five, eight = (rotations.n_numbers[said] == number for number in (5, 8))
-    written[at] |= eight
-    corners[at[eight]] = values[eight].reshape(-1, 4, 2)
-    given = np.where(five, values[:, 4], rotations.angle[said])
-    angle[at] = np.where(written[at] & ~five, np.nan, given)
+    at, number = np.searchsorted(row, rotations.row[said]), rotations.n_numbers[said]
+    angle = rotations.angle[said]
+    eight = number == 8
+    written[at[eight]] = True
+    corners[at[eight]] = rotations.values[said[eight]].reshape(-1, 4, 2)
     # Boxes with an angle and no outline are turned.
-    turned = at[~five & np.isnan(corners[at, 0, 0]) & np.isfinite(angle[at])]
-    outlined = np.union1d(rings.row, columns.rles.row)
-    turned = turned[document.has_box[row[turned]] & ~np.isin(row[turned], outlined)]
-    boxes = rotated_boxes.upright(columns.bbox[row[turned]])
-    boxes[:, 4] = angle[turned]
-    corners[turned] = rotated_boxes.corners(boxes)
-    return OrientedBoxes(row, corners, written, angle)
+    is_turned = (number != 5) & np.isnan(corners[at, 0, 0]) & np.isfinite(angle)
+    is_turned &= document.has_box[row[at]] & ~np.isin(row[at], columns.rles.row)
+    boxes = rotated_boxes.upright(columns.bbox[row[at[is_turned]]])
+    boxes[:, 4] = angle[is_turned]
+    corners[at[is_turned]] = rotated_boxes.corners(boxes)
+    return OrientedBoxes(row, corners, written)
 
 
 def rows_with_corners(document: Document) -> IndexArray:
     """Return the annotations that are rotated boxes with known corners, ascending."""
     boxes = document.once(oriented_boxes)
     return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
-
-
-def _listed(document: Document) -> IndexArray:
-    """Return the rows of boxes that have an angle, or more than four numbers."""
-    rotations = document.annotations.rotations
-    origin = document.reading.origin
-    if origin is not None and origin.title in _CORNER_FORMATS:
-        # The angle was computed from the corners.
-        return np.zeros(0, np.int64)
-    if origin is None and not is_rotated_file(document):
-        return rotations.row[np.isfinite(rotations.angle)]
-    single = _single_rings(document.annotations.rings)
-    # Ellipses also have an angle, but more points.
-    other = np.setdiff1d(document.annotations.rings.row, document.annotations.rings.row[single])
-    return np.setdiff1d(rotations.row, other)
-
-
-def _single_rings(rings: Rings) -> IndexArray:
-    """Return the rings of four points that are the only ring of their annotation."""
-    return np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
-
-
-def _quads(document: Document) -> tuple[IndexArray, bool]:
-    """Return the rings that are corners of rotated boxes, and whether the file has these only."""
-    rings, origin = document.annotations.rings, document.reading.origin
-    single = _single_rings(rings)
-    title = "" if origin is None else origin.title
-    if title and title not in _CORNER_FORMATS:
-        return single[np.isin(rings.row[single], _listed(document))], False
-    if title == "DOTA labels":
-        return single, True
-    if len(single) < _MOST * len(distinct(rings.row)) or not len(single):
-        return single[:0], True
-    # Nearly all outlines of the file have four corners; are these rotated boxes?
-    corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
-    offset = corners - corners.mean(axis=1, keepdims=True)
-    order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
-    boxes, fits = rotated_boxes.from_corners(np.take_along_axis(corners, order[..., None], axis=1))
-    turned = fits & (np.abs(boxes[:, 4] - 45) < 45 - _UPRIGHT)
-    are_boxes = fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0
-    return (single if are_boxes else single[:0]), True
 
 
 # The bounds of thin boxes overlap less than the boxes themselves.
@@ -374,8 +275,7 @@ _FULL_TURN = 2 * np.pi
 def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
     """Return the annotations that are rotated boxes, (R,), and their numbers, (R, 5).
 
-    The angles of boxes of five numbers are taken to be clockwise, in radians if none is above a
-    whole turn.
+    Angles of boxes of five numbers are in radians if none is above a whole turn.
     """
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
     known = np.isfinite(boxes.corners[:, 0, 0])
@@ -389,10 +289,7 @@ def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
 
 
 def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
-    """Return (N, 4) boxes, and their least IoU for pairs whose `box_iou` reaches a threshold.
-
-    For rotated boxes, these are the bounds.
-    """
+    """Return (N, 4) boxes or bounds, and their least IoU where `box_iou` reaches a threshold."""
     rows, turned = document.once(turned_boxes)
     if not len(rows):
         return document.annotations.bbox, threshold
@@ -414,10 +311,7 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
 
 
 def written_numbers(document: Document) -> FloatArray:
-    """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight.
-
-    Boxes of fewer numbers have 0 for the rest; annotations without a box have NaN for the first.
-    """
+    """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight."""
     rotations, bbox = document.annotations.rotations, document.annotations.bbox
     longer = rotations.n_numbers > 0
     if not longer.any():

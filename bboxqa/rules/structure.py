@@ -71,15 +71,6 @@ def _one(annotation: dict[str, Any]) -> dict[str, Any]:
     return {"annotations": [annotation]}
 
 
-def _captioned(captions: Sequence[str]) -> str:
-    records = (
-        f'{{"id": {number}, "image_id": 1, "caption": "{caption}"}}'
-        for number, caption in enumerate(captions, 1)
-    )
-    image = '{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}'
-    return f'{{"images": [{image}],\n"annotations": [{", ".join(records)}]}}'
-
-
 def _result(score: str) -> str:
     return f'[{{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": {score}}}]'
 
@@ -452,20 +443,6 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(nameless & ~urls, at="images/file_name", expected="non-empty text")
     expected, mild = "it besides coco_url", Severity.INFO
     yield Rows(nameless & urls, at="images/file_name", expected=expected, severity=mild)
-
-
-@rule(
-    "S014 error: caption is missing or empty",
-    breaks="pycocoevalcap stops at a missing caption, and scores an empty one.",
-    explanation="""The caption is missing, null, not text, or only blanks. Write it, or remove the
-        annotation.""",
-    bad=_captioned(["a cat", ""]),
-    good=_captioned(["a cat", "a cat on a mat"]),
-)
-def _captions(document: Document, _settings: ValidateSettings) -> Checked:
-    lacks = document.is_object & ~document.annotations.has_caption
-    lacks &= "caption" in kind_of(document).required
-    yield Rows(lacks, at="annotations/caption", expected="a text that is not empty")
 
 
 @rule(

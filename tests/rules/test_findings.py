@@ -289,9 +289,6 @@ NAMES = [
          images(*(f"{name}_jpg.rf.{n:032x}.jpg" for name, n in (("cat", 4), ("dog", 3)))),
          file="b.json", pointer="/images/0", said=" has the original name of ",
          found=f"cat_jpg.rf.{4:032x}.jpg"),
-    *(case("M012", images(name), values=[plain], said=f'has escapes of a URL; expected "{plain}"')
-      for name, plain in (("my%20cat.jpg", "my cat.jpg"), ("a/caf%C3%A9.jpg", "a/café.jpg"),
-                          ("a%28.jpg", "a(.jpg"))),
 ]  # fmt: skip
 
 PLAIN = [[60, 50, 20, 10], [50, 60, 25, 18], [76, 30, 22, 10], [8, 60, 30, 19], [75, 65, 24, 14]]
@@ -323,10 +320,8 @@ BOXES = [
 
 OUTLINES = [
     case("P001", outline([RING, [1, 2, 3, 4]]), edits=[("/annotations/0/segmentation/1", "remove",
-         None)], said="polygon has 4 numbers, which pycocotools reads as a box"),
+         None)], said="polygon has 4 numbers;"),
     case("P001", outline([[7]]), said="polygon has 1 number;"),
-    *(case(code, outline([ring]), edits=[("/annotations/0/segmentation", "replace", [])])
-      for code, ring in (("P001", [1, 2, 3, 4]), ("P004", []))),
     *(case(code, of(*({"segmentation": e} for e in ([ring], [RING], [RING]))), edits=[])
       for code, ring in (("P001", [1, 2, 3, 4]), ("P004", []))),
     *(case(code, of(*({"segmentation": e} for e in ([ring, RING], [RING], [RING]))),
@@ -353,10 +348,10 @@ OUTLINES = [
          values=[[10, 10, 20, 30]]),
     case("P010", outline([RING, [14, 16, 26, 16, 26, 34, 14, 34]], area=600),
          settings={"select": ("B011", "P")},
-         said="inside another: pycocotools fills it, 600 px²; as a hole, 384 px²"),
+         said="rings overlap: pycocotools fills them, 600 px²; as holes, 384 px²"),
     case("P010", outline([RING, [20, 10, 40, 10, 40, 40, 20, 40]], area=900, bbox=[10, 10, 30, 30]),
          settings={"select": ("B011", "P")},
-         said="rings overlap: pycocotools joins them, 900 px²; by the even-odd rule, 600 px²"),
+         said="rings overlap: pycocotools fills them, 900 px²; as holes, 600 px²"),
     # An area without what rings share does not fit the outline that pycocotools fills.
     *(case("B011", outline([RING, other], area=filled - shared, bbox=[10, 10, width, 30]), edits=[],
            said=f"expected {filled}, the area of its outline") for other, width, filled, shared in (
@@ -366,7 +361,6 @@ OUTLINES = [
 ]  # fmt: skip
 
 MASKS = [
-    case("R001", masks({**MASK, "size": [100, 80]}), said="height and width are swapped"),
     case("R001", masks({**MASK, "size": [40, 50]}), said="mask has size [40, 50]; expected [80, 1"),
     *(case("R002", masks(mask)) for mask in (
         {}, {"size": [80, 100]}, {"counts": [8000]}, {**MASK, "counts": None},
@@ -377,13 +371,10 @@ MASKS = [
     case("R003", masks(MASK, MASK, MASK, iscrowd=1), count=3,
          edits=[(f"/annotations/{n}/iscrowd", "replace", 0) for n in range(3)]),
     case("R003", of(UNMASKED, CVAT), edits=[("/annotations/1/iscrowd", "replace", 0)],
-         said="iscrowd is 1 in 1 mask, all of them, since CVAT"),
-    *(case("R008", outline({"size": [80, 100], "counts": [8000]}, **more), said=said,
-           settings={"select": ("B001", "B011", "P", "R")}) for more, said in (
-        ({}, "mask has no pixels, but its bbox is 20 x 30 px"),
-        ({"bbox": [10, 10, 0, 0], "area": 0}, "mask has no pixels; expected"),
-        ({"bbox": None, "area": 7}, "mask has no pixels; expected"),
-    )),
+         said="iscrowd is 1 in 1 mask, all of them; expected"),
+    *(case("R008", outline({"size": [80, 100], "counts": [8000]}, **more),
+           said="mask has no pixels; expected", settings={"select": ("B001", "B011", "P", "R")})
+      for more in ({}, {"bbox": [10, 10, 0, 0], "area": 0}, {"bbox": None, "area": 7})),
 ]  # fmt: skip
 
 KEY_POINTS = [

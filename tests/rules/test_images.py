@@ -157,17 +157,6 @@ def test_an_image_twice_in_one_file(tmp_path):
     ]
 
 
-def test_a_file_of_another_format_than_its_name_says(tmp_path):
-    save(tmp_path / "a.png")
-    (tmp_path / "a.png").rename(tmp_path / "a.jpg")
-    for name in ("b.jpeg", "c.png", "d.webp", "e.gif", "f.tif", "g.bmp", "h.JPG"):
-        save(tmp_path / name)
-    (tmp_path / "i.jpg").write_bytes(b"no image")
-    names = sorted(path.name for path in tmp_path.iterdir())
-    (found,) = found_in(many(names), tmp_path, "M011")
-    assert found.message == ('image file "a.jpg" is a PNG file; expected JPEG, as its name says')
-
-
 # Files of images.
 
 

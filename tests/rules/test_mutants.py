@@ -23,7 +23,7 @@ ELSEWHERE = {
     code
     for code, rule in RULES.items()
     if rule.scope in ("files", "images")
-    or code in ("F007", "S014", "S016", "C010", "D004")
+    or code in ("F007", "S016", "C010", "D004")
     or code[0] in "QGETO"
 }
 
