@@ -199,18 +199,6 @@ def turned(
     return np.stack([ends[0], ends[1] + 1], 1)
 
 
-def n_turned(spans: IndexArray, width: int) -> int:
-    """Return how many spans `turned` returns.
-
-    Examples
-    --------
-    >>> n_turned(np.array([[1, 3], [4, 6]]), 3)
-    2
-    """
-    first = _without(spans, spans + width)
-    return int((first[:, 1] - first[:, 0]).sum())
-
-
 def _columnwise(spans: IndexArray, height: int, width: int) -> IndexArray:
     """Return the places of pixels column by column, sorted."""
     n = spans[:, 1] - spans[:, 0]
@@ -294,22 +282,6 @@ def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, floa
     (1.0, 1.0, 3.0, 3.0)
     """
     return span_bounds(spans_of_runs(runs), height)
-
-
-def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
-    """Convert the run lengths of a mask from row by row to column by column.
-
-    Both begin with a run outside the mask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> transposed_runs(np.array([1, 2, 3]), 2, 3)
-    array([2, 1, 1, 1, 1])
-    """
-    spans = joined(turned(spans_of_runs(runs), height, width))
-    columnwise = runs_of_spans(spans, height * width)
-    return columnwise if columnwise[-1] else columnwise[:-1]
 
 
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:

@@ -35,9 +35,6 @@ from bboxqa.rules.runner import validate_documents
 if TYPE_CHECKING:
     from bboxqa.rules.fixes import Fixed
 
-_MOST_KEPT = 50_000_000
-"""Bytes of files that are read together, whose records are kept."""
-
 
 def validate(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Dataset,
@@ -160,18 +157,11 @@ def _documents(
     on_step = None if progress is None else partial(progress, "reading")
     wanted = replace(WHOLE, choices=choices, progress=on_step)
     # Several files can share a folder of images: a record in any of them counts.
-    named: list[tuple[Path, Sequence[Any]]] = []
-    kept: list[RawDocument] = []
-    size = 0
-    for file, read in readers if images is not None and len(readers) > 1 else ():
-        reading = read(file, wanted)
-        named.append((file, reading.images))
-        size += reading.size
-        kept = [*kept, reading] if size <= _MOST_KEPT else []
-    for number, (file, read) in enumerate(readers):
+    several = readers if images is not None and len(readers) > 1 else []
+    named = [(Path(file), read(file, wanted).images) for file, read in several]
+    for file, read in readers:
         check_free_memory(file.size, str(file))
-        reading = kept[number] if len(kept) == len(readers) else read(file, wanted)
-        document = _document(images, truth, progress, named, reading)
+        document = _document(images, truth, progress, named, read(file, wanted))
         origin = document.reading.origin
         lacks_sizes = origin is not None and any(each.code == "T002" for each in origin.defects)
         if lacks_sizes and document.disk is not None and choices.image_size is None:

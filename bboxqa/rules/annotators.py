@@ -7,16 +7,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray, IndexArray, distinct, distinct_rows, run_starts
-from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count
-from bboxqa.formats.records import ANNOTATOR_KEYS
+from bboxqa.core.json_values import shortened
+from bboxqa.core.text import count, first_few
+from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import MANY, Checked, Defect, Rows, ids_of, rule, summary, value_at
+from bboxqa.rules.base import Checked, Defect, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import (
-    Authorship,
     authorship,
     image_list,
     names_in,
@@ -54,13 +53,13 @@ _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
     breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
     explanation="""It is an error if keys of an annotation name different annotators, only some
         records name one, or a list stands in place of a name. It is a warning if names differ only
-        in case, blanks or invisible characters, or only images list them. Write one spelling, under
-        one key, on every annotation.""",
+        in case, blanks or invisible characters. Write one spelling, under one key, on every
+        annotation.""",
     bad={"annotations": [{"rater": "ann"}, _ELSEWHERE]},
     good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
 )
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    for find in (_two_names, _unnamed, _malformed_lists, _composed_names, _spellings, _no_author):
+    for find in (_two_names, _unnamed, _odd_names, _spellings):
         yield from find(document)
 
 
@@ -90,66 +89,38 @@ def _two_names(document: Document) -> Checked:
 
 def _unnamed(document: Document) -> Checked:
     """Yield the records without an annotator if other records name theirs."""
-    key, at, columns = document.annotator_key, "annotations", document.annotations
+    key, name, at = document.annotator_key, "annotations", _under(document.annotator_key or "")
     named, sound = document.annotator >= 0, document.is_object
     if key is None and document.once(authorship).by_records:
-        key, at, named = "annotator", "images", document.once(authorship).listed
-        sound = document.images.is_object
+        key, name, at = "annotator", "images", "images/annotator"
+        named, sound = document.once(authorship).listed, document.images.is_object
     rows = np.flatnonzero(sound & ~named)
-    if key is None:
-        return
-    others = (k for k in ANNOTATOR_KEYS if k != key and (columns.annotator[k][rows] >= 0).any())
-    other = next(others, "") if at == "annotations" else ""
-    also = f" (some have {shortened(other)})" if other else ""
-    yield summary(
-        f"{len(rows):,} of {count(int(sound.sum()), at[:-1])} do not name their annotator under "
-        f"{shortened(key)}{also}; expected it on all",
-        _under(key) if at == "annotations" else "images/annotator",
-        rows,
-        document,
-        expected=f"{key} on every {at[:-1]}",
-        severity=_of_creator(document),
-    )
+    if key is not None:
+        what = f"{len(rows):,} of {count(int(sound.sum()), name[:-1])} do not name their annotator "
+        what += f"under {shortened(key)}; expected it on all"
+        mild, expected = _of_creator(document), f"{key} on every {name[:-1]}"
+        yield summary(what, at, rows, document, expected=expected, severity=mild)
 
 
-def _malformed_lists(document: Document) -> Checked:
-    """Yield the images whose list of annotators is malformed."""
-    found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
-    odd = [(row, key, value) for row, key, value in found if key and names_in(value) is None]
-    for _, key, value in odd[:1]:
-        yield summary(
-            f"{shortened(key)} of {count(len(odd), 'image')} is neither a list of names nor an "
-            f"object with names as keys, such as {shortened(value)}",
-            f"images/{key}",
-            [row for row, *_ in odd],
-            document,
-            found=shortened(value),
-            expected='a list of names, or an object {"name": …}',
-        )
-
-
-def _composed_names(document: Document) -> Checked:
-    """Yield the annotations with a list, or an object, in place of the name of their annotator."""
+def _odd_names(document: Document) -> Checked:
+    """Yield the lists of annotators that are no lists of names, and the names that are lists."""
+    lists = [image_list(image) for image in document.images.values]
+    for listed in ASKED_KEYS:
+        odd = [row for row, (own, v) in enumerate(lists) if own == listed and names_in(v) is None]
+        yield Rows(odd, at=f"images/{listed}", expected='a list of names, or an object {"name": …}')
     key, names = document.annotator_key, document.annotations.annotator_names
     codes = [code for code, name in enumerate(names) if name.startswith(("[", "{"))]
-    if key is None or not codes:
-        return
-    rows = np.flatnonzero(np.isin(document.annotator, codes)).tolist()
-    values = {row: value_at(document, "annotations", row, *key.split(".")) for row in rows}
-    for kind, words in ((list, "a list"), (dict, "an object")):
-        if odd := [row for row, value in values.items() if type(value) is kind]:
-            value, n = shortened(values[odd[0]]), count(len(odd), "annotation")
-            what = f"{n} with {words} under {shortened(key)}, such as {value}"
-            what += "; expected the name of one annotator"
-            mild = _of_creator(document)
-            yield summary(
-                what, _under(key), odd, document, found=value, expected="a name", severity=mild
-            )
+    if key is not None and codes:
+        rows = np.flatnonzero(np.isin(document.annotator, codes)).tolist()
+        values = (value_at(document, "annotations", row, *key.split(".")) for row in rows)
+        odd = [row for row, v in zip(rows, values, strict=True) if isinstance(v, list | dict)]
+        mild, expected = _of_creator(document), "the name of one annotator"
+        yield Rows(odd, at=_under(key), expected=expected, severity=mild)
 
 
 def _spellings(document: Document) -> Checked:
     """Yield the names that differ only in case, blanks or invisible characters."""
-    authors = document.once(authorship)
+    authors, key = document.once(authorship), document.annotator_key
     drawn = np.bincount(authors.author[authors.author >= 0], minlength=len(authors.names))
     used = drawn + np.bincount(authors.asked[:, 1], minlength=len(authors.names))
     # The most frequent spelling of each name comes first, and is the one to keep.
@@ -159,48 +130,16 @@ def _spellings(document: Document) -> Checked:
     again[run_starts(authors.folded[order])] = False
     if not again.any():
         return
-    rare = order[again].tolist()
-    names = [authors.names[int(order[np.argmax(again) - 1])], authors.names[rare[0]]]
-    more = f"(and {len(rare) - 1:,} more) " if len(rare) > 1 else ""
-    places = [_first_place(document, authors, code) for code in rare[:3]]
-    yield Defect(
-        f"annotators {quoted(names[0])} and {quoted(names[1])} {more}differ only in case, blanks "
-        "or invisible characters; expected one spelling",
-        pointer=places[0],
-        found=names,
-        expected="one spelling",
-        ids={"annotator": names[1]},
-        count=int(used[rare].sum()),
-        examples=tuple(places),
-        severity=Severity.WARNING,
-    )
-
-
-def _first_place(document: Document, authors: Authorship, code: int) -> str:
-    rows, key = np.flatnonzero(authors.author == code), document.annotator_key
-    if len(rows) and key is not None:
-        return pointer_to("annotations", int(rows[0]), *key.split("."))
-    image = int(authors.asked[authors.asked[:, 1] == code, 0][0])
-    key = "annotator" if authors.by_records else image_list(document.images.values[image])[0]
-    return pointer_to("images", image, key)
-
-
-def _no_author(document: Document) -> Checked:
-    """Yield the images that list several annotators if annotations name none."""
-    authors = document.once(authorship)
-    if document.annotator_key is not None or authors.by_records or not len(document.annotations):
-        return
-    if len(rows := np.flatnonzero(np.bincount(authors.asked[:, 0]) > 1)):
-        key = image_list(document.images.values[int(rows[0])])[0]
-        yield summary(
-            f"{count(len(rows), 'image')} with several annotators under {shortened(key)}, but no "
-            "annotation names its own; expected an annotator on each annotation",
-            f"images/{key}",
-            rows,
-            document,
-            expected="a key such as annotator on every annotation",
-            severity=Severity.WARNING,
-        )
+    rare = order[again]
+    names = [authors.names[code] for code in (order[np.argmax(again) - 1], rare[0])]
+    rows, at = np.flatnonzero(np.isin(authors.author, rare)), _under(key or "")
+    if key is None or not len(rows):
+        rows, at = authors.asked[np.isin(authors.asked[:, 1], rare), 0], "images"
+    what = f"annotators {quoted(names[0])} and {quoted(names[1])} differ only in case, blanks or "
+    what += "invisible characters; expected one spelling"
+    expected, ids = "one spelling", {"annotator": names[1]}
+    yield summary(what, at, rows, document, found=names, expected=expected, ids=ids,
+                  severity=Severity.WARNING)  # fmt: skip
 
 
 @rule(
@@ -225,23 +164,12 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
     pairs = document.image[rows] * n + folded[authors.author[rows]]
     wrong = rows[~np.isin(pairs, authors.asked[:, 0] * n + folded[authors.asked[:, 1]])]
 
-    def name(row: int) -> str:
-        return str(authors.names[authors.author[row]])
-
     def says(row: int) -> str:
         listed, value = image_list(document.images.values[int(document.image[row])])
-        return (
-            f"annotator {quoted(name(row))} is not in {shortened(listed)} of the image: "
-            f"{shortened(list(value))}"
-        )
+        own = quoted(authors.names[authors.author[row]])
+        return f"annotator {own} is not in {shortened(listed)} of the image: {shortened([*value])}"
 
-    if 2 * len(wrong) <= len(rows) or len(wrong) <= MANY:
-        yield Rows(wrong, says, _under(key))
-        return
-    first = int(wrong[0])
-    what = f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does"
-    what += f" not list; the first: {says(first)}"
-    yield summary(what, _under(key), wrong, document, found=name(first))
+    yield Rows(wrong, says, _under(key), total=len(rows))
 
 
 @rule(
@@ -273,11 +201,8 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     number = np.bincount(seen, minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
     if len(single) < several:
-        message = (
-            f"only one annotator on {len(single):,} of "
-            f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
-            "others"
-        )
+        of = count(several + len(single), "annotated image")
+        message = f"only one annotator on {len(single):,} of {of}; expected two or more"
         yield summary(message, "images", single, document, expected="two annotators or more")
     # Lists that name none of the annotators are reported by A002.
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
@@ -285,22 +210,16 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
         return
     if is_idle.any():
         names = [authors.names[code] for code in distinct(asked[is_idle, 1]).tolist()]
-        named = ", ".join(map(quoted, names[:3])) + (", …" if len(names) > 3 else "")
-        message = (
-            f"no annotations by {count(len(names), 'annotator')} ({named}) listed on "
-            f"{count(int(is_idle.sum()), 'image')}; expected some"
-        )
+        message = f"no annotations by {count(len(names), 'annotator')} "
+        message += f"({first_few(names, 3, quoted)}) listed on {count(int(is_idle.sum()), 'image')}"
         yield _by_nobody(document, asked[is_idle, 0], names, message)
     n = len(folded) + 1
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
     if is_quiet.any():
         names = [authors.names[int(asked[is_quiet, 1][0])]]
-        message = (
-            f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
-            f"that others annotated, such as {quoted(names[0])} here; expected only if nothing is "
-            "there"
-        )
+        message = f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an "
+        message += f"image that others annotated, such as {quoted(names[0])} here"
         quiet = _by_nobody(document, asked[is_quiet, 0], names, message)
         yield replace(quiet, found=names[0], severity=Severity.INFO)
 
@@ -309,6 +228,7 @@ def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: 
     """Return a defect of the images that list annotators who have no annotations there."""
     ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
     expected = "annotations by every listed annotator"
+    message += f"; expected {expected}"
     return summary(message, "images", rows, document, ids=ids, found=names[:3], expected=expected)
 
 
@@ -335,7 +255,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
     columns = (*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers))
-    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
+    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_points(document))))
     shape = layout.first_equal(columns)
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))
@@ -353,27 +273,19 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
         shared = len(np.intersect1d(left, right, assume_unique=True))
         if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
             names = [authors.names[code] for code in pair]
-            yield summary(
-                f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the same boxes "
-                f"and categories on {len(copied):,} of {count(shared, 'image')} with at least "
-                f"{_MIN_COPIED} annotations of each; expected small differences",
-                "images",
-                copied,
-                document,
-                found=names,
-                expected="boxes that differ by a little",
-                key=" ".join(sorted(map(shortened, names))),
-                ids={"annotator": names},
-            )
+            what = f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the same "
+            what += f"boxes and categories on {len(copied):,} of {count(shared, 'image')} with at "
+            what += f"least {_MIN_COPIED} annotations of each; expected small differences"
+            key, ids = " ".join(sorted(map(shortened, names))), {"annotator": names}
+            expected = "boxes that differ by a little"
+            yield summary(what, "images", copied, document, found=names, key=key, ids=ids,
+                          expected=expected)  # fmt: skip
 
 
-def _beside_boxes(document: Document) -> Iterator[FloatArray]:
-    """Yield angles and key points, which distinguish annotations with the same given box."""
-    angles, points = document.annotations.rotations, document.annotations.keypoints
-    values = [(angles.row, angles.angle)] if len(angles.row) else []
-    if len(points.row):
-        values += [(points.row, each) for each in (points.n_visible, *points.bounds.T)]
-    for row, value in values:
+def _points(document: Document) -> Iterator[FloatArray]:
+    """Yield the number and bounds of key points, which differ where a box was given."""
+    points = document.annotations.keypoints
+    for value in (points.n_visible, *points.bounds.T) if len(points.row) else ():
         column = np.zeros(len(document.annotations))
-        column[row] = np.nan_to_num(value)
+        column[points.row] = np.nan_to_num(value)
         yield column

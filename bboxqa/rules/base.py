@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.document import ToolDefect
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, RuleText, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -208,11 +207,6 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     """Pointers to the records that were compared."""
     defects: Sequence[Defect] = ()
     """The defects that do not belong to single records."""
-    hides: bool = True
-    """Whether these records hide the consequences of the rule."""
-    concerned: IndexArray | None = None
-    """(C,) int64. The annotations whose consequences are hidden, if a defect that does not belong
-    to single records is about some of them."""
     numbers: IndexArray = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     """(H,) int64. The numbers of `where`."""
 
@@ -348,9 +342,8 @@ def summary(
 ) -> Defect:
     """Return one defect of many records of a list; it is not reported if there are none.
 
-    `at` names the list and the keys that lead from each record to the value. The pointer leads to
-    the list, or with a document to the first record, whose ids are those of the defect; `edits`
-    fix a record; `more` are further fields of `Defect`.
+    `at` names the list and the keys that lead to the value. The pointer leads to the list, or with
+    a document to the first record; `edits` fix a record; `more` are further fields of `Defect`.
 
     Examples
     --------
@@ -381,39 +374,21 @@ def found_defects(code: str, document: Document, _settings: ValidateSettings) ->
         file = defects[at].where.member if code in (*_BY_FILE, *_BY_FILE_IF_MANY) else ""
         key = (defects[at].cause, file) if is_grouped else ("", str(at))
         groups.setdefault(key, []).append(at)
-    # The first file of each cause is listed first, as the others may not fit.
-    first = dict(reversed(groups))
-    for cause, file in sorted(groups, key=lambda each: first[each[0]] != each[1]):
-        yield _several(defects, groups[cause, file], cause)
-
-
-def _several(defects: Sequence[ToolDefect], group: Sequence[int], cause: str) -> Defect:
-    """Return one defect for those of a group, with the first one in each of many files."""
-    message, pointers = defects[group[0]].message, [f"/defects/{at}" for at in group]
-    if len(group) == 1:
-        return Defect(message, pointers[0], key=cause)
-    files = {defects[at].where.member: f"/defects/{at}" for at in reversed(group)}
-    shown = [*files.values()][::-1] if len(files) > _EXAMPLES else pointers[:_EXAMPLES]
-    message = f"{len(group):,} times; the first: {message}"
-    return Defect(message, pointers[0], count=len(group), examples=tuple(shown), key=cause)
+    for (cause, _), group in groups.items():
+        message, pointers = defects[group[0]].message, tuple(f"/defects/{at}" for at in group)
+        if len(group) == 1:
+            yield Defect(message, pointers[0], key=cause)
+        else:
+            message, n = f"{len(group):,} times; the first: {message}", len(group)
+            yield Defect(message, pointers[0], count=n, examples=pointers[:_EXAMPLES], key=cause)
 
 
 # Floats represent every integer up to this one exactly.
 _WHOLE = 2.0**53
 
 
-# Digits that are enough to distinguish any two float64 numbers.
-_ALL_DIGITS = 17
-
-
 def beyond_text(beyond: FloatArray) -> str:
-    """Return by how much, and which edge, a box extends farthest beyond, for a message.
-
-    Examples
-    --------
-    >>> beyond_text(np.array([-2.0, 3, np.nan, 1]))
-    '3 px beyond the top edge'
-    """
+    """Return by how much, and which edge, a box extends farthest beyond, for a message."""
     edge = int(np.nanargmax(beyond))
     return f"{figure(beyond[edge])} px beyond the {EDGES[edge]} edge"
 
@@ -446,19 +421,6 @@ def figure(value: float, digits: int = 4) -> str:
     ('27,225', '12.35', '0.5', '1e-07')
     """
     return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
-
-
-def figure_unlike(value: float, limit: float, digits: int = 4) -> str:
-    """Format a number with as many digits as distinguish it from a limit.
-
-    Examples
-    --------
-    >>> figure_unlike(20.9174, 20, 3), figure_unlike(20.0213, 20, 3), figure_unlike(20, 20)
-    ('20.9', '20.02', '20')
-    """
-    while digits < _ALL_DIGITS and figure(value, digits) == figure(limit, digits):
-        digits += 1
-    return figure(value, digits)
 
 
 def rounded_number(value: float) -> int | float:

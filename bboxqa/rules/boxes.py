@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, distinct, sum_by
 from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -16,7 +16,6 @@ from bboxqa.rules.base import (
     becomes_degenerate,
     beyond_text,
     figure,
-    figure_unlike,
     record_edit,
     rounded_number,
     rounded_values,
@@ -30,8 +29,7 @@ from bboxqa.rules.document import Document, following
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
 _SIDES = ("left of", "above", "right of", "below")
 _INSIDE = "a box inside the image"
-# So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
-_ENOUGH, _NEAR = 5, 0.04
+_ENOUGH = 5
 
 
 @rule(
@@ -161,7 +159,7 @@ def _small(document: Document, settings: ValidateSettings) -> Checked:
 
     def says(row: int) -> str:
         side = int(sides[row].argmin())
-        return f"bbox {('width', 'height')[side]} is {figure_unlike(sides[row, side], least)} px"
+        return f"bbox {('width', 'height')[side]} is {figure(sides[row, side])} px"
 
     small = layout.plain_boxes(document) & (layout.row_min(sides + rounding) < least)
     yield Rows(small, says, "annotations/bbox", f"at least {least:g} px")
@@ -181,7 +179,7 @@ def _long(document: Document, settings: ValidateSettings) -> Checked:
 
     def says(row: int) -> str:
         width, height = sides[row].tolist()
-        ratio = figure_unlike(max(width, height) / min(width, height), most, 3)
+        ratio = figure(max(width, height) / min(width, height), 3)
         return f"bbox of {figure(width)} x {figure(height)} px is {ratio} : 1"
 
     long = layout.row_max(sides) > most * layout.row_min(sides)
@@ -212,9 +210,9 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     "B011 warning, safe fix: area differs from the area of the outline",
     breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
     explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
-        of the outline inside its image, or of the box without an outline. The fix recomputes it,
-        unless areas differ by one factor or the boxes or sizes are in doubt (B003 to B007,
-        B012).""",
+        of the outline inside its image, or of the box without an outline. The fix computes areas
+        of 0 and less, of 1 if all are 1, and those of the box beside an outline, unless boxes or
+        sizes are in doubt (B003 to B007, B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
     requires=(
@@ -236,49 +234,27 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         wrong &= ~(suspects & _explained(document, outline))
     joined, filled, _ = document.once(shapes.overlapping_rings)
     expected[joined] = filled
-    of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
-    # Ten equal areas are a placeholder; others are of outlines that were left out.
+    # Areas below those of most boxes are of outlines that were left out; equal ones, of nothing.
     n_smaller, n_different = int(smaller.sum()), len(distinct(given[smaller]))
-    is_constant = n_smaller >= 2 * max(_ENOUGH, n_different)
-    if not is_constant and n_smaller >= _ENOUGH and 2 * n_smaller > bare.sum():
+    if _ENOUGH <= n_smaller < 2 * max(_ENOUGH, n_different) and 2 * n_smaller > bare.sum():
         wrong &= ~smaller
     wrong |= given <= 0
-    doubtful = _doubtful_areas(document, bare)
-    doubtful[joined] = True
-    # An area of 1 is a placeholder, as 0 is, if it is that of all.
-    is_set = wrong & ((given != 1) | (given[~np.isnan(given)] != 1).any())
-    if is_constant and (bare & ~wrong).sum() < _ENOUGH:
-        # No other annotation shows that areas are those of boxes.
-        doubtful |= smaller & is_set
-    doubtful |= _scaled(document.image, np.where(is_set & ~of_boxes, given / expected, 0))
+    # An area of 1 is a placeholder, as 0 is, if it is that of all. Any other may be right, unless
+    # it is that of the box of an outline.
+    is_unset = (given <= 0) | ((given == 1) & (given[~np.isnan(given)] == 1).all())
+    fixable = is_unset | (outlined & (np.abs(given - of_box) <= 1e-3 * of_box + 0.5))
+    fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
+    fixable[joined] = False
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
         return f"area is {given[row]:.6g}; expected {of if expected[row] > 0 else 'more than 0'}"
 
     def new(row: int) -> int | float | None:
-        is_known = not doubtful[row] and 0 < expected[row] < np.inf
-        return rounded_number(expected[row]) if is_known else None
+        return rounded_number(expected[row]) if fixable[row] else None
 
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
-
-
-def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
-    """Return the wrong areas that differ by one factor, in an image or in most of the file."""
-    # Either areas or coordinates are scaled. The ratio is 0 for other areas.
-    known = np.isfinite(ratio) & (ratio > 0)
-    middle = np.median(ratio[known]) if known.any() else 1.0
-    near: BoolArray = known & (np.abs(ratio / middle - 1) <= _NEAR)
-    near &= near.sum() >= max(_ENOUGH, known.sum() / 2)
-    rows = np.flatnonzero(known & (image >= 0))
-    low = np.full(image.max(initial=0) + 1, np.inf)
-    high = np.zeros(len(low))
-    np.minimum.at(low, image[rows], ratio[rows])
-    np.maximum.at(high, image[rows], ratio[rows])
-    alike = (high <= low * (1 + _NEAR)) & (np.bincount(image[rows], minlength=len(low)) > 1)
-    near[rows] |= alike[image[rows]]
-    return near
 
 
 def _explained(document: Document, outline: FloatArray) -> BoolArray:
@@ -299,17 +275,7 @@ def _explained(document: Document, outline: FloatArray) -> BoolArray:
     return explained
 
 
-def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
-    """Return the annotations whose boxes or outlines may be wrong rather than their areas."""
-    bbox, area = document.annotations.bbox, document.annotations.area
-    of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
-    doubtful = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
-    doubtful |= np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
-    result: BoolArray = (doubtful & bare) | document.once(layout.doubtful_boxes)
-    return result
-
-
-# If at least this share of boxes are copies, other findings about boxes are hidden.
+# If at least this share of boxes are copies, hardly any was drawn on its image.
 _NEARLY_ALL = 0.9
 
 
@@ -349,11 +315,9 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
     rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
     boxes &= document.has_box
     n_cured = layout.inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
-    has_outlines = np.isfinite(document.outline_bounds[boxes, 0]).any()
-    turned = "" if has_outlines else ", or their boxes are y, x, height, width"
     yield summary(
-        f"width and height look swapped in {len(rows):,} of {len(images):,} images{turned}: boxes "
-        f"extend beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap",
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes extend "
+        f"beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap",
         "images",
         rows,
         expected="the size of the image as it is shown",
@@ -361,33 +325,26 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
     )
 
 
-def _copied(document: Document, settings: ValidateSettings) -> Checked:
+def _copied(document: Document, _settings: ValidateSettings) -> Checked:
     """B014: boxes with the same numbers on images of several sizes."""
     plain = ~document.once(layout.in_other_layout)
     copies = layout.copies_of(document.once(layout.boxes_of), plain)
     if copies is None:
         return
     bbox, rows = document.annotations.bbox, copies.rows
-    first = rows[copies.group == np.argmax(copies.n_sizes)]
-    # If hardly any box was drawn on its image, all other findings about boxes follow from that.
-    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    sizes = dict(zip(rows.tolist(), copies.n_sizes.tolist(), strict=True))
     beyond = layout.overshoot(bbox[rows], document.size[rows])
     is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
-    hides = nearly_all or bool((beyond > settings.overshoot_px).any())
-    defect = summary(
-        f"{len(rows):,} boxes have the same four numbers as others on images of "
-        f"{layout.ENOUGH_SIZES} or more sizes, such as "
-        f"[{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
-        f"{len(distinct(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
-        "expected boxes drawn on each image",
+    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    yield Rows(
+        rows,
+        lambda row: f"bbox has the same four numbers as others on images of {sizes[row]:,} sizes",
         "annotations/bbox",
-        [*first, *np.setdiff1d(rows, first)],
-        found=bbox[first[0]].tolist(),
-        expected="boxes drawn on each image",
+        "boxes drawn on each image",
+        severity=Severity.ERROR if nearly_all or is_off else None,
+        total=len(rows),
+        few=0,
     )
-    severity = Severity.ERROR if nearly_all or is_off else None
-    concerned = None if nearly_all else rows
-    yield Rows([0], at="", defects=[defect], severity=severity, hides=hides, concerned=concerned)
 
 
 def _box(*numbers: float) -> dict[str, object]:
@@ -405,9 +362,8 @@ RULES = (
         "B003 warning, unsafe fix: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
-            clips it if enough of it is left, but not if a fifth of the boxes of the file or of some
-            images extend beyond, as all these numbers are then in doubt. Fix P006 first if the
-            outline does so as well.""",
+            clips it if enough of it is left and its outline lies inside, but not if a fifth of the
+            boxes of the file or of some images extend far beyond, as all are then in doubt.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),

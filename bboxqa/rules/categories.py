@@ -12,35 +12,23 @@ import numpy as np
 from bboxqa.core.arrays import distinct
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import folded
-from bboxqa.formats.columns import Kind
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import MANY, Checked, Defect, Rows, record_edit, rule
 from bboxqa.rules.document import Document, first_rows
 
-# If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
-_FAR_APART = 100
 _HIDDEN = "case, blanks or invisible characters"
-
-
-def _invisible(name: str) -> set[str]:
-    """Return the zero-width and control characters in a name, and blanks at its ends."""
-    # Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
-    signs = {*name}
-    odd = {sign for sign in signs if unicodedata.category(sign) in ("Cf", "Cc")}
-    odd |= {" "} if name != name.strip(" ") else set()
-    is_plain = not odd or all(
-        sign.isascii() or unicodedata.name(sign, "").startswith("LATIN")
-        for sign in signs
-        if unicodedata.category(sign)[0] in "LS"
-    )
-    return odd if is_plain else odd - set("\u200c\u200d\u200e\u200f")
+_JOINERS = "\u200c\u200d\u200e\u200f"
 
 
 def _visible(name: str) -> str:
-    """Return a name without invisible characters; a blank for a tab or a line end inside it."""
-    odd = _invisible(name)
-    plain = (sign if sign not in odd else " " if sign.isspace() else "" for sign in name)
+    """Return a name without control and zero-width characters, and blanks around it."""
+    # Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
+    plain = (
+        sign if sign in _JOINERS or unicodedata.category(sign) not in ("Cf", "Cc")
+        else " " if sign.isspace() else ""
+        for sign in name.strip()
+    )  # fmt: skip
     return "".join(plain).strip()
 
 
@@ -144,12 +132,10 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "C003 warning: category names that differ only in case, blanks or invisible characters",
     breaks="A model learns to distinguish two classes that are the same.",
-    explanation="""Two names differ only in case, blanks, Unicode form or invisible characters. The
-        unsafe fix moves the annotations of the later category to the first and removes it, in all
-        files of a data set; first correct ids that are shared or no whole numbers.""",
+    explanation="""Two names differ only in case, blanks, Unicode form or invisible characters. Give
+        the annotations of both one category, in all files of a data set.""",
     bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
     good=_example({"name": "cat"}, {"name": "cart"}),
-    fix="unsafe",
 )
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     names, root = document.categories.texts("name"), document.once(_root_category)
@@ -166,24 +152,8 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Ch
     rows = [row for row, at in enumerate(first) if at >= 0 and names[row] != names[at]]
     yield Rows(
         rows, says, "categories/name", "one category",
-        edits=lambda row: _merge(document, row, first[row]),
         mark=lambda row: " ".join(sorted((shortened(names[row]), shortened(names[first[row]])))),
     )  # fmt: skip
-
-
-def _merge(document: Document, row: int, other: int) -> Iterator[Edit]:
-    """Yield the edits that move the annotations of a category to another and remove it."""
-    categories, columns = document.categories, document.annotations
-    pair = categories.id[[row, other]]
-    same = np.isin(categories.id, pair) & categories.whole
-    exact = (categories.whole & (categories.kind == Kind.INT))[[row, other]].all()
-    rows = np.flatnonzero(document.category == row)
-    plain = (columns.kind["category_id"][rows] == Kind.INT).all()
-    alone = exact and plain and same.sum() == 2 and pair[0] != pair[1]
-    if alone and document.complete("annotations"):
-        for each in rows.tolist():
-            yield from record_edit("annotations", each, "category_id", value=int(pair[1]))
-        yield from record_edit("categories", row)
 
 
 @rule(
@@ -246,21 +216,14 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
     if not document.complete("categories"):
         return
     ids = distinct(categories.id[categories.whole & (categories.id >= 0)])
-    is_zero = ids[:1].tolist() == [0] and document.once(_root_category) < 0
-    positive = ids[ids > 0]
-    n_missing = int(positive.max(initial=0)) - len(positive)
-    parts = ["there is an id 0"] if is_zero else []
-    if n_missing > _FAR_APART * len(ids):
-        parts.append(f"the highest is {positive[-1]:,}")
-    elif n_missing:
-        first = np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0] + 1
-        parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {first:,}")
-    if parts:
+    if document.once(_root_category) >= 0:
+        ids = ids[1:]
+    if len(ids) and (ids[0], ids[-1]) != (1, len(ids)):
         yield Defect(
-            f"category ids are not 1 to {len(ids):,}: {' and '.join(parts)}",
+            f"category ids go from {ids[0]:,} to {ids[-1]:,}; expected 1 to {len(ids):,}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
-            count=int((positive > len(positive)).sum()) + is_zero,
+            count=int((ids > np.count_nonzero(ids)).sum()) + int(ids[0] == 0),
         )
 
 
@@ -281,27 +244,21 @@ def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "C009 warning, unsafe fix: category name with invisible characters",
+    "C009 warning: category name with invisible characters",
     breaks="Code that looks the class up by name does not find it.",
-    explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe fix
-        removes them; the other files of the data set need the same name. In the example, the name
-        has U+200B between its letters.""",
+    explanation="""A name has zero-width characters, or blanks or line ends around it. Remove them
+        in all files of the data set. The example has U+200B between its letters.""",
     bad={"categories": [{"name": "c\u200bat"}]},
     good={"categories": [{"name": "cat"}]},
 )
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
     names = document.categories.texts("name")
-    odd = [row for row, name in enumerate(names) if _invisible(name)]
-    looks = Counter(map(folded, names)) if odd else Counter[str]()
-
-    def says(row: int) -> str:
-        signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(_invisible(names[row])))
-        plain = shortened(_visible(names[row]))
-        return f"category name {plain} has invisible characters ({signs})"
-
-    alone = [row for row in odd if looks[folded(names[row])] == 1]
-    new = {row: plain for row in alone if (plain := _visible(names[row]))}
-    yield Rows(alone, says, "categories/name", "it without them", new=new.get)
+    looks = Counter(map(folded, names))
+    # C003 reports names that look like others.
+    odd = [row for row, name in enumerate(names) if name != _visible(name)
+           and looks[folded(name)] == 1]  # fmt: skip
+    says = "category name {value} has invisible characters"
+    yield Rows(odd, says, "categories/name", "it without them")
 
 
 _Known = dict[tuple[str, int | str], tuple[int, str, str]]
@@ -357,11 +314,8 @@ def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
     number, name, _ = category
     for key in (("name", folded(name)), ("id", number)):
         other_id, other, file = known.get(key, category)
-        if other_id != number:
-            here = f"category {shortened(name)} has id {number} here"
-            where = "" if name == other else f"; {shortened(other)}, which differs in spelling, has"
-            return f"{here}{where or ' and'} id {other_id} in {file}"
-        if other != name:
-            what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
-            return f"{what} in {file}"
+        if (other_id, other) != (number, name):
+            here, there = (f"{shortened(own)} has id {of}" for own, of in
+                           ((name, number), (other, other_id)))  # fmt: skip
+            return f"category {here} here, and {there} in {file}"
     return ""

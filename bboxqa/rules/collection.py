@@ -16,7 +16,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -26,7 +26,6 @@ from bboxqa.rules.base import (
     Defect,
     Rows,
     figure,
-    figure_unlike,
     ids_of,
     record_edit,
     rule,
@@ -46,16 +45,8 @@ def overlapping(
 ) -> Iterator[IndexArray]:
     """Yield the pairs of boxes in one group whose IoU reaches a threshold, (2, P) int64 at a time.
 
-    Pairs are the lower and the higher row, in no particular order. Boxes without area or with NaN,
-    and those of group -1, are in none. Equal boxes of one kind are paired only with the first of
-    them, so that a thousand equal boxes give 999 pairs rather than half a million. If thousands lie
-    in one place, each is compared with the next 500.
-
-    Examples
-    --------
-    >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
-    >>> [pairs.tolist() for pairs in overlapping(boxes, np.zeros(3, int), np.zeros(3), 0.9)]
-    [[[0], [2]]]
+    Pairs are the lower and the higher row; boxes of group -1 are in none. Equal boxes of one kind
+    are paired with the first of them. If thousands lie in one place, each is compared with 500.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sound = np.isfinite(bbox).all(axis=1) & (bbox[:, 2:] > 0).all(axis=1) & (group >= 0)
@@ -205,11 +196,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         ambiguous |= np.append((times[place] > 1) & records.named, False)[row]
 
     def says(row: int) -> str:
-        first = int(earlier[row])
-        if same_id[row]:
-            return f"annotation is equal to an earlier one, {pointer_to('annotations', first)}"
-        name = shortened(document.ids(first).get("annotation"))
-        return f"annotation is equal to annotation {name} in all but the id"
+        return f"annotation is equal to an earlier one, {pointer_to('annotations', earlier[row])}"
 
     # With equal ids, pycocotools keeps one in some places and both in others.
     wrong = repeats & (same_id | layout.are_many(int(repeats.sum()), len(earlier)))
@@ -238,19 +225,12 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
 
     def says(row: int) -> str:
         first = int(earlier[row])
-        pair = np.array([first]), np.array([row])
-        iou, of_outline = (
-            float(shapes.box_iou(document, *pair)[0]),
-            float(shapes.outline_iou(document, *pair)[0]),
-        )
-        both = "" if np.isnan(of_outline) else f", and the outline {figure(of_outline)},"
+        iou = float(shapes.box_iou(document, np.array([first]), np.array([row]))[0])
         kinds = [_category(document, int(document.category[each]), each) for each in (first, row)]
         what = f"which is {kinds[0]} and not {kinds[1]}"
-        return (
-            f"bbox has an IoU of {figure_unlike(iou, least, 3)}{both} with annotation "
-            f"{shortened(document.ids(first).get('annotation'))}, "
-            f"{f'of the same category {kinds[0]}' if same else what}"
-        )
+        what = f"of the same category {kinds[0]}" if same else what
+        other = shortened(document.ids(first).get("annotation"))
+        return f"bbox has an IoU of {figure(iou, 3)} with annotation {other}, {what}"
 
     def compared(row: int) -> tuple[str, ...]:
         return tuple(pointer_to("annotations", each) for each in (int(earlier[row]), row))
@@ -284,28 +264,18 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     used = np.flatnonzero(number)
     few = used[number[used] < _FEW]
     if len(few):
-        rarest = few[np.argsort(number[few], kind="stable")][:3].tolist()
-        names = ", ".join(f"{_category(document, row)} ({number[row]})" for row in rarest)
-        yield summary(
-            f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
-            f"categories: {names}{', …' if len(few) > 3 else ''}",
-            "categories",
-            few,
-            document,
-            expected=f"{_FEW} annotations or more",
-        )
+        rarest = few[np.argsort(number[few], kind="stable")].tolist()
+        names = first_few(rarest, 3, lambda row: f"{_category(document, row)} ({number[row]})")
+        what = f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used categories: "
+        expected = f"{_FEW} annotations or more"
+        yield summary(what + names, "categories", few, document, expected=expected)
     top, total = int(number.argmax()) if len(used) > 1 else -1, int(number.sum())
     if top >= 0 and number[top] > _MOST * total:
-        name, expected = _category(document, top), f"at most {_MOST:.0%}"
-        message = (
-            f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
-            f"{expected}"
-        )
-        n, ids = int(number[top]), ids_of(document, "categories", top)
-        expected += " of the annotations"
-        yield Defect(
-            message, pointer_to("categories", top), None, n, expected, ids, key=name, count=n
-        )
+        name, n, pointer = _category(document, top), int(number[top]), pointer_to("categories", top)
+        expected = f"at most {_MOST:.0%} of the annotations"
+        message = f"category {name} has {n:,} of {count(total, 'annotation')}; expected {expected}"
+        ids = ids_of(document, "categories", top)
+        yield Defect(message, pointer, None, n, expected, ids, key=name, count=n)
 
 
 @rule(
@@ -331,9 +301,9 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     def says(place: int) -> str:
         width, height = bbox[rows[place], 2:]
         name = _category(document, int(category[place]))
+        usual = f"the median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
         return (
-            f"bbox is {figure(width)} × {figure(height)} px, {figure(width * height)} px²; the "
-            f"median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
+            f"bbox is {figure(width)} × {figure(height)} px, {figure(width * height)} px²; {usual}"
         )
 
     yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
@@ -368,9 +338,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
 def _tracks(document: Document) -> IndexArray:
     """Return the track of each annotation in a track, (T,) int64, per annotator and video."""
     tracks, images = document.annotations.tracks, document.images
-    is_file = document.reading.origin is None
-    is_file = is_file or Path(document.name).suffix.lower() in (".json", ".xml")
-    if not is_file or not len(tracks.row):
+    if not len(tracks.row) or (document.reading.origin and Path(document.name).is_dir()):
         return np.zeros(0, np.int64)
     # The video of an image is that of its id, or the folder of its frames.
     videos = [

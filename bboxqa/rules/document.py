@@ -92,13 +92,7 @@ class Records:
 
 
 def first_rows(keys: Iterable[Hashable | None]) -> IndexArray:
-    """Return the first row with the key of each row, (N,) int64; -1 where the key is None.
-
-    Examples
-    --------
-    >>> first_rows(["a", None, "b", "a"])
-    array([ 0, -1,  2,  0])
-    """
+    """Return the first row with the key of each row, (N,) int64; -1 where the key is None."""
     seen: dict[Hashable, int] = {}
     rows = [-1 if key is None else seen.setdefault(key, row) for row, key in enumerate(keys)]
     return np.array(rows, np.int64)
@@ -314,9 +308,9 @@ def has_rings(columns: Columns) -> BoolArray:
 
 
 def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
-    """Return left, top, right and bottom of each valid outline, NaN for others, (N, 4) float64.
+    """Return left, top, right and bottom of each valid outline, (N, 4); NaN for others.
 
-    A mask whose size differs from its image, (N, 2), is not valid, as its pixels are elsewhere.
+    A mask whose size differs from its image, (N, 2), is not valid.
     """
     rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
     filled = np.flatnonzero(np.diff(rings.offsets))
@@ -339,8 +333,8 @@ def n_records(document: Document, name: str) -> int:
     return len(lists.get(name, document.annotations))
 
 
-# Number of records to examine, and of bytes of a list of licences.
-_SAMPLE, _LICENCES = 20, 4096
+# Number of records to examine.
+_SAMPLE = 20
 
 
 class FileKind(msgspec.Struct, frozen=True):
@@ -421,15 +415,7 @@ _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
 
 
 def kind_of(document: Document) -> FileKind:
-    """Return the kind of a file; `OBJECTS` if it does not look like another kind.
-
-    Examples
-    --------
-    >>> from bboxqa.formats.scanner import read_bytes
-    >>> text = b'[{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4], "score": 0.5}]'
-    >>> kind_of(Document(read_bytes(text, "detections.json"))).name
-    'COCO results'
-    """
+    """Return the kind of a file; `OBJECTS` if it does not look like another kind."""
     return document.once(_kind)
 
 
@@ -468,55 +454,35 @@ def _kind(document: Document) -> FileKind:  # noqa: PLR0911
 _NO_LICENCE = {"name": "", "id": 0, "url": ""}
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
-_MARKS = (
-    ("contributor", "label studio converter", "Label Studio Converter"),
-    ("contributor", "label studio", "Label Studio"),
-    ("contributor", "supervisely", "Supervisely"),
-    ("description", "vgg image annotator", "VIA"),
-    ("description", "exported from fiftyone", "FiftyOne"),
-    ("description", "roboflow", "Roboflow"),
-    ("description", "converted from supervisely", "Supervisely"),
-    ("url", "vgg/software/via", "VIA"),
-    ("url", "voxel51.com/fiftyone", "FiftyOne"),
-    ("url", "roboflow", "Roboflow"),
-)
-"""Texts in the keys of `info` by which tools are known."""
+_MARKS = {
+    "label studio converter": "Label Studio Converter", "label studio": "Label Studio",
+    "supervisely": "Supervisely", "vgg image annotator": "VIA", "vgg/software/via": "VIA",
+    "exported from fiftyone": "FiftyOne", "voxel51.com/fiftyone": "FiftyOne",
+    "roboflow": "Roboflow",
+}  # fmt: skip
+"""Texts in `info` by which tools are known."""
 
 
 def exporter(document: Document) -> str | None:
-    """Return the tool that wrote a file, as the file says; None if it does not.
-
-    Examples
-    --------
-    >>> from bboxqa.formats.scanner import read_bytes
-    >>> text = b'{"info": {"contributor": "Label Studio"}, "images": []}'
-    >>> exporter(Document(read_bytes(text, "result.json")))
-    'Label Studio'
-    """
+    """Return the tool that wrote a file, as the file says; None if it does not."""
     info = document.top.get("info")
     info = info if isinstance(info, dict) else {}
-    for key, mark, tool in _MARKS:
-        if mark in str(info.get(key) or "").lower():
-            return tool
+    said = " ".join(str(info.get(key)) for key in ("contributor", "description", "url")).lower()
     names = document.images.texts("file_name")[:_SAMPLE]
+    if (tool := next((_MARKS[mark] for mark in _MARKS if mark in said), None)) is not None:
+        return tool
     if names and all(_ROBOFLOW_NAME.search(name) for name in names):
         return "Roboflow"
-    _, start, stop = document.reading.spans.get("licenses", (0, 0, _LICENCES + 1))
-    is_blank = stop - start <= _LICENCES and all(info.get(key) == "" for key in _BLANK_INFO)
-    if not is_blank or document.locator.value("licenses", 0) != _NO_LICENCE:
+    if any(info.get(key) != "" for key in _BLANK_INFO):
+        return None
+    if document.locator.value("licenses", 0) != _NO_LICENCE:
         return None
     occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
     return "CVAT" if occluded else "Datumaro"
 
 
 def is_selected(code: str, selected: Sequence[str], ignored: Sequence[str]) -> bool:
-    """Return whether the longest prefix of a code is a selected one rather than an ignored one.
-
-    Examples
-    --------
-    >>> is_selected("B001", ["B"], ["B001"]), is_selected("B002", [], ["B001"])
-    (False, True)
-    """
+    """Return whether the longest prefix of a code is a selected one rather than an ignored one."""
     chosen, left_out = (
         max((len(prefix) for prefix in given if code.startswith(prefix)), default=-1)
         for given in (selected or [""], ignored)

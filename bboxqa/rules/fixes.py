@@ -28,24 +28,19 @@ _MAX_PASSES = 10
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One change that was made."""
+    """One change that was made: the code of its rule, where, and the value as text."""
 
     code: str
-    """The code of the rule that requested it."""
     pointer: str
-    """The position of the value in the text before this pass."""
     before: str
     after: str
-    """The value as text; "" if there was or is none."""
 
 
 class Fixed(msgspec.Struct, frozen=True):
-    """A fixed file."""
+    """A fixed file: its text, and the changes in order."""
 
     text: Text
-    """The text of the whole file."""
     changes: tuple[Change, ...]
-    """The changes in order."""
 
 
 class _Splice(NamedTuple):
@@ -66,16 +61,6 @@ def fix(
 
     `unsafe` fixes may lose or guess data. `again` creates a document from the file read after a
     pass. Raises BboxqaError if the fixes together break the JSON of the file.
-
-    Examples
-    --------
-    >>> text = b'{"images": [{"id": "1", "width": 4.0}], "annotations": [], "categories": []}'
-    >>> document = Document(read_bytes(text, "a.json"))
-    >>> fixed = fix(document, ValidateSettings(select=("S003",)), unsafe=False)
-    >>> [(change.pointer, change.before, change.after) for change in fixed.changes]
-    [('/images/0/id', '"1"', '1')]
-    >>> fixed.text
-    b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
     """
     changes: list[Change] = []
     wanted = ("safe", "unsafe") if unsafe else ("safe",)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count, first_few
+from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
@@ -21,7 +21,6 @@ from bboxqa.rules.document import Document, Records, kind_of
 _LISTS = {"image_id": "images", "category_id": "categories"}
 _LARGEST = 2**63 - 1
 _WHOLE = "a whole number, 0 or more"
-_IN_RANGE = f"a whole number up to {_LARGEST:,}"
 # Floats, and so JavaScript, represent every integer up to this one exactly.
 _EXACT = 2**53
 _DIGITS = re.compile(r"0|[1-9]\d*")
@@ -105,35 +104,25 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
         if odd.any():
             # An annotation may not have the id 0.
             new, least = (_new_ids(document), 1) if name == "annotations" else (ids, 0)
-            large = (kind == Kind.INT) & ~whole
             fixable = _is_unique(ids, whole) & (kind != Kind.INT) & (new >= least)
-            yield from _odd_ids(document, (name, "id"), odd, large, new, fixable)
+            yield _odd_ids(document, name, "id", odd, np.where(fixable, new, -1))
     for key in _references(document):
         kind, whole, new = columns.kind[key], columns.whole[key], _referred(document, key)[1]
         odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole)
         odd &= (key != "image_id") | (document.once(_named_images) < 0)
-        large, fixable = (kind == Kind.INT) & ~whole, _are_fixable(document, key)
-        yield from _odd_ids(document, ("annotations", key), odd, large, new, fixable)
+        new = np.where(_are_fixable(document, key), new, -1)
+        yield _odd_ids(document, "annotations", key, odd, new)
 
 
-def _odd_ids(
-    document: Document,
-    place: tuple[str, str],
-    odd: BoolArray,
-    large: BoolArray,
-    new: IndexArray,
-    fixable: BoolArray,
-) -> Checked:
-    """Yield the records whose value of a key is not a whole number, or one that is too large."""
-    name, key = place
+def _odd_ids(document: Document, name: str, key: str, odd: BoolArray, new: IndexArray) -> Rows:
+    """Return the records whose value of a key is no valid id; `new` is the id, or negative."""
 
     def new_id(row: int) -> int | None:
         value = value_at(document, name, row, key)
         is_number = isinstance(value, float) or bool(_DIGITS.fullmatch(str(value)))
-        return int(new[row]) if fixable[row] and is_number and abs(new[row]) <= _EXACT else None
+        return int(new[row]) if is_number and 0 <= new[row] <= _EXACT else None
 
-    for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
-        yield Rows(where, at=f"{name}/{key}", expected=expected, new=new_id)
+    return Rows(odd, at=f"{name}/{key}", expected=_WHOLE, new=new_id)
 
 
 def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:
@@ -193,53 +182,47 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
         (records, ids, target), name = _referred(document, key), _LISTS[key]
         missing = document.annotations.named(key) & (target < 0)
         if key == "image_id":
-            yield from _by_names(document)
             missing &= document.once(_named_images) < 0
+            yield _by_names(document)
         rows = np.flatnonzero(missing)
         if not document.complete(name) or not len(rows):
             continue
         expected, whole = f"the id of one of the {name}", document.annotations.whole[key]
         if first := _first_number(records.id[records.whole], ids, whole):
-            what = (
-                f"{key} of {count(len(rows), 'annotation')} matches none of the {name}; all match "
-                f"if {key} counts from {first[0]} and the ids of {name} from {first[1]}"
-            )
+            what = f"{key} counts from {first[0]} and the ids of {name} from {first[1]}"
             yield summary(what, f"annotations/{key}", rows, expected=expected)
             continue
         # If most references fail, records are missing rather than annotations wrong.
         is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
-        but = f"which none of the {name} has" if len(records) else f"but {name} is empty"
-        says, edits = f"{key} is {{value}}, {but}", partial(record_edit, "annotations")
+        says = f"{key} is {{value}}, which none of the {name} has"
+        edits = partial(record_edit, "annotations")
         yield Rows(
             rows, says, f"annotations/{key}", expected, edits=None if is_most else edits, key=key,
             summary=f"{key} of {{share}} matches none of the {name}", few=1,
         )  # fmt: skip
 
 
+def _by_names(document: Document) -> Rows:
+    """Return the annotations whose image_id is the name of an image."""
+    of, images = document.once(_named_images), document.images
+    new = np.where(images.kind == Kind.INT, images.id, -1)
+    return Rows(
+        of >= 0, "image_id is {value}, the name of an image", "annotations/image_id", "its id",
+        new=lambda row: int(new[of[row]]) if new[of[row]] >= 0 else None, few=1, fix="safe",
+        summary="image_id of {share} is the name of an image",
+    )  # fmt: skip
+
+
 def _named_images(document: Document) -> IndexArray:
-    """Return the image whose file_name or a part of it each image_id is, (N,); -1 for none."""
+    """Return the image whose file_name, or its last part, each image_id is, (N,); -1 for none."""
     columns, known = document.annotations, dict[int, int]()
     result = np.full(len(columns), -1)
     rows = np.flatnonzero((columns.kind["image_id"] == Kind.TEXT) & (document.image < 0))
     for row, name in enumerate(document.images.texts("file_name") if len(rows) else ()):
-        path = PurePosixPath(name)
-        for each in {*map(id_number, (name, path.name, path.stem))} - {0}:
+        for each in {*map(id_number, (name, PurePosixPath(name).name, PurePosixPath(name).stem))}:
             known[each] = -1 if each in known else row
     result[rows] = [known.get(each, -1) for each in columns.image_id[rows].tolist()]
     return result
-
-
-def _by_names(document: Document) -> Checked:
-    """Yield the annotations whose image_id is the name of an image."""
-    of = document.once(_named_images)
-
-    def new(row: int) -> int | None:
-        own = document.images.get(int(of[row]), "id")
-        return own if type(own) is int else None
-
-    at, says = "annotations/image_id", "image_id is {value}, the name of an image"
-    of_many = "image_id of {share} is the name of an image"
-    yield Rows(of >= 0, says, at, "its id", new=new, summary=of_many, few=1, fix="safe")
 
 
 def _first_number(ids: IndexArray, used: IndexArray, whole: BoolArray) -> tuple[int, int] | None:
@@ -267,18 +250,15 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
     for row, name in enumerate(images.texts("file_name")):
         if name:
             names.setdefault(name, []).append(row)
-    ids = {name: [shortened(images.get(row, "id")) for row in rows] for name, rows in names.items()
-           if len(rows) > 1}  # fmt: skip
-    repeated = [name for name, own in ids.items() if len({*own}) > 1]
-    of_people = all(images.get(row, "annotator") is not None for n in repeated for row in names[n])
+    shared = {name: rows for name, rows in names.items()
+              if len({shortened(images.get(row, "id")) for row in rows}) > 1}  # fmt: skip
+    named = {row for row in range(len(images)) if images.get(row, "annotator") is not None}
+    of_people = named.issuperset(row for rows in shared.values() for row in rows)
     is_regular = len({len(rows) for rows in names.values()}) == 1
-    severity = Severity.INFO if of_people or is_regular else None
-    for name in repeated:
-        rows = names[name]
+    for name, rows in shared.items():
         yield summary(
-            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids "
-            f"{first_few(ids[name], 3)}); expected one image per file, unless each belongs to "
-            "another annotator",
+            f"file_name {shortened(name)} is used by {count(len(rows), 'image')}; expected one "
+            "image per file, unless each belongs to another annotator",
             "images/file_name",
             rows,
             pointer=pointer_to("images", rows[1], "file_name"),
@@ -286,7 +266,7 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
             expected="each file once",
             key=shortened(name),
             ids=ids_of(document, "images", rows[1]),
-            severity=severity,
+            severity=Severity.INFO if of_people or is_regular else None,
         )
 
 

@@ -1,33 +1,28 @@
 """M: names, sizes and contents of image files, and images in several files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.file_names import is_foreign, normalised_name
+from bboxqa.core.file_names import is_foreign
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import Checked, Defect, Found, Rows, record_edit, rule, summary
-from bboxqa.rules.document import Document, first_rows, kind_of
+from bboxqa.rules.document import Document, first_rows
 from bboxqa.rules.people import authorship
 
 if TYPE_CHECKING:
     from bboxqa.rules.pictures import ImageFolder
 
-_LED_OUT = (
-    ": the name or a link leads out of it; for links, add --images with the folder they lead to"
-)
-_OF_PANOPTIC = (
-    "; its images are in another folder than its PNG files: add --images with that folder"
-)
 _BACKSLASHES = "a path with backslashes"
 
 
@@ -54,36 +49,29 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
     names, disk = _files(document)
     from bboxqa.rules.pictures import ImageState
 
-    owners: dict[str, set[str]] = {}
-    for name, place, near in zip(names, disk.places, disk.suggestions, strict=True):
-        for each in {place.path, *near} - {""}:
-            owners.setdefault(each, set()).add(name)
+    lost = np.isin(disk.state, (ImageState.MISSING, ImageState.OUTSIDE))
     # A file that another record has, or may mean as well, is uncertain.
-    targets = [
-        near[0] if len(near) == 1 == len(owners[near[0]]) else None for near in disk.suggestions
-    ]
-    lost = (ImageState.MISSING, ImageState.OUTSIDE)
-    is_lost = np.isin(disk.state, lost)
-    has_target = np.array([target is not None for target in targets], np.bool_)
-    elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
+    meant = {*zip(names, disk.suggestions, strict=True)}
+    owners = Counter(chain((p.path for p in disk.places), *(near for _, near in meant)))
+    new = {row: near[0] for row, near in enumerate(disk.suggestions)
+           if len(near) == 1 == owners[near[0]]}  # fmt: skip
+    has_new = np.isin(np.arange(len(names)), [*new])
 
     def says(row: int) -> str:
-        is_outside = disk.state.item(row) == ImageState.OUTSIDE
         near = " or ".join(map(shortened, disk.suggestions[row]))
-        hint = f"; did you mean {near}?" if near else _LED_OUT if is_outside else elsewhere
-        what = "outside" if is_outside else "not found in"
-        return f"image file {shortened(names[row])} is {what} the image folder{hint}"
+        hint = f"did you mean {near}?" if near else "add --images with the folder that holds it"
+        what = "outside" if disk.state.item(row) == ImageState.OUTSIDE else "not found in"
+        return f"image file {shortened(names[row])} is {what} the image folder; {hint}"
 
-    for where in (is_lost & has_target, is_lost & ~has_target):
-        yield Rows(where, says, "images/file_name", new=targets.__getitem__)
+    for where in (lost & has_new, lost & ~has_new):
+        yield Rows(where, says, "images/file_name", new=new.get)
 
 
 @rule(
     "M002 error: image file that cannot be decoded",
     breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
     explanation="""The file is empty, truncated, not an image, or has more than a gigapixel. Copy or
-        download it again. Of images above 89 megapixels, only JPEG and PNG are read beyond the
-        header.""",
+        download it again. Of images above 89 megapixels, only the header is read.""",
     bad=_one("half-downloaded.jpg"),
     good=_one("whole.jpg"),
 )
@@ -114,23 +102,16 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Checked:
 def _unnamed(document: Document, _settings: ValidateSettings) -> Checked:
     _, disk = _files(document)
     if disk.unnamed and document.complete("images"):
-        n_files = len(disk.unnamed)
-        message = (
-            f"{count(n_files, 'image file')} in the image folder without an image record, such as "
-            f"{', '.join(map(shortened, disk.unnamed[:3]))}"
-        )
-        yield Defect(
-            message,
-            pointer_to("images"),
-            found=list(disk.unnamed),
-            expected="a record for each image file",
-            count=n_files,
-        )
+        n_files, at = len(disk.unnamed), pointer_to("images")
+        message = f"{count(n_files, 'image file')} in the image folder without an image record, "
+        message += f"such as {', '.join(map(shortened, disk.unnamed[:3]))}"
+        expected = "a record for each image file"
+        yield Defect(message, at, None, [*disk.unnamed], expected, count=n_files)
 
 
 def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Checked:
-    names, disk = _files(document)
     """M003 and M004: sizes that differ from the image files, or are swapped compared with these."""
+    names, disk = _files(document)
     size, fits = document.image_size, document.once(_fits)
     differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
     swapped = (size == disk.shown[:, ::-1]).all(1)
@@ -138,8 +119,6 @@ def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped:
     def says(row: int) -> str:
         given, shown = (f"{width:g} x {height:g}" for width, height in (size[row], disk.shown[row]))
         why = ", with width and height swapped" if are_swapped else ""
-        if are_swapped and tuple(size[row]) == disk.contents[row].stored:
-            why = ", the size before the EXIF orientation is applied"
         return f"size is {given}{why}; expected {shown}, the size of {shortened(names[row])}"
 
     def edits(row: int) -> Iterator[Edit]:
@@ -209,40 +188,6 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
 
 
 @rule(
-    "M006 warning: file names that differ only in case or Unicode form",
-    breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
-    explanation="""Two file names differ only in case, slashes, or the Unicode form of their
-        letters. Rename one of the files, and its record; if they are the same path, remove one
-        record and move its annotations.""",
-    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
-    good={
-        "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
-        "annotations": [{}, {"image_id": 2}],
-    },
-    requires=("M009",),
-)
-def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.images.texts("file_name")
-    other = first_rows(_plain(name) if name else row for row, name in enumerate(names)).tolist()
-
-    def says(row: int) -> str:
-        name, earlier = names[row], names[other[row]]
-        how = "differs only in case, slashes or Unicode form from"
-        expected = "names that differ on every system"
-        if PurePosixPath(name) == PurePosixPath(earlier):
-            how, expected = "is the same path as", "each image once"
-        return f"file name {shortened(name)} {how} {shortened(earlier)}; expected {expected}"
-
-    same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
-    yield Rows(same, says, "images/file_name", mark=lambda row: _plain(names[row]))
-
-
-def _plain(name: str) -> str:
-    plain = normalised_name(name)
-    return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
-
-
-@rule(
     "M009 warning: image twice in one file",
     breaks="The image weighs twice, and a random split puts one into each part.",
     explanation="""Two records with different names have image files with equal bytes, or refer to
@@ -268,6 +213,104 @@ def _twice(document: Document, _settings: ValidateSettings) -> Checked:
     )  # fmt: skip
 
 
+# More images than this are one finding.
+_MANY = 10
+# Files that share more of their images are no splits, unless they are named so.
+_MOST = 0.5
+_ROBOFLOW = ".rf."
+_Key = tuple[str, object]
+_Twins = dict[int, tuple[int, str]]
+"""By image of a file, the image of an earlier file, and how they are alike."""
+
+
+def _shared(
+    documents: Sequence[Document], _settings: ValidateSettings, *, are_copies: bool
+) -> Iterator[tuple[Document, Found]]:
+    """M008 and M010: images of earlier files, and copies of these by Roboflow."""
+    known: dict[_Key, dict[int, int]] = {}
+    for number, document in enumerate(documents):
+        shared: Counter[int] = Counter()
+        twins: dict[int, _Twins] = {}
+        keys = [*(_originals(document) if are_copies else _contents(document))]
+        for row, own in enumerate(keys):
+            there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
+            shared.update({place for place, *_ in there})
+            if there:
+                place, other, how = min(there, key=lambda each: each[0])
+                twins.setdefault(place, {})[row] = other, how
+        for place, of_file in twins.items():
+            earlier = documents[place]
+            is_same_set = not are_copies and _are_by_people(earlier, document, shared[place])
+            yield document, _of_twins(document, earlier, of_file, are_copies, is_same_set)
+        for row, own in enumerate(keys):
+            for key in own:
+                known.setdefault(key, {}).setdefault(number, row)
+
+
+def _contents(document: Document) -> Iterator[list[_Key]]:
+    """Yield for each image what it has in common with the same image in another file, and how."""
+    names, disk = document.images.texts("file_name"), document.disk
+    last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
+    is_unique = len({*last}) == len({*names})
+    for row, name in enumerate(names):
+        keys: list[_Key] = []
+        if disk is not None and (digest := disk.contents[row].digest):
+            keys += [("is the same file as", file)] if (file := disk.places[row].file) else []
+            keys.append(("has the same bytes as", digest))
+        elif name:
+            size = tuple(document.image_size[row].tolist())
+            keys.append(("has the same name as", name))
+            if is_unique and not np.isnan(size).any():
+                keys.append(("has the same name and size as", (last[row], size)))
+        yield keys
+
+
+def _originals(document: Document) -> Iterator[list[_Key]]:
+    """Yield the name of each image before the hash that Roboflow adds."""
+    for name in document.images.texts("file_name"):
+        stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
+        yield [("has the original name of", stem)] if stem and mark else []
+
+
+def _are_by_people(earlier: Document, document: Document, n_shared: int) -> bool:
+    """Return whether files with common images are by several people rather than splits."""
+    from bboxqa.rules.pictures import split_of
+
+    files = earlier, document
+    splits = [split_of(Path(file.name)) for file in files]
+    people = [{*file.once(authorship).names} - {UNNAMED} for file in files]
+    if all(splits) and splits[0] != splits[1]:
+        return False
+    if all(people) and people[0].isdisjoint(people[1]):
+        return True
+    return n_shared > _MOST * max(len(file.images) for file in files)
+
+
+def _of_twins(
+    document: Document, earlier: Document, twins: _Twins, are_copies: bool, is_same_set: bool
+) -> Found:
+    """Return the images that belong together with those of an earlier file."""
+    names, others = (file.images.texts("file_name") for file in (document, earlier))
+    # M008 reports images that are in both files.
+    rows = [row for row in twins if not are_copies or names[row] != others[twins[row][0]]]
+
+    def says(row: int) -> str:
+        other, how = twins[row]
+        return f"image {shortened(names[row])} {how} {shortened(others[other])} in {earlier.name}"
+
+    expected = "all copies of an image in one split"
+    if len(rows) <= _MANY and not is_same_set:
+        return Rows(rows, says, "images", expected, names.__getitem__, apart=True)
+    what = "copies of images of" if are_copies else "also in"
+    message = f"{len(rows):,} of {len(names):,} images are {what} {earlier.name}, such as: "
+    message += says(rows[0])
+    message += "; check whether they are by several annotators, or copies" if is_same_set else ""
+    return summary(
+        message, "images", rows, severity=Severity.INFO if is_same_set else None,
+        pointer=pointer_to("images", rows[0]), found=names[rows[0]], expected=expected,
+    )  # fmt: skip
+
+
 RULES = (
     rule(
         "M003 error, unsafe fix: size differs from the size of the image file",
@@ -289,144 +332,23 @@ RULES = (
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
     )(partial(_other_size, are_swapped=True)),
+    rule(
+        "M008 warning: image in several files",
+        breaks="If the files are splits, the model is tested on images that it was trained on.",
+        explanation="""An image is also in an earlier file: with --images by content, otherwise by
+            name, or by the last part of the name and the size. It is an info finding if the files
+            are by several annotators, or share most images and are not named as splits. In the
+            example, the earlier file has a.jpg.""",
+        bad={"images": [{"file_name": "a.jpg"}]},
+        good={"images": [{"file_name": "b.jpg"}]},
+    )(partial(_shared, are_copies=False)),
+    rule(
+        "M010 warning: copy of an image in several files",
+        breaks="If the files are splits, the model is tested on scenes that it was trained on.",
+        explanation="""An image of an earlier file has the same name before the hash that Roboflow
+            adds, like augmented copies of one image. Split by original image. In the example, the
+            earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
+        bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
+        good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
+    )(partial(_shared, are_copies=True)),
 )
-
-# More images than this are one finding.
-_MANY = 10
-# Files that share so much of their images are no splits; the first is for few images, and for
-# files with the names of splits.
-_SAME_SET, _MOST = 0.9, 0.5
-_ROBOFLOW = ".rf."
-_Key = tuple[str, object]
-_OfFiles = Iterator[tuple[Document, Found]]
-
-
-_Twins = dict[int, tuple[int, str]]
-"""The image of an earlier file of each image that no file before has, and how they are alike, such
-as "has the same name as"."""
-
-
-def _overlaps(
-    documents: Sequence[Document], keys_of: Callable[[Document], Iterator[list[_Key]]]
-) -> Iterator[tuple[Document, Document, _Twins, int]]:
-    """Yield each file with an earlier one, their twins, and how many images they share by keys."""
-    known: dict[_Key, dict[int, int]] = {}
-    for number, document in enumerate(documents):
-        shared: Counter[int] = Counter()
-        twins: dict[int, _Twins] = {}
-        keys = [*keys_of(document)]
-        for row, own in enumerate(keys):
-            there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
-            shared.update({place for place, *_ in there})
-            if there:
-                place, other, how = min(there, key=lambda each: each[0])
-                twins.setdefault(place, {})[row] = other, how
-        for place, of_file in twins.items():
-            yield document, documents[place], of_file, shared[place]
-        for row, own in enumerate(keys):
-            for key in own:
-                known.setdefault(key, {}).setdefault(number, row)
-
-
-def _by_content(document: Document) -> Iterator[list[_Key]]:
-    """Yield for each image what it has in common with the same image in another file, and how."""
-    names, disk = document.images.texts("file_name"), document.disk
-    last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
-    is_unique = len({*last}) == len({*names})
-    for row, name in enumerate(names):
-        keys: list[_Key] = []
-        if disk is not None and (digest := disk.contents[row].digest):
-            keys += [("is the same file as", file)] if (file := disk.places[row].file) else []
-            keys.append(("has the same bytes as", digest))
-        elif name:
-            size = tuple(document.image_size[row].tolist())
-            keys.append(("has the same name as", name))
-            if is_unique and not np.isnan(size).any():
-                keys.append(("has the same name and size as", (last[row], size)))
-        yield keys
-
-
-@rule(
-    "M008 warning: image in several files",
-    breaks="If the files are splits, the model is tested on images that it was trained on.",
-    explanation="""An image is also in an earlier file: with --images by content, otherwise by name,
-        or by the last part of the name and the size. It is an info finding if the files are by
-        several annotators. In the example, the earlier file has a.jpg.""",
-    bad={"images": [{"file_name": "a.jpg"}]},
-    good={"images": [{"file_name": "b.jpg"}]},
-)
-def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-    from bboxqa.rules.pictures import split_of
-
-    for document, earlier, twins, n_shared in _overlaps(documents, _by_content):
-        files = earlier, document
-        splits, people = (
-            [{split_of(Path(file.name))} - {""} for file in files],
-            [{*file.once(authorship).names} - {UNNAMED} for file in files],
-        )
-        are_splits, are_others = (
-            all(some) and some[0].isdisjoint(some[1]) for some in (splits, people)
-        )
-        least = _SAME_SET if n_shared <= _MANY or are_splits else _MOST
-        least = 0 if are_others and not are_splits else least
-        is_same_set = n_shared >= least * max(len(file.images) for file in files)
-        hint = "; check whether they are by several annotators, or copies"
-        what = ("also in", hint if is_same_set and not are_others else "")
-        yield document, _of_twins(document, earlier, twins, what, is_same_set=is_same_set)
-
-
-@rule(
-    "M010 warning: copy of an image in several files",
-    breaks="If the files are splits, the model is tested on scenes that it was trained on.",
-    explanation="""An image of an earlier file has the same name before the hash that Roboflow adds,
-        like augmented copies of one image. Split by original image. In the example, the earlier
-        file has a_jpg.rf.0123456789abcdef.jpg.""",
-    bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
-    good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
-)
-def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _OfFiles:
-
-    def by_original(document: Document) -> Iterator[list[_Key]]:
-        for name in document.images.texts("file_name"):
-            stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
-            yield [("has the original name of", stem)] if stem and mark else []
-
-    for document, earlier, twins, _ in _overlaps(documents, by_original):
-        names, others = (file.images.texts("file_name") for file in (document, earlier))
-        # M008 reports images that are in both files.
-        left = {row: own for row, own in twins.items() if names[row] != others[own[0]]}
-        yield document, _of_twins(document, earlier, left, ("copies of images of", ""))
-
-
-def _of_twins(
-    document: Document,
-    earlier: Document,
-    twins: _Twins,
-    what: tuple[str, str],
-    *,
-    is_same_set: bool = False,
-) -> Found:
-    """Return the images that belong together with those of an earlier file."""
-    names, others = (file.images.texts("file_name") for file in (document, earlier))
-    expected = "each image in one split only"
-    if "copies" in what[0]:
-        expected = "all copies of an image in one split"
-
-    def says(row: int) -> str:
-        other, how = twins[row]
-        return f"image {shortened(names[row])} {how} {shortened(others[other])} in {earlier.name}"
-
-    listed = [*twins]
-    if len(listed) <= _MANY and not is_same_set:
-        return Rows(listed, says, "images", expected=expected, found=names.__getitem__, apart=True)
-    first = listed[0]
-    return summary(
-        f"{len(listed):,} of {len(names):,} images are {what[0]} {earlier.name}, such as: "
-        f"{says(first)}{what[1]}",
-        "images",
-        listed,
-        severity=Severity.INFO if is_same_set else None,
-        pointer=pointer_to("images", first),
-        found=names[first],
-        expected=expected,
-    )

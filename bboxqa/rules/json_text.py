@@ -29,7 +29,7 @@ _FINITE = "a finite number"
 )
 def _broken(document: Document, _settings: ValidateSettings) -> Checked:
     reading, head = document.reading, _head(document.reading)
-    for number, (offset, why) in enumerate(reading.broken, 1):
+    for offset, why in reading.broken:
         if not reading.size:
             message = "the file is empty; expected a JSON object"
         elif (kind := kind_of(head)) is not None:
@@ -38,10 +38,7 @@ def _broken(document: Document, _settings: ValidateSettings) -> Checked:
         elif offset >= len(reading.text) or why == _ENDS:
             message = f"the file ends at byte {offset:,}, before the document does"
         else:
-            is_unread = reading.stopped and number == len(reading.broken)
-            reason = why[:1].lower() + why[1:].rstrip(". ")
-            unread = "; the rest of the file is not read" if is_unread else ""
-            message = f"not JSON at byte {offset:,}: {reason}{unread}"
+            message = f"not JSON at byte {offset:,}: {why[:1].lower()}{why[1:].rstrip('. ')}"
         yield Defect(
             message,
             offset=offset,
@@ -118,14 +115,13 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
 )
 def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
-    in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
+    in_records: dict[tuple[str, str], dict[int, tuple[str, str]]] = {}
     sizes = {name: n_records(document, name) for name in LISTS}
     for pointer, found in document.reading.not_finite:
         name, row, key, *_ = *pointer_parts(pointer), "", "", ""
         # If a list is in the file twice, only the last one was read.
         if row.isdecimal() and int(row) < sizes.get(name, 0):
-            of_row = in_records.setdefault((name, key), {}).setdefault(int(row), [])
-            of_row.append((pointer, found))
+            in_records.setdefault((name, key), {}).setdefault(int(row), (pointer, found))
         else:
             message = f"number is {found}; expected {_FINITE}"
             yield Defect(message, pointer, found=found, expected=_FINITE)
@@ -133,25 +129,14 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
         yield _in_records(name, key, numbers)
 
 
-def _in_records(name: str, key: str, numbers: dict[int, list[tuple[str, str]]]) -> Rows:
+def _in_records(name: str, key: str, numbers: dict[int, tuple[str, str]]) -> Rows:
     """Return the records of a list with such numbers under a key, each with pointer and text."""
-
-    def says(row: int) -> str:
-        found = " and ".join(sorted({found for _, found in numbers[row]}))
-        return f"{count(len(numbers[row]), 'number')}: {found}; expected finite numbers"
-
-    def inner(row: int) -> tuple[str | int, ...]:
-        return tuple(pointer_parts(numbers[row][0][0])[2:])
-
     return Rows(
-        [*numbers],
-        says,
-        name,
-        found=lambda row: numbers[row][0][1],
-        summary=f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers",
-        inner=inner,
-        key=key,
-    )
+        [*numbers], lambda row: f"number is {numbers[row][1]}", name, _FINITE,
+        lambda row: numbers[row][1], key=key,
+        inner=lambda row: tuple(pointer_parts(numbers[row][0])[2:]),
+        summary=f"{key or 'number'} is NaN or infinite in {{share}}",
+    )  # fmt: skip
 
 
 @rule(
@@ -187,14 +172,10 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
         return
     what = "a list" if is_list else shortened(reading.top)
     expected = "an object with images, annotations and categories"
-    if reading.is_results and not len(document.annotations):
-        what, expected = "an empty list", f"results with image_id and score, or {expected}"
-    elif is_list:
-        expected += (
-            ", results with image_id and score, or rows of a table (--columns image=NAME,x=NAME,…)"
-        )
-    message = f"top level is {what}; expected {expected}"
-    yield Defect(message, expected=expected)
+    if is_list:
+        expected += ", results with image_id and score, or rows of a table (--columns image=NAME,"
+        expected += "x=NAME,…)"
+    yield Defect(f"top level is {what}; expected {expected}", expected=expected)
 
 
 @rule(

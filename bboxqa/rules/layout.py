@@ -28,12 +28,12 @@ _PIXELS = 2.0
 
 
 class Boxes(msgspec.Struct, frozen=True, eq=False):
-    """N boxes, with what may show their layout."""
+    """N boxes, with what may show their layout; NaN for numbers that are unknown."""
 
     bbox: FloatArray
-    """(N, 4) float64. The numbers as written; NaN where they are not 4 finite numbers."""
+    """(N, 4) float64. The numbers as written."""
     size: FloatArray
-    """(N, 2) float64. Width and height of the image of each box; NaN where unknown."""
+    """(N, 2) float64. Width and height of the image of each box."""
     image: IndexArray | IntArray
     """(N,) integers. The image of each box; -1 for none."""
     n_images: int
@@ -41,9 +41,9 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     """(N,) int32. The annotator of each box, as an index into `names`; -1 for unknown."""
     names: tuple[str, ...]
     area: FloatArray | None = None
-    """(N,) float64. The areas as written; NaN where unknown, or where there is an outline."""
+    """(N,) float64. The areas as written of boxes without outlines."""
     bounds: FloatArray | None = None
-    """(N, 4) float64. Left, top, right and bottom of each outline; NaN where unknown."""
+    """(N, 4) float64. Left, top, right and bottom of each outline."""
 
     def __len__(self) -> int:
         return len(self.bbox)
@@ -161,8 +161,6 @@ EXPECTED_LAYOUT = "x, y, width, height in pixels"
 # A layout is proved where x, y, width, height fails for a fifth of the boxes, and only one other
 # layout holds for nearly all of them.
 _FAILING, _HOLDING = 0.2, 0.99
-# Where this share of the boxes lie beyond their images, all numbers of the file are in doubt.
-_OUTSIDE = 0.1
 # Boxes without outlines have to be so many, and so many of them have to fail.
 _ENOUGH, _FEWEST_FAILING = 5, 3
 # How far areas may differ, as a share; areas of boxes in shares are so many times the boxes.
@@ -350,13 +348,12 @@ def _diagnosis(
     layout: Layout,
     groups: BoolArray,
 ) -> Diagnosis:
-    n = int(groups.sum())
-    where = f" in {n:,} of {boxes.n_images:,} images"
+    n, where = int(groups.sum()), ""
     if group is boxes.author:
         name = shortened(boxes.names[int(np.argmax(groups))])
         where = f" by annotator {name}" if n == 1 else f" by {n} of {len(boxes.names)} annotators"
-    elif group is not boxes.image:
-        where = ""
+    elif group is boxes.image:
+        where = f" in {n:,} of {boxes.n_images:,} images"
     concerned = np.append(groups, False)[group]
     judged = np.flatnonzero(concerned & evidence.judged)
     plain, held = evidence.holds(COCO, judged), evidence.holds(layout, judged)
@@ -364,11 +361,11 @@ def _diagnosis(
     is_valid: BoolArray = concerned & (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
     is_valid[judged[plain & ~held]] = False
     rows = np.flatnonzero(is_valid)
-    is_certain = True
-    if layout.is_of_corners:
+    is_exact = bool(evidence.by_outline[judged].any())
+    is_certain = is_exact or not (layout.is_of_corners and layout.unit)
+    if layout.is_of_corners and not layout.is_turned:
         other = Layout(TURNED_CORNERS.name, is_turned=True, unit=layout.unit)
-        is_certain = layout.is_turned or evidence.holds(other, judged).mean() < _HOLDING
-        is_certain = is_certain and (not layout.unit or bool(evidence.by_outline[judged].any()))
+        is_certain &= bool(evidence.holds(other, judged).mean() < _HOLDING)
     message = (
         f"boxes{where} look like {layout}{'' if is_certain else ', or with y before x'}: as "
         f"{_SIDES}, {int((~plain).sum()):,} of {len(judged):,} contradict their image, outline or "
@@ -429,27 +426,33 @@ def doubtful_boxes(document: Document) -> BoolArray:
     """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
-    sizes of images are swapped, or a tenth of the boxes of the file lie beyond their images.
+    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
     """
-    bbox, size, swapped = document.annotations.bbox, document.size, in_swapped_images(document)
+    image, n, size = document.image, len(document.images), document.size
+    bbox, swapped = document.annotations.bbox, in_swapped_images(document)
     doubtful: BoolArray = document.once(in_other_layout) | swapped | _are_shares(bbox, size)
     sized = sized_boxes(document) & ~doubtful
     outside = sized & ~inside(bbox, size)
-    return doubtful | (outside.sum() >= max(_ENOUGH, _OUTSIDE * sized.sum()))
+    n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
+    images = (n_outside > 0) & (n_outside >= _FAILING * n_sized)
+    if outside.sum() >= max(_ENOUGH, _FAILING * sized.sum()):
+        images[:] = True
+    elif images.sum() < _FEWEST_FAILING or n_outside[images].sum() < _ENOUGH:
+        images[:] = False
+    result: BoolArray = doubtful | np.append(images, False)[image]
+    return result
 
 
-ENOUGH_SIZES = 3
+_ENOUGH_SIZES = 3
 
 
 class Copies(msgspec.Struct, frozen=True, eq=False):
-    """Boxes, grouped by their numbers."""
+    """Boxes that are equal on images of several sizes."""
 
     rows: IndexArray
     """(H,) int64. The annotations, sorted."""
-    group: IndexArray
-    """(H,) int64. The group of equal boxes of each annotation."""
     n_sizes: IndexArray
-    """(G,) int64. The number of distinct image sizes in each group."""
+    """(H,) int64. The number of distinct image sizes that each box is on."""
 
 
 def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
@@ -460,18 +463,16 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)
-    if len(sizes) < ENOUGH_SIZES:
+    if len(sizes) < _ENOUGH_SIZES:
         return None
     pairs = distinct(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
     # If boxes are equal by chance, each further size has fewer groups of equal boxes.
-    number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
+    number = np.bincount(n_sizes, minlength=_ENOUGH_SIZES)[2:]
     falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
-    chosen = n_sizes[group] >= max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
-    if not chosen.any():
-        return None
-    kept, place = np.unique(group[chosen], return_inverse=True)
-    return Copies(rows[chosen], place, n_sizes[kept])
+    least = max(_ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
+    kept = n_sizes[group] >= least
+    return Copies(rows[kept], n_sizes[group[kept]]) if kept.any() else None
 
 
 # Fewer repeats, or a smaller share, come from copying boxes by accident.

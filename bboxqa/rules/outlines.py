@@ -198,11 +198,10 @@ def _beyond(document: Document) -> FloatArray:
 
 
 @rule(
-    "P006 warning, unsafe fix: outline extends beyond its image",
+    "P006 warning: outline extends beyond its image",
     breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
-    explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe fix
-        clips it if enough of it is left and it does not cross itself, but not if a tenth of the
-        boxes extend beyond, as all numbers are then in doubt.""",
+    explanation="""The outline extends beyond its image by more than `overshoot_px`. Move its points
+        into the image, or correct the size of the image.""",
     bad=_outline(_AT_EDGE, [85, 10, 110, 10, 110, 40, 85, 40]),
     good=_outline(_AT_EDGE, [85, 10, 100, 10, 100, 40, 85, 40]),
     requires=("F004", "S015", "B002", "B014", "T003"),
@@ -216,36 +215,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
         of = size_text(document.size[row])
         return f"outline extends {beyond_text(beyond[row])} of its image{of}"
 
-    new, bounds = partial(_clip, document, settings), document.outline_bounds
-    found = lambda row: bounds[row].tolist()  # noqa: E731
-    yield Rows(far, says, _AT, "an outline inside the image", found, new)
-
-
-def _clip(document: Document, settings: ValidateSettings, row: int) -> list[list[float]] | None:
-    """Return an outline clipped to its image; None if too little would be left."""
-    import shapely
-
-    rings, of_row = document.annotations.rings, shapes.ring_rows(document, row)
-    width, height = document.size[row].tolist()
-    unsound = (
-        len(shapes.usable(rings, of_row)) < len(of_row)
-        or document.once(shapes.ring_states)[of_row].any()
-    )
-    if document.once(layout.doubtful_boxes)[row] or unsound or np.isnan(width + height):
-        return None
-    image, result = shapely.box(0, 0, width, height), []
-    for shape in shapes.ring_polygons(rings, of_row):
-        parts = shapes.polygons_of(shapely.intersection(shape, image))
-        if parts is None:
-            return None
-        result += parts
-    if not result:
-        return None
-    bounds = np.stack([document.outline_bounds[row], shapely.total_bounds(result)])
-    before, after = from_corners(bounds).tolist()
-    if becomes_degenerate(before, after, settings):
-        return None
-    return list(map(shapes.flat, result))
+    found = lambda row: document.outline_bounds[row].tolist()  # noqa: E731
+    yield Rows(far, says, _AT, "an outline inside the image", found)
 
 
 @rule(

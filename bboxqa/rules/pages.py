@@ -1,7 +1,7 @@
 """The page of each rule and the list of all rules, for a terminal and for the site."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from textwrap import wrap
 from typing import Any
@@ -13,8 +13,6 @@ from bboxqa.rules.registry import FAMILIES, RULES, known_rules
 
 _WIDTH = 80
 _EXAMPLE = 400
-# Of a longer list, only this many records at both ends are shown.
-_MANY, _SHOWN = 12, 4
 _SCOPES = {
     "record": "each file",
     "files": "several files together",
@@ -37,18 +35,7 @@ _NAMES = {
 
 
 def page_lines(rule: Rule) -> Iterator[str]:
-    r"""Yield the lines of the page of one rule, for a terminal.
-
-    Examples
-    --------
-    >>> print("\n".join(page_lines(RULES["B001"])))
-    B001 box without area
-    <BLANKLINE>
-    Severity  error
-    Looks at  each file
-    Fix       only with --fix --unsafe-fixes
-    ...
-    """
+    """Yield the lines of the page of one rule, for a terminal."""
     yield f"{rule.code} {rule.title}"
     yield ""
     for label, value in (*_facts(rule), ("Page", f"{address(rule.code)} of the site")):
@@ -74,15 +61,7 @@ def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
 
 
 def example_lines(example: Example) -> Iterator[str]:
-    r"""Yield the lines of an example, with one record per line and defaults for missing keys.
-
-    Examples
-    --------
-    >>> list(example_lines({"categories": [{"name": "cat", "supercategory": ABSENT}]}))
-    ['"categories": [', '  {"id": 1, "name": "cat"}', ']']
-    >>> list(example_lines("\ufeff{}"))
-    ['\\ufeff{}']
-    """
+    """Yield the lines of an example, with one record per line and defaults for missing keys."""
     if isinstance(example, str):
         yield from _raw(example)
         return
@@ -97,23 +76,14 @@ def example_lines(example: Example) -> Iterator[str]:
         yield "in an image of 100 x 80 pixels"
     for key, value in records(example).items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
-            yield from (f"{_json(key)}: [", *_record_lines(value), "]")
+            yield f"{_json(key)}: ["
+            yield from (f"  {_json(each)}{',' * (each is not value[-1])}" for each in value)
+            yield "]"
         else:
             yield f"{_json(key)}: {_json(value)}"
     for key, value in example.items():
         if value is ABSENT:
             yield f"no {_json(key)}"
-
-
-def _record_lines(records: Sequence[Any]) -> Iterator[str]:
-    """Yield a line for each record; for a long list, only for records at both ends."""
-    last = len(records) - 1
-    n_left_out = len(records) - 2 * _SHOWN if len(records) > _MANY else 0
-    for number, record in enumerate(records):
-        if not n_left_out or min(number, last - number) < _SHOWN:
-            yield f"  {_json(record)}{',' if number < last else ''}"
-        elif number == _SHOWN:
-            yield f"  … {n_left_out} more,"
 
 
 def _raw(text: str) -> Iterator[str]:
@@ -186,29 +156,19 @@ def _markdown(text: str) -> str:
 
 
 def records(example: Example) -> dict[str, Any]:
-    """Return the lists of an example, with default values for omitted keys.
-
-    By default, the n-th record of a list has the id n, and images and categories have unique names.
-
-    Examples
-    --------
-    >>> records({"categories": [{"name": "dog"}]})
-    {'categories': [{'id': 1, 'name': 'dog', 'supercategory': 'animal'}]}
-    """
+    """Return the lists of an example, with default values for omitted keys."""
     if isinstance(example, str | Files):
         return {}
-    completed = {
-        key: [
-            _record(key, place, given) if isinstance(given, dict) else given
-            for place, given in enumerate(value)
-        ]
-        for key, value in example.items()
-        if key in _DEFAULT and isinstance(value, list)
-    }
-    return {key: completed.get(key, value) for key, value in example.items() if value is not ABSENT}
+    return {
+        key: [_record(key, *each) for each in enumerate(value)]
+        if key in _DEFAULT and isinstance(value, list) else value
+        for key, value in example.items() if value is not ABSENT
+    }  # fmt: skip
 
 
-def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
+def _record(key: str, place: int, given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
     record = {**_DEFAULT[key], "id": place + 1}
     if key in _NAMES:
         name, values = _NAMES[key]

@@ -1,7 +1,6 @@
 """G: panoptic segments in the file, and in their PNG files."""
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, find
 from bboxqa.core.json_values import shortened
 from bboxqa.core.machine import threads
-from bboxqa.core.text import clean, count
+from bboxqa.core.text import clean, first_few
 from bboxqa.formats.columns import Segments
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
-from bboxqa.rules.base import Checked, Rows, figure, rule
+from bboxqa.rules.base import Checked, Rows, rule
 from bboxqa.rules.document import Document, kind_of
 from bboxqa.rules.pictures import ImageState, Place, find_files
 
@@ -29,31 +28,21 @@ def _segment(document: Document, which: int) -> Any:
     return document.record(int(segments.row[which]))["segments_info"][int(segments.place[which])]
 
 
-def _name(segment: dict[str, Any]) -> str:
-    return f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
-
-
-def _of_segments(
-    document: Document,
-    where: BoolArray,
-    key: str,
-    expected: str,
-    says: Callable[[int], str] | None = None,
-) -> Rows:
+def _of_segments(document: Document, where: BoolArray, key: str, expected: str) -> Rows:
     """Return the segments where the value of a key, or the segment itself, is wrong."""
     segments, at = document.annotations.segments, "annotations/segments_info"
 
-    def what(which: int) -> str:
+    def says(which: int) -> str:
         segment = _segment(document, which)
         if not key:
             return f"segment is {shortened(segment)}"
-        written = shortened(segment[key]) if key in segment else "missing"
-        return f"{key} of {_name(segment)} is {written}"
+        name = f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
+        return f"{key} of {name} is {shortened(segment[key]) if key in segment else 'missing'}"
 
     def inner(which: int) -> tuple[str | int, ...]:
         return int(segments.place[which]), *filter(None, [key])
 
-    return Rows(where, says or what, at, expected, owner=segments.row, inner=inner)
+    return Rows(where, says, at, expected, owner=segments.row, inner=inner)
 
 
 def panoptic_example(**segment: object) -> str:
@@ -151,26 +140,13 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked
     segments = document.annotations.segments
     area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
     yield _of_segments(document, area <= 0, "area", "1 pixel or more")
-    yield _of_segments(
-        document,
-        (area > 0) & (area > inside),
-        "area",
-        "no more than in the bbox",
-        lambda which: (
-            f"area of {_name(_segment(document, which))} is {figure(area[which])} px, but its bbox "
-            f"holds {figure(inside[which])}"
-        ),
-    )
+    yield _of_segments(document, (area > 0) & (area > inside), "area", "no more than in its bbox")
     areas = np.where(area > 0, area, 0)
     total = np.bincount(segments.row, areas, minlength=len(document.annotations))
     size = document.size.prod(axis=1)
 
-    def says(row: int) -> str:
-        of_image = f"more than the {size[row]:,.0f} of the image"
-        return f"areas of the segments add up to {total[row]:,.0f} px, {of_image}"
-
-    at = "annotations/segments_info"
-    yield Rows(total > size, says, at, "segments that do not overlap", lambda row: total[row])
+    at, says = "annotations/segments_info", "areas of the segments add up to {value} px"
+    yield Rows(total > size, says, at, "at most those of the image", lambda row: int(total[row]))
 
 
 _Png = dict[int, int] | str | None
@@ -254,11 +230,7 @@ def _different(document: Document, _settings: ValidateSettings) -> Checked:
         if isinstance(png, dict)
         if (text := _difference(segments, slice(bounds[row], bounds[row + 1]), png))
     }
-
-    def says(row: int) -> str:
-        name = shortened(document.record(row)["file_name"])
-        return f"segments_info and PNG {name} differ: {messages[row]}"
-
+    says = lambda row: f"segments_info and its PNG differ: {messages[row]}"  # noqa: E731
     expected = "the same segments and areas in both"
     yield Rows([*messages], says, "annotations/segments_info", expected, messages.get)
 
@@ -267,21 +239,11 @@ def _difference(segments: Segments, own: slice, pixels: dict[int, int]) -> str:
     """Return how the segments in the file differ from the PNG; "" if they do not."""
     ids, first = np.unique(segments.id[own], return_index=True)
     areas = dict(zip(ids.tolist(), segments.area[own][first].tolist(), strict=True))
-    lacking, unlisted = sorted({*areas} - {*pixels}), sorted({*pixels} - {*areas})
     # Results may omit areas.
     known = (each for each in areas.keys() & pixels.keys() if not np.isnan(areas[each]))
-    differ = [each for each in known if areas[each] != pixels[each]]
-    parts = []
-    if lacking:
-        listed = count(len(lacking), "listed segment")
-        parts.append(f"{listed} without pixels, such as {lacking[0]}")
-    if unlisted:
-        of_png = count(len(unlisted), "segment")
-        parts.append(f"{of_png} of the PNG not listed, such as {unlisted[0]}")
-    if differ:
-        at = min(differ)
-        parts.append(
-            f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment {at}, "
-            f"which has {pixels[at]:,} px"
-        )
-    return ", ".join(parts)
+    parts = (
+        ("only listed", {*areas} - {*pixels}),
+        ("only in the PNG", {*pixels} - {*areas}),
+        ("with another area", {each for each in known if areas[each] != pixels[each]}),
+    )
+    return ", ".join(f"{first_few(sorted(some), 3)} {what}" for what, some in parts if some)

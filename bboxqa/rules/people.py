@@ -48,15 +48,7 @@ class Authorship(msgspec.Struct, frozen=True, eq=False):
 
 
 def image_list(image: Any) -> tuple[str, Any]:
-    """Return the key and value of the list of annotators of an image.
-
-    An empty list does not count, since some tools write one on every image.
-
-    Examples
-    --------
-    >>> image_list({"rater_list": ["r1", "r2"]}), image_list({"annotators": []})
-    (('rater_list', ['r1', 'r2']), ('', None))
-    """
+    """Return the key and value of the list of annotators of an image; an empty one is none."""
     if type(image) is dict:
         for key in ASKED_KEYS:
             if value := image.get(key):
@@ -65,26 +57,14 @@ def image_list(image: Any) -> tuple[str, Any]:
 
 
 def names_in(value: Any) -> tuple[str, ...] | None:
-    """Return the annotators in a list of names, or the keys of an object; None for other values.
-
-    Examples
-    --------
-    >>> names_in(["r1", 2]), names_in({"r1": []}), names_in("r1, r2"), names_in([{"id": 1}])
-    (('r1', '2'), ('r1',), None, None)
-    """
+    """Return the annotators in a list of names, or the keys of an object; None for other values."""
     if type(value) not in (list, dict) or not all(type(name) in _NAMES for name in value):
         return None
     return tuple(annotator_name(name) for name in value if name != "")
 
 
 def quoted(name: str) -> str:
-    r"""Return the name of an annotator, in which `clean` escaped signs, for a message.
-
-    Examples
-    --------
-    >>> print(quoted("ann"), quoted(r"bob \u202e"))
-    "ann" "bob \u202e"
-    """
+    """Return the name of an annotator, in which `clean` escaped signs, for a message."""
     return shortened(as_written(name))
 
 

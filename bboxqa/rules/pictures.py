@@ -39,7 +39,6 @@ from bboxqa.core.image_opening import (
     turn_of,
 )
 from bboxqa.core.machine import threads
-from bboxqa.core.text import quoted
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.source import escaped
 
@@ -47,10 +46,6 @@ _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 # Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
 _IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
-_STARTS = {
-    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF", b"II*\0": "TIFF",
-    b"MM\0*": "TIFF", b"BM": "BMP",
-}  # fmt: skip
 # The tags of width and height in TIFF.
 _WIDTH, _HEIGHT = 256, 257
 
@@ -73,13 +68,11 @@ _PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *_LOST, ImageState.NOT_AS
 
 
 class Place(NamedTuple):
-    """Where the file of a name is, before it is opened."""
+    """Where the file of a name is, before it is opened: a folder and the path from there."""
 
     state: ImageState
     root: Path | None = None
-    """The folder where it was found."""
     path: str = ""
-    """The path from there, with slashes."""
     problem: str = ""
     """Why it cannot be opened."""
 
@@ -122,9 +115,8 @@ def _place(root: Path, name: str | None) -> Place:
 class ImageSearch:
     """Looks for files below resolved folders, by their paths or by their places in a data set.
 
-    The folders of `sources`, files of annotations, come first if they are below one of the folders,
-    as in exports of Roboflow. With `by_folders`, names may lack the folders of pictures:
-    train/street.jpg is also looked for as train/images/street.jpg and images/train/street.jpg.
+    The folders of `sources`, files of annotations, come first. With `by_folders`, train/street.jpg
+    is also looked for as train/images/street.jpg and images/train/street.jpg.
     """
 
     def __init__(
@@ -164,10 +156,6 @@ class ImageSearch:
                 found.setdefault(key, []).append(file)
         return found
 
-    @cached_property
-    def _splits(self) -> set[str]:
-        return {first for key in self._by_place if is_split(first := key.partition("/")[0])}
-
     def find(self, names: Sequence[str | None]) -> list[Place]:
         """Return where each name is."""
         places = find_files(names, self.roots)
@@ -178,24 +166,16 @@ class ImageSearch:
 
     def _in_folders(self, name: str) -> Place | None:
         """Return where the file is whose place has a name; None for nowhere."""
-        known = self._by_place
-        own = [f"{source.name}/{name}" for source in self._sources]
+        own = [f"{each}/{name}" for source in self._sources
+               for each in (source.name, split_of(source)) if each]  # fmt: skip
         for key in (*own, _of_split(name)):
-            if found := known.get(key):
+            if found := self._by_place.get(key):
                 # Several people may have copies of the pictures.
                 near = (
                     each for each in found if any(map(Path(each).is_relative_to, self._sources))
                 )
                 return Place(ImageState.FOUND, *self.files[next(near, found[0])])
-        if is_split(name.partition("/")[0]):
-            return None
-        wanted = {split_of(each) for each in self._sources} & self._splits or self._splits
-        apart = sorted({file for each in wanted for file in known.get(f"{each}/{name}", ())})
-        if len(apart) > 1:
-            listed = " and ".join(quoted(self.files[each][1]) for each in apart[:2])
-            problem = f"is in several splits, such as {listed}; name the folder of one"
-            return Place(ImageState.MISSING, problem=problem)
-        return Place(ImageState.FOUND, *self.files[apart[0]]) if apart else None
+        return None
 
     def unnamed(self, documents: Iterable[tuple[Path | None, Sequence[Any]]]) -> set[str]:
         """Return the image files that no records of documents name, each with its source."""
@@ -221,15 +201,7 @@ def _of_split(name: str) -> str:
 
 
 def split_of(source: Path) -> str:
-    """Return the split of a file or folder of annotations, or of the folder around it.
-
-    Examples
-    --------
-    >>> split_of(Path("set/valid/labels/ann")), split_of(Path("ann_train.json"))
-    ('val', 'train')
-    >>> split_of(Path("test/set/ann"))
-    ''
-    """
+    """Return the split of a file or folder of annotations, or of the folder around it."""
     parts = [part for part in source.parts if place_of(f"{part}/a") != "a"]
     named = (split_in(PurePosixPath(part).stem) for part in reversed(parts[-2:]))
     return next((each[1] for each in named if each is not None), "")
@@ -246,17 +218,13 @@ def _name(image: object) -> str | None:
 
 
 class ImageFolder(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The image files of a document with I image records."""
+    """The image files of a document with I image records: where they are, and what they hold."""
 
     roots: tuple[Path, ...]
-    """The resolved folders in which files are searched, in order."""
     places: tuple[Place, ...]
-    """(I,). Where the file of each record is."""
     contents: "tuple[ImageContent, ...]"
-    """(I,). What the files hold."""
     suggestions: tuple[tuple[str, ...], ...]
-    """For missing files and files outside the folders, files with that name elsewhere in the
-    folders."""
+    """For missing files and files outside the folders, files with that name in the folders."""
     unnamed: tuple[str, ...]
     """Image files in the folders that no record names."""
 
@@ -283,10 +251,8 @@ def scan_images(
 ) -> ImageFolder:
     """Search the files of the image records of a document, and read those that are found.
 
-    Names are relative to one of the folders; nothing outside is opened. If a file is in several
-    folders, the one with more of the files counts. `source` is the file or folder of the document;
-    `others` are those of further documents with their records, whose files do not count as unnamed;
-    `progress` is called as progress(done, total) after each file.
+    Nothing outside of the folders is opened. `source` is the file or folder of the document;
+    `others` are further documents with their records, whose files do not count as unnamed.
     """
     search = ImageSearch(
         [folder.resolve() for folder in folders],
@@ -361,35 +327,26 @@ class ImageContent(msgspec.Struct, frozen=True):
     """(int, int). Width and height after the EXIF orientation is applied."""
     digest: bytes = b""
     """Hash of the whole file; empty for unknown."""
-    format: str = ""
-    """By the first bytes: "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF"; "" for others."""
 
 
 def read_picture(path: Path) -> ImageContent:
-    """Return the content of a regular file, with the problem if it cannot be decoded.
-
-    Of images with more than 89 megapixels, only JPEG and PNG are read beyond the header, and none
-    with more than a gigapixel.
-    """
+    """Return the content of a regular file, with the problem if it cannot be decoded."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
             if not file.tell():
                 return ImageContent("the file is empty", digest=digest)
             file.seek(0)
-            head = file.read(12)
+            head = file.read(4)
             file.seek(0)
             found = _with_pillow(file)
-        if found is None and (driver := RASTERS.get(head[:4])) is not None:
+        if found is None and (driver := RASTERS.get(head)) is not None:
             with opened_raster(path, driver) as raster:
                 if raster is not None:
                     size = (int(raster.width), int(raster.height))
                     found = ImageContent(block_problem(raster), stored=size, shown=size)
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
-        is_webp = head[:4] == b"RIFF" and head[8:] == b"WEBP"
-        named = (name for start, name in _STARTS.items() if head.startswith(start))
-        kind = "WebP" if is_webp else next(named, "")
-        return replace(found or unknown, digest=digest, format=kind)
+        return replace(found or unknown, digest=digest)
     except OSError as error:
         return ImageContent(f"the file cannot be read: {reason_of(error)}")
 
@@ -398,22 +355,29 @@ def _with_pillow(file: BinaryIO) -> ImageContent | None:
     """Return the content of a file read with Pillow; None for an unknown image."""
     from PIL import UnidentifiedImageError
 
+    found = ImageContent()
     try:
         with opened(file) as image:
             found = _header(image)
             n_pixels = found.stored[0] * found.stored[1]
             if n_pixels > MOST_PIXELS:
-                problem = (
-                    f"not decoded, it may be a decompression bomb: {n_pixels:,} pixels; at most "
-                    f"{MOST_PIXELS:,} are allowed"
-                )
+                problem = f"not decoded, it may be a decompression bomb: {n_pixels:,} pixels"
                 return replace(found, problem=problem)
-            return _decoded(image, found, is_large=n_pixels > MOST_WHOLE)
+            if n_pixels <= MOST_WHOLE:
+                if image.format in ("JPEG", "MPO"):
+                    # Decoding at a lower resolution is far faster, and still reads the whole file.
+                    image.draft("L", (64, 64))
+                image.load()
+                if image.format == "PNG":
+                    # Read again, as metadata may follow the pixels.
+                    found = _sized(found.stored, turn_of(image))
     except UnidentifiedImageError:
         return None
     # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
-        return ImageContent(f"its header cannot be read: {reason_of(error)}")
+        reason = reason_of(error)
+        return replace(found, problem=reason, truncated="truncated" in reason.lower())
+    return found
 
 
 def _header(image: Any) -> ImageContent:
@@ -431,26 +395,3 @@ def _header(image: Any) -> ImageContent:
 
 def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
     return ImageContent(stored=stored, shown=stored[::-1] if turn in SIDEWAYS else stored)
-
-
-def _decoded(image: Any, found: ImageContent, *, is_large: bool) -> ImageContent:
-    """Return the content after decoding the image; a large one as far as little memory allows."""
-    is_jpeg, is_png = image.format in ("JPEG", "MPO"), image.format == "PNG"
-    try:
-        if is_jpeg:
-            # Decoding at a lower resolution is far faster, and still reads the whole file.
-            image.draft("L", (64, 64))
-        if is_large and is_png:
-            image.verify()
-        elif not is_large or (is_jpeg and not image.info.get("progressive")):
-            image.load()
-            if is_png:
-                # Read again, as metadata may follow the pixels.
-                return _sized(found.stored, turn_of(image))
-    except Exception as error:  # noqa: BLE001
-        reason = reason_of(error)
-        if reason.startswith("decoder error"):
-            reason = f"its {image.format} data are broken ({reason} of Pillow)"
-        is_cut = (is_large and is_png) or "truncated" in reason.lower()
-        return replace(found, problem=reason, truncated=is_cut)
-    return found

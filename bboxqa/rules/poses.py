@@ -1,11 +1,10 @@
 """O and K: the directions of objects, as rotated boxes and as keypoints."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -112,17 +111,13 @@ def _longer(document: Document, _settings: ValidateSettings) -> Checked:
     if document.reading.origin is not None or not shapes.is_rotated_file(document):
         return
     rotations = document.annotations.rotations
-    for number, what in ((5, "an angle"), (8, "four corners")):
-        rows = rotations.row[rotations.n_numbers == number]
-        yield summary(
-            f"bbox of {count(len(rows), 'annotation')} has {number} numbers: a rotated box with "
-            f"{what}; COCO has x, y, width, height",
-            "annotations/bbox",
-            rows,
-            expected="x, y, width, height",
-        )
+    rows = rotations.row[rotations.n_numbers > 0]
+    of = f"bbox of {count(len(rows), 'annotation')}"
+    message = f"{of} has an angle, or four corners; expected {_FOUR}"
+    yield summary(message, "annotations/bbox", rows, expected=_FOUR)
 
 
+_FOUR = "x, y, width, height"
 # In valid files, points are up to 0.6 longer sides outside their boxes.
 _FAR = 1.0
 
@@ -164,18 +159,14 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     miscounted &= ~misshapen & ~((n == 0) & (expected < 0) & (kind == Kind.MISSING))
 
     def of_shape(which: int) -> str:
-        wanted = "three for each point: x, y, visibility"
-        if expected[which] >= 0:
-            of_category = f"the {expected[which] // 3} points of its category"
-            wanted = f"{expected[which]}, three for each of {of_category}"
+        wanted = f"{expected[which]}, " if expected[which] >= 0 else ""
         found = f"has {n[which]}" if n[which] >= 0 else "is not a list of"
-        return f"keypoints {found} numbers; expected {wanted}"
+        return f"keypoints {found} numbers; expected {wanted}three for each point"
 
     def of_count(which: int) -> str:
-        value = document.record(int(points.row[which])).get("num_keypoints", "missing")
-        found = value if value == "missing" else shortened(value)
+        value = shortened(document.record(int(points.row[which])).get("num_keypoints"))
         wanted = f"{seen[which]}, the points with a visibility above 0"
-        return f"num_keypoints is {found}; expected {wanted}"
+        return f"num_keypoints is {value}; expected {wanted}"
 
     yield Rows(misshapen, of_shape, "annotations/keypoints", owner=points.row)
     yield Rows(
@@ -184,74 +175,32 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     )  # fmt: skip
 
 
-def _of_points(
-    document: Document,
-    rows: IndexArray,
-    is_wrong: Callable[[list[Any]], bool],
-    says: Callable[[str, list[Any]], str],
-    expected: str,
-    place: int,
-) -> Rows:
-    """Return the first wrong point of annotations, at a place of x, y and visibility."""
+def _points(document: Document, _settings: ValidateSettings, *, at_origin: bool) -> Checked:
+    """K002 and K003: the first keypoint with an odd visibility, or labelled in the corner."""
+    points, expected = document.annotations.keypoints, "0 (not labelled), 1 (hidden) or 2 (visible)"
+    expected = "visibility 0, or the position of the point" if at_origin else expected
 
     def first(row: int) -> tuple[int, list[Any]]:
         value = document.record(row)["keypoints"]
-        points = (value[start : start + 3] for start in range(0, len(value), 3))
-        return next((at, point) for at, point in enumerate(points) if is_wrong(point))
+        triples = ((at, value[at : at + 3]) for at in range(0, len(value), 3))
+        return next(
+            (at, [x, y, seen])
+            for at, (x, y, seen) in triples
+            if (x == y == 0 < seen if at_origin else seen not in (0, 1, 2))
+        )
 
-    def describe(row: int) -> str:
-        at, point = first(row)
-        names = document.categories.get(int(document.category[row]), "keypoints")
-        name = names[at] if isinstance(names, list) and at < len(names) else None
-        text = f" ({shortened(name)})" if isinstance(name, str) else ""
-        return says(f"keypoint {at + 1}{text}", point)
+    def says(row: int) -> str:
+        at, (_, _, seen) = first(row)
+        name, visibility = f"keypoint {at // 3 + 1}", shortened(seen)
+        if at_origin:
+            return f"{name} is at (0, 0) with visibility {visibility}"
+        return f"visibility of {name} is {visibility}"
 
-    def inner(row: int) -> tuple[int]:
-        return (3 * first(row)[0] + place,)
-
-    at = "annotations/keypoints"
-    found = lambda row: first(row)[1]  # noqa: E731
-    return Rows(rows, describe, at, expected, found, inner=inner, key="keypoints")
-
-
-@rule(
-    "K002 warning: visibility of a keypoint is not 0, 1 or 2",
-    breaks="Programs differ in which of the points they take as labelled.",
-    explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or 2
-        (visible). Map other numbers to the three.""",
-    bad=_pose(52, 12, 2, 60, 20, 3),
-    good=_pose(52, 12, 2, 60, 20, 1),
-)
-def _odd_visibility(document: Document, _settings: ValidateSettings) -> Checked:
-    points = document.annotations.keypoints
-    yield _of_points(
-        document,
-        points.row[points.n_odd > 0],
-        lambda point: point[2] not in (0, 1, 2),
-        lambda name, point: f"visibility of {name} is {shortened(point[2])}",
-        "0 (not labelled), 1 (hidden) or 2 (visible)",
-        2,
-    )
-
-
-@rule(
-    "K003 warning: labelled keypoint at (0, 0)",
-    breaks="A model learns to place the point in the corner of the image.",
-    explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points that
-        are not labelled. Write 0 as the visibility, or the position of the point.""",
-    bad=_pose(52, 12, 2, 0, 0, 2),
-    good=_pose(52, 12, 2, 0, 1, 2),
-)
-def _at_origin(document: Document, _settings: ValidateSettings) -> Checked:
-    points = document.annotations.keypoints
-    yield _of_points(
-        document,
-        points.row[points.n_origin > 0],
-        lambda point: bool(point[0] == point[1] == 0 < point[2]),
-        lambda name, point: f"{name} is at (0, 0) with visibility {shortened(point[2])}",
-        "visibility 0, or the position of the point",
-        0,
-    )
+    rows = points.row[(points.n_origin if at_origin else points.n_odd) > 0]
+    yield Rows(
+        rows, says, "annotations/keypoints", expected, lambda row: first(row)[1],
+        inner=lambda row: (first(row)[0] + 2 * (not at_origin),), key="keypoints",
+    )  # fmt: skip
 
 
 @rule(
@@ -276,16 +225,12 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     beyond = np.where(of_box[:, None], from_box, beyond)
 
     def says(which: int) -> str:
-        what, near = "image", "the image"
-        if of_box[which]:
-            what = f"bbox, whose longer side is {figure(longer[which])} px"
-            near = "or near the bbox"
-        edge = beyond_text(beyond[which])
-        return f"a labelled keypoint is {edge} of its {what}; expected it in {near}"
+        what = "bbox" if of_box[which] else "image"
+        return f"a labelled keypoint is {beyond_text(beyond[which])} of its {what}"
 
     at, wrong = "annotations/keypoints", of_image | of_box
     found = lambda which: bounds[which].tolist()  # noqa: E731
-    yield Rows(wrong, says, at, owner=rows, found=found, key="keypoints")
+    yield Rows(wrong, says, at, "it in or near them", found, owner=rows, key="keypoints")
 
 
 @rule(
@@ -298,23 +243,39 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
 )
 def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
     yield from found_defects("K006", document, settings)
-    wrong: dict[int, tuple[list[int], int]] = {}
+    wrong: dict[int, tuple[int, int]] = {}
     for row in range(len(document.categories)):
         names, edges = (document.categories.get(row, key) for key in ("keypoints", "skeleton"))
         n = len(names) if isinstance(names, list) else 0
-        pairs = (edge for edge in (edges if isinstance(edges, list) else ()))
-        ends = [end for edge in pairs if isinstance(edge, list) for end in edge if type(end) is int]
-        if n and not all(1 <= end <= n for end in ends):
-            wrong[row] = ends, n
-
-    def outside(row: int) -> int:
-        ends, n = wrong[row]
-        return next(end for end in ends if not 1 <= end <= n)
+        inner = [each for each in edges if isinstance(each, list)] if type(edges) is list else []
+        ends = [end for edge in inner for end in edge if type(end) is int and not 1 <= end <= n]
+        if n and ends:
+            wrong[row] = ends[0], n
 
     def says(row: int) -> str:
-        ends, n = wrong[row]
-        from_zero = min(ends) == 0 and max(ends) < n
-        what = "counts keypoints from 0" if from_zero else f"joins keypoint {outside(row)}"
-        return f"skeleton {what}; expected numbers from 1 to {n}, the number of keypoints"
+        end, n = wrong[row]
+        return f"skeleton joins keypoint {end}; expected numbers from 1 to {n}"
 
-    yield Rows([*wrong], says, "categories/skeleton", found=outside, key="skeleton")
+    yield Rows(
+        [*wrong], says, "categories/skeleton", found=lambda row: wrong[row][0], key="skeleton"
+    )
+
+
+RULES = (
+    rule(
+        "K002 warning: visibility of a keypoint is not 0, 1 or 2",
+        breaks="Programs differ in which of the points they take as labelled.",
+        explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
+            2 (visible). Map other numbers to the three.""",
+        bad=_pose(52, 12, 2, 60, 20, 3),
+        good=_pose(52, 12, 2, 60, 20, 1),
+    )(partial(_points, at_origin=False)),
+    rule(
+        "K003 warning: labelled keypoint at (0, 0)",
+        breaks="A model learns to place the point in the corner of the image.",
+        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
+            that are not labelled. Write 0 as the visibility, or the position of the point.""",
+        bad=_pose(52, 12, 2, 0, 0, 2),
+        good=_pose(52, 12, 2, 0, 1, 2),
+    )(partial(_points, at_origin=True)),
+)

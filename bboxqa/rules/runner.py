@@ -1,11 +1,10 @@
 """Applying rules to documents, and making the report: findings with their places."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import BoolArray, FloatArray, Progress, distinct
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
-from bboxqa.core.text import clean, first_few
+from bboxqa.core.text import first_few
 from bboxqa.core.version import __version__
 from bboxqa.formats.document import Origin, apart_note
 from bboxqa.formats.positions import spots
@@ -96,8 +95,7 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
     """Yield notes on what the translation of files left out, and how it read the rest."""
     files: dict[str, dict[str, None]] = {}
     for document in documents:
-        origin = document.reading.origin
-        if origin is not None:
+        if (origin := document.reading.origin) is not None:
             apart = [apart_note(origin.apart, "examined")] if origin.apart else []
             for note in (*origin.notes, *apart):
                 files.setdefault(note, {})[document.name] = None
@@ -112,7 +110,7 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
     hidden: Hidden = {}
     for rule, rows in found:
         left = rows
-        causes = [each for each in found if each[0].code in rule.requires and each[1].hides]
+        causes = [each for each in found if each[0].code in rule.requires]
         # Hidden findings are attributed to the most severe of several causes.
         for cause in sorted(causes, key=_rank, reverse=True):
             follows = _follows(document, cause, (rule, left))
@@ -131,12 +129,10 @@ def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
     is_same = by.name == rows.name and (by.key == rows.key or not (by.key and rows.key))
     # A more severe finding is never hidden, since a run might then pass.
     is_possible = _rank(other) <= _rank(cause) and (about_file or is_same)
-    if not is_possible or (about_file and by.concerned is None):
+    if not is_possible or about_file:
         return np.full(len(rows), is_possible)
-    if about_file and rows.name != "annotations":
-        return np.zeros(len(rows), np.bool_)
     concerned = np.zeros(n_records(document, rows.name), np.bool_)
-    concerned[by.rows if by.concerned is None else by.concerned] = True
+    concerned[by.rows] = True
     follows: BoolArray = concerned[rows.rows]
     return follows
 
@@ -183,11 +179,8 @@ def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
 def file_report(document: Document) -> FileReport:
     """Return the name, the exporter and the numbers of records of a file."""
     kind = kind_of(document)
-    unread = ""
-    if "segments_info" in kind.required and document.disk is None:
-        beside = Path(document.name).with_suffix("")
-        folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
-        unread = f"its PNG files are not read without --images {folder}"
+    is_unread = "segments_info" in kind.required and document.disk is None
+    unread = "its PNG files are not read without --images FOLDER" if is_unread else ""
     return FileReport(
         name=document.name,
         kind=kind.name,
@@ -379,14 +372,13 @@ def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Fin
     """Yield findings; the first ones of each rule get the boxes of their annotations."""
     pictured: Counter[str] = Counter()
     for finding in findings:
-        if pictured[finding.code] == _MOST_PICTURED:
-            yield finding
-            continue
-        rows = (annotation_row(pointer) for pointer in (finding.pointer, *finding.examples))
-        named = [row for row in dict.fromkeys(rows) if row is not None][:_MOST_BOXES]
-        has_outline = finding.code.startswith(_ABOUT_OUTLINES)
-        boxes = (_box(document, row, has_outline) for row in named)
-        found = tuple(box for box in boxes if box is not None)
+        found: tuple[FoundBox, ...] = ()
+        if pictured[finding.code] < _MOST_PICTURED:
+            rows = (annotation_row(pointer) for pointer in (finding.pointer, *finding.examples))
+            named = [row for row in dict.fromkeys(rows) if row is not None][:_MOST_BOXES]
+            has_outline = finding.code.startswith(_ABOUT_OUTLINES)
+            boxes = (_box(document, row, has_outline) for row in named)
+            found = tuple(box for box in boxes if box is not None)
         pictured[finding.code] += bool(found)
         yield replace(finding, boxes=found) if found else finding
 

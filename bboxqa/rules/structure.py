@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from functools import partial
-from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count, first_few
+from bboxqa.core.text import count
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.heads import LOOKED_AT, WHAT, kind_in
@@ -25,7 +24,6 @@ from bboxqa.rules.base import (
     Defect,
     Rows,
     Rule,
-    figure,
     record_edit,
     rule,
     summary,
@@ -39,7 +37,6 @@ _KEYS = {
     "annotations": (*ID_KEYS, "bbox"),
     "categories": ("id", "name"),
 }
-_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 _YEARS = range(1900, 2101)
 _NUMERIC = (int, float, str)
 _FOUR = "four finite numbers: x, y, width, height"
@@ -51,11 +48,6 @@ _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
 _OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
 # Angles of a million degrees are too large, those of boxes only above.
 _LAST_ANGLE = math.nextafter(FARTHEST, 0)
-
-
-def _typed(value: Any) -> str:
-    """Return a phrase for the type of a value."""
-    return "null" if value is None else _NAMES.get(type(value), "a number")
 
 
 def _lacking(document: Document, name: str, key: str) -> BoolArray:
@@ -96,19 +88,16 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
     missing = [name for name in lists if name not in reading.spans and not reading.stopped]
     if missing:
         names = ", ".join(f'"{name}"' for name in missing)
-        what = f"key {names} is missing; expected a list of {missing[0]}"
-        if len(missing) > 1:
-            there = f"; found {first_few([*reading.top], 3, shortened)}" if reading.top else ""
-            what = f"keys {names} are missing{there}; expected lists of records"
-            kind = kind_in("json", bytes(reading.text[:LOOKED_AT]))
-            if kind is not None:
-                tool, advice = WHAT[kind]
-                what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
+        what = f"missing are {names}; expected lists of records"
+        kind = kind_in("json", bytes(reading.text[:LOOKED_AT])) if len(missing) > 1 else None
+        if kind is not None:
+            tool, advice = WHAT[kind]
+            what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
         yield Defect(what, expected="a list")
     for name in lists:
         value = reading.top.get(name)
         if name in reading.top and not isinstance(value, list) and name not in missing:
-            message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
+            message = f"{name} is {shortened(value)}; expected a list"
             yield Defect(message, pointer_to(name), found=value, expected="a list")
 
 
@@ -123,17 +112,13 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked:
     for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list")):
         if (value := document.top.get(name)) is not None and not isinstance(value, kind):
-            what = f"{name} is {_typed(value)}; expected {wanted}"
+            what = f"{name} is {shortened(value)}; expected {wanted}"
             yield Defect(what, pointer_to(name), expected=wanted, severity=Severity.WARNING)
     odd = {"annotations": ~document.is_object}
     odd |= {name: ~records.is_object for name, records in document.lists}
     for name, where in odd.items():
-
-        def says(row: int, name: str = name) -> str:
-            value = document.locator.value(name, row)
-            return f"record is {_typed(value)} ({shortened(value)}); expected an object"
-
-        yield Rows(where, says, name, summary="{share} are not objects", few=1)
+        found, summed = partial(document.locator.value, name), "{share} are not objects"
+        yield Rows(where, "record is {value}", name, "an object", found, summary=summed, few=1)
 
 
 @rule(
@@ -169,39 +154,25 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _required(document: Document, _settings: ValidateSettings) -> Checked:
-    columns = document.annotations
-    lacks = {
-        key: _lacking(document, "annotations", key)
-        for key in (*ID_KEYS, "bbox")
-        if key in kind_of(document).required
-    }
-    mild = np.zeros(len(columns), np.bool_)
-    if (unboxed := lacks.get("bbox", mild)).any():
-        if document.reading.is_results:
+    required = kind_of(document).required
+    for key in (key for key in (*ID_KEYS, "bbox") if key in required):
+        lacks = _lacking(document, "annotations", key)
+        if key == "bbox" and document.reading.is_results:
             # Results need only a box, a mask or keypoints.
-            unboxed &= ~document.outlined
-            unboxed[columns.keypoints.row] = False
+            lacks &= ~document.outlined
+            lacks[document.annotations.keypoints.row] = False
         # A warning, since masks can still be evaluated, but only if other annotations have a box.
-        mild = unboxed & document.outlined & (document.is_object & ~unboxed).any()
-        mild &= sum(lacks.values()) == 1
-    yield _without_keys("annotations", ("bbox",), mild, Severity.WARNING)
-    lacking = np.array([*lacks.values(), mild])
-    for each in np.unique(lacking[:, lacking.any(axis=0) & ~mild], axis=1).T:
-        keys = tuple(compress(lacks, each))
-        yield _without_keys("annotations", keys, (lacking == each[:, None]).all(axis=0))
+        mild = lacks & document.outlined & (document.is_object & ~lacks).any() & (key == "bbox")
+        for where, severity in ((mild, Severity.WARNING), (lacks & ~mild, None)):
+            yield _without_key("annotations", key, where, severity)
     for name, _ in document.lists:
-        yield _without_keys(name, ("id",), _lacking(document, name, "id"))
+        yield _without_key(name, "id", _lacking(document, name, "id"))
 
 
-def _without_keys(
-    name: str, keys: Sequence[str], where: BoolArray, severity: Severity | None = None
-) -> Rows:
-    """Return the records of a list that lack these keys and no others."""
-    what, at, expected = f"{' and '.join(keys)} are missing", name, "them in each record"
-    if len(keys) == 1:
-        what, at = f"{keys[0]} is missing", f"{name}/{keys[0]}"
-        expected = "x, y, width, height" if keys[0] == "bbox" else "a whole number"
-    return Rows(where, what, at, expected, summary=f"{what} in {{share}}", severity=severity, few=1)
+def _without_key(name: str, key: str, where: BoolArray, severity: Severity | None = None) -> Rows:
+    at, expected = f"{name}/{key}", "it in each record"
+    summed = f"{key} is missing in {{share}}"
+    return Rows(where, at=at, expected=expected, summary=summed, severity=severity, few=1)
 
 
 @rule(
@@ -323,10 +294,8 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
     wrong = (columns.kind["bbox"] != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
     if shapes.is_rotated_file(document):
         wrong[columns.rotations.row[n_numbers > 0]] = False
-        is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
-        what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
         # There is no fix, as four numbers would differ from the other boxes.
-        yield Rows(wrong, at="annotations/bbox", expected=f"{what}, as most boxes here have")
+        yield Rows(wrong, at="annotations/bbox", expected="five or eight numbers, as others have")
         return
 
     texts: dict[int, list[int | float]] = {}
@@ -367,10 +336,10 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(none, at=at, expected=f"{_OUTLINE}, as most annotations here have")
     # Empty rings, which P004 reports, are no outlines.
     elif document.has_rings.any() or (outlined & (form != Form.RINGS)).any():
-        says = f"{none.sum():,} of {count(len(form), 'annotation')} have no outline, and "
-        says += f"{n_outlined:,} have one; expected one on all, or on none"
+        says = f"{none.sum():,} of {count(len(form), 'annotation')} have no outline; expected one "
         # Without examples, since drawing some of them on a picture would show nothing.
-        yield summary(says, at, np.flatnonzero(none), severity=Severity.INFO, examples=())
+        yield summary(f"{says}on all, or on none", at, np.flatnonzero(none), examples=(),
+                      severity=Severity.INFO)  # fmt: skip
 
 
 @rule(
@@ -446,11 +415,10 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "S015 error, unsafe fix: number too large for a place or an angle",
+    "S015 error: number too large for a place or an angle",
     breaks="Areas and IoU are infinite or inexact, and masks for such boxes exhaust the memory.",
     explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
-        million degrees or more. The unsafe fix replaces a box by the bounds of its outline. Redraw
-        other annotations, or remove them.""",
+        million degrees or more. Redraw the annotation, or remove it.""",
     bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
     good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
     requires=("F004",),
@@ -469,15 +437,14 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
         at, column = np.nonzero(np.abs(values) > most)
         # Of several numbers of an annotation, the first is reported.
         large = dict(zip(of[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
+
         finite = {row: number for row, number in large.items() if math.isfinite(number)}
 
         def says(row: int, what: str = what, finite: dict[int, float] = finite) -> str:
-            return f"{what} is {figure(finite[row]) if row in finite else _BEYOND_FLOATS}"
+            return f"{what} is {finite.get(row, _BEYOND_FLOATS)}"
 
-        new = partial(_outline_box, document) if what == "a number of bbox" else None
-        summed = f"{key} is too large in {{share}}"
-        at_key = f"annotations/{key}"
-        yield Rows(sorted(large), says, at_key, expected, finite.get, new, summary=summed)
+        summed, at_key = f"{key} is too large in {{share}}", f"annotations/{key}"
+        yield Rows(sorted(large), says, at_key, expected, finite.get, summary=summed)
 
 
 @rule(

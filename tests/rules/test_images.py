@@ -72,7 +72,7 @@ def test_a_folder_of_links_is_named_as_such(tmp_path):
     (links / "a.jpg").symlink_to(real / "a.jpg")
     (found,) = found_in(images("a.jpg"), links, "M001")
     assert "outside the image folder" in found.message
-    assert "add --images with the folder they lead to" in found.message
+    assert "add --images with the folder that holds it" in found.message
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
@@ -118,7 +118,7 @@ def test_a_size_is_not_mended_where_what_is_drawn_would_not_fit(tmp_path, annota
 def test_the_size_before_the_exif_orientation(tmp_path):
     save(tmp_path / "a.jpg", orientation=6)
     (found,) = found_in(images("a.jpg"), tmp_path, "M004")
-    assert found.message.startswith("size is 60 x 40, the size before the EXIF orientation")
+    assert found.message.startswith("size is 60 x 40, with width and height swapped")
     assert not found_in(images("a.jpg"), tmp_path, "M003")
     assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
     assert mended(images("a.jpg"), tmp_path, "M004") == ("a.jpg", 40, 60)
@@ -189,25 +189,6 @@ def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
         assert "decompression bomb" in disk.contents[0].problem
 
 
-@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
-def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(pictures, "MOST_WHOLE", 1000)
-    # Pillow itself refuses images of twice as many pixels.
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    path = tmp_path / f"a.{suffix}"
-    picture().save(path)
-    disk = scan_images(records(path.name), tmp_path)
-    assert disk.contents[0].problem == ""
-    assert disk.contents[0].stored == (60, 40)
-    assert Image.MAX_IMAGE_PIXELS == 1000
-    if suffix in {"jpg", "png"}:
-        path.write_bytes(path.read_bytes()[:-200])
-        disk = scan_images(records(path.name), tmp_path)
-        assert disk.contents[0].stored == (60, 40)
-        assert disk.contents[0].truncated
-        assert "truncated" in disk.contents[0].problem.lower()
-
-
 def test_broken_tiff_is_a_problem(tmp_path):
     path = tmp_path / "a.tif"
     picture().save(path, compression="tiff_deflate")
@@ -216,7 +197,7 @@ def test_broken_tiff_is_a_problem(tmp_path):
     path.write_bytes(content)
     found = read_picture(path)
     assert found.stored == (60, 40)
-    assert found.problem.startswith("its TIFF data are broken (decoder error -")
+    assert found.problem.startswith("decoder error -")
     with pytest.raises(OSError, match="decoder error"), Image.open(path) as image:
         image.load()
 

@@ -74,11 +74,11 @@ def test_each_image_is_found_in_the_first_file_that_has_it(seed):
                 at, (how, other) = twins[0]
                 message = f'image "{name}" {how} "{other}" in {at}.json'
                 expected.append((place, at, (place, row, message)))
-    # Files with nearly all images in common are one finding, which the oracle leaves out.
+    # Files with most images in common are one finding, which the oracle leaves out.
     few = [
         each
         for place, at, each in expected
-        if n_shared[place, at] < 0.9 * max(len(lists[place]), len(lists[at]))
+        if n_shared[place, at] <= 0.5 * max(len(lists[place]), len(lists[at]))
     ]
     assert sorted(found_in(lists, "M008")) == sorted(few)
 

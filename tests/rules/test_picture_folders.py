@@ -8,7 +8,6 @@ from support.pictures import save
 
 from bboxqa import draw, validate
 from bboxqa.pipelines.pictures import pictures
-from bboxqa.rules.pictures import scan_images
 
 # Sizes show which file was found where both splits have pictures of the same name.
 SIZES = {"train": (60, 40), "valid": (64, 48)}
@@ -88,16 +87,6 @@ def test_pictures_in_a_folder_for_each_person_are_found(tmp_path):
     folders = [tmp_path / "set" / "labels" / each for each in ("ann", "bob")]
     report = validate(folders, images=tmp_path / "set", select=CODES)
     assert (len(report.files), report.findings) == (2, ())
-
-
-def test_a_name_that_several_splits_have_is_not_guessed(tmp_path):
-    data_set(tmp_path, "labels/{split}", "images/{split}")
-    (found,) = pictures(["a.png"], [tmp_path], 10)
-    assert found.problem == (
-        "'a.png': is in several splits, such as 'images/train/a.png' and 'images/valid/a.png'; "
-        "name the folder of one"
-    )
-    assert scan_images([{"file_name": "a.png"}], tmp_path, by_folders=True).state.tolist() == [2]
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
