@@ -398,10 +398,8 @@ class _Original:
         """Return the id of an image, of which each annotator may have a record."""
         if rows := self.rows.get((author, image)):
             return self.records[rows[0]]["image_id"]
-        every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
-        own = {author in (asked or ()): raw["id"] for each, asked, raw in every
-               if each.label == image}  # fmt: skip
-        return own[max(own)]
+        every = zip(self._file.images, self._lists["images"], strict=True)
+        return next(raw["id"] for each, raw in every if each.label == image)
 
     def text(self) -> bytes:
         """Return the text of the file with all edits."""

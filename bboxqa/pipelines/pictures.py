@@ -194,7 +194,8 @@ def _scaled(values: NDArray[Any]) -> ByteArray:
     finite = values[np.isfinite(values)]
     low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
     share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
-    return (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
+    levels: ByteArray = (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
+    return levels
 
 
 def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:

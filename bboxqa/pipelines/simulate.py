@@ -13,6 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder
+from bboxqa.core.json_values import json_bytes
 from bboxqa.core.text import unknown_name
 from bboxqa.core.version import __version__
 from bboxqa.model.settings import read_toml
@@ -89,8 +90,8 @@ class Simulation(FrozenArrays, frozen=True, eq=False):
                 raise OutputError(f"{each}: already exists; name another file, or give --force")
         try:
             with filled_folder(path.parent) as folder:
-                (folder / path.name).write_bytes(_text(self.document()))
-                (folder / target.name).write_bytes(_text(self.truth()))
+                (folder / path.name).write_bytes(json_bytes(self.document()))
+                (folder / target.name).write_bytes(json_bytes(self.truth()))
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
         return path, target
@@ -374,12 +375,3 @@ def _records(
         if box["seconds"] >= 0:
             record["created_at"] = times[place].replace("T", " ")
         yield record
-
-
-def _text(document: Mapping[str, Any]) -> bytes:
-    """Return a COCO document as JSON, with one line for each record."""
-    text = b'{"info": ' + msgspec.json.encode(document["info"]) + b',\n"licenses": []'
-    for key in ("images", "categories", "annotations"):
-        records = b",\n".join(map(msgspec.json.encode, document[key]))
-        text += b',\n"%s": [\n%s\n]' % (key.encode(), records)
-    return text + b"}\n"

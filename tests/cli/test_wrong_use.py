@@ -100,7 +100,7 @@ CASES = [
     ("plan x.json --target-width 2.1", "2.1 is not in the range 0.001<=x<=2"),
     ("plan x.json --target-width 0.1 --bootstrap 0", "Error: --bootstrap is 0; expected"),
     ("simulate --truth a.json --images 3", "--images is for scenes that are drawn; leave"),
-    ("simulate --annotator 'p03: mis=1'", "p03: no error is called 'mis'; did you mean 'miss'?"),
+    ("simulate --annotator 'p03: mis=1'", "p03: error is 'mis'; expected one of miss, extra"),
     ("simulate --profiles none.toml", "none.toml: cannot be read"),
     ("simulate --out .", ".: is a folder; name a file"),
     ("stats no.csv", "no.csv: no such file"),
