@@ -12,7 +12,6 @@ Diagnostic = Callable[[MatchedUnits], Table]
 """Computes a table from annotations that are matched to units."""
 
 DIAGNOSTICS: dict[str, Diagnostic | str] = {
-    "pair_similarity": "object_cells",
     "decomposition": "decomposition",
     "decomposition_by_category": "decomposition",
     "decomposition_by_annotator": "decomposition",
@@ -46,9 +45,7 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
 """Each function, or the module of this folder that has it under this name, loaded when used."""
 
 OF_TRACKS = ("tracks", "track_switches")
-OF_EDGES = ("offsets",)
-OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
-"""The diagnostics of tracks, of edges of boxes, and of rotated boxes."""
+"""The diagnostics of tracks."""
 
 
 def names(
@@ -66,8 +63,8 @@ def names(
         (with_times, ("work", "work_sessions", "work_hours")),
         (with_keypoints, OF_KEYPOINTS),
         (with_tracks, OF_TRACKS),
-        (compared not in ("rotated boxes", "keypoints"), OF_EDGES),
-        (compared == "rotated boxes", OF_ROTATED_BOXES),
+        (compared not in ("rotated boxes", "keypoints"), ("offsets",)),
+        (compared == "rotated boxes", ("rotated_offsets", "quarter_turns")),
     )
     left_out = {name for holds, these in needs if not holds for name in these}
     return tuple(name for name in DIAGNOSTICS if name not in left_out)

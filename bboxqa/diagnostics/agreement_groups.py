@@ -134,15 +134,6 @@ def confirmed_groups(matched: MatchedUnits) -> IndexArray:
     return np.zeros(len(group), np.int64)
 
 
-def agreement_of_groups(matched: MatchedUnits) -> FloatArray:
-    """Return agreement within and between `confirmed_groups`, with 95 % intervals, (2, 3)."""
-    sums = np.stack(_sums_of_groups(matched, confirmed_groups(matched)))
-    numerator, denominator = np.stack([sums[:, :-1].sum(1), sums[:, -1]], axis=1)
-    value = numerator.sum(1) / denominator.sum(1)
-    interval = ratio_intervals(numerator, denominator, matched.bootstrap, matched.seed)
-    return np.column_stack([value, interval])
-
-
 def _tree(agreement: FloatArray) -> FloatArray:
     """Return the tree of average linkage by agreement, as scipy does, (A − 1, 4)."""
     from scipy.cluster.hierarchy import linkage

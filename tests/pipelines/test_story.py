@@ -103,24 +103,6 @@ def test_each_cause_is_told_once():
     assert not found.warnings
 
 
-def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
-    made = bboxqa.simulate(
-        errors={"p*": "jitter=1"}, images=80, annotators=3, categories=("cow", "sheep", "horse")
-    ).document()
-    (sheep,) = [each["id"] for each in made["categories"] if each["name"] == "sheep"]
-    made["annotations"] = [
-        each for each in made["annotations"]
-        if each["annotator"] != "p03" or each["category_id"] != sheep
-    ]  # fmt: skip
-    story = short_story(bboxqa.agree(bboxqa.read_coco(made), bootstrap=200))
-    asked = "perhaps not asked for (without that, alpha"
-    line = sentence(story, "p03 never draws sheep", asked)
-    assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
-        line
-    ]
-    assert not any("by some annotators and not by others" in each for each in story.story)
-
-
 def test_copied_boxes_put_nobody_in_the_wrong():
     """p01 and p02 agree as p02 copies; p03 places boxes as badly as they do."""
     story = told({"p*": "jitter=14%", "p02": "copy=p01:0.5"}, images=120)
@@ -257,29 +239,6 @@ def test_medians_of_others_are_those_without_each():
                 np.testing.assert_equal(found[row, column], expected)
 
 
-def test_groups_that_agree_among_themselves_are_named():
-    """Three of six call every third object otherwise, and all miss a few."""
-    rng = np.random.default_rng(3)
-    rows = [
-        (image, who, int(who > 2 and image % 3 == 0), (*rng.normal((60 * place, 10), 1), 30, 30))
-        for image in range(60)
-        for place in range(2)
-        for who in range(6)
-        if rng.random() < 0.95
-    ]
-    story = bboxqa.agree(dataset(rows, n_annotators=6), bootstrap=200).diagnose()
-    people = [f"annotator {who:04}" for who in range(6)]
-    found = sentence(story, "agree among themselves, and less with each other")
-    assert found.startswith(
-        f"group 1 ({', '.join(people[:3])}) and group 2 ({', '.join(people[3:])}) agree among"
-    )
-    # Both find 95 %, and between the groups two of three objects have one category.
-    within, between = (number_before(found.split(" is ")[1], end) for end in (" in", " between"))
-    assert within == pytest.approx(0.95, abs=0.03)
-    assert between == pytest.approx(0.63, abs=0.06)
-    assert within > between
-
-
 def test_what_the_data_cannot_show_is_said():
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3).story
     assert story[-1] == "with 3 images no annotator is named: at least 5 are needed"
@@ -321,24 +280,8 @@ def test_what_has_no_room_is_counted(monkeypatch):
 
 def test_where_two_share_all_boxes_nobody_is_judged():
     story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
-    assert sentence(story, "p01 and p03 copied boxes", "once, without the boxes of p03")
+    assert sentence(story, "p01 and p03 copied boxes", "count them once")
     assert not any("p02" in line for line in story.story)
-
-
-def test_what_two_with_copied_boxes_do_otherwise_is_told():
-    made = bboxqa.simulate(images=40, annotators=4, errors={"p0[123]": "jitter=1"}).document()
-    own = [each for each in made["annotations"] if each["annotator"] != "p04"]
-    copied = [each for each in own if each["annotator"] == "p01"][::2]
-    n_more = sum(each["annotator"] == "p01" for each in own) - len(copied)
-    ids = sorted(each["id"] for each in made["categories"])
-    for number, each in enumerate(copied):
-        other = ids[1] if each["category_id"] == ids[0] else ids[0]
-        changed = other if number % 4 == 0 else each["category_id"]
-        own.append(each | {"annotator": "p04", "id": 10_000 + number, "category_id": changed})
-    data = bboxqa.read_coco(made | {"annotations": own})
-    line = sentence(bboxqa.agree(data, bootstrap=400).diagnose(), "p01 and p04 copied boxes")
-    share = f"{100 * -(-len(copied) // 4) / len(copied):.0f} %"
-    assert f"; p01 drew {n_more} more; {share} have different categories" in line
 
 
 @pytest.mark.parametrize(
@@ -375,7 +318,7 @@ def test_who_errs_on_a_rare_category_is_named_before_a_harmless_offset():
     result = bboxqa.agree(bboxqa.read_coco(rare_document()), bootstrap=200)
     called, missed, offset = short_story(result).story
     assert missed.startswith("bob misses Platelets: 4")
-    assert called.startswith("cid calls WBC RBC in 25 % of cases; the others: 0 %")
+    assert called.startswith("cid calls WBC RBC in 25 % of cases")
     assert offset.startswith("cid draws boxes")
     assert offset.endswith("harmless at IoU 0.5")
 
@@ -388,11 +331,9 @@ def test_who_misses_much_is_told_so_before_a_rare_category_that_they_never_draw(
         each for each in content["annotations"]
         if (each["annotator"], each["category_id"]) != ("p03", 2)
     ]  # fmt: skip
-    missed, unused = bboxqa.agree(content, bootstrap=200).story[:2]
-    assert missed.startswith("p03 misses 2")
+    missed = bboxqa.agree(content, bootstrap=200).story[0]
+    assert missed.startswith("p03 misses ")
     assert "without p03, alpha" in missed
-    assert unused.startswith("p03 never draws zebra")
-    assert "alpha" not in unused
 
 
 def test_equal_works_need_nothing_to_be_looked_at(tmp_path):
@@ -540,8 +481,8 @@ def test_every_diagnostic_has_its_table(data):
 
 
 def test_what_is_refused(data):
-    with pytest.raises(ConfigError, match="'pair_similarly'; expected one of pair_similarity"):
-        diagnostic("pair_similarly")
+    with pytest.raises(ConfigError, match="'ofsets'; expected one of decomposition"):
+        diagnostic("ofsets")
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
         matched_units(compared_images(data), settings)

@@ -1,7 +1,6 @@
 """Findings: figures that differ significantly, and the sentence for each kind of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from math import erfc, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
-from bboxqa.core.text import joined
+from bboxqa.core.text import joined, one_line
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
 from bboxqa.diagnostics.decomposition import KINDS, Kind
@@ -89,10 +88,6 @@ class Bounds(NamedTuple):
         """Return one figure with its interval."""
         return Measure(*(float(each[place]) for each in self))
 
-    def take(self, rows: IndexArray) -> "Bounds":
-        """Return some of the figures."""
-        return Bounds(*(each[rows] for each in self))
-
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
         return of_others(np.delete(self.value, place), self.value[place], *how)
@@ -108,19 +103,14 @@ def above_others(
     n_images: NDArray[Any],
     difference: Bounds | None = None,
     n_kinds: int = KINDS_OF_ERRORS,
-    *,
-    n_cases: NDArray[Any] | None = None,
 ) -> IndexArray:
     """Return the figures significantly above the median of the others, the largest first.
 
     If annotators err alike, the chance that any of the K figures of any of `n_kinds` is named is
     5 % at most, by Bonferroni's correction: the distance to the lower bound is widened to that of a
     lower level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images
-    are not judged, nor are figures that are equal in all draws if a sign test with `n_cases`, by
-    default the images, could not be significant.
-
-    `difference` is that from the median of the others, over the same draws; without it, the median
-    counts as known.
+    are not judged, nor are equal figures of all draws if a sign test could not be significant.
+    Without `difference`, from the median of the others, this median counts as known.
     """
     if difference is None:
         median = median_of_others(found.value[:, None])[:, 0]
@@ -131,17 +121,11 @@ def above_others(
     if n_judged < 2:
         return np.flatnonzero(known)[:0]
     level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
-    known &= (length > 0) | (0.5 ** (n_images if n_cases is None else n_cases) <= level)
-    factor = _wider(level, tuple(np.asarray(n_images).tolist()))
+    known &= (length > 0) | (0.5**n_images <= level)
+    freedom = np.maximum(n_images, 2) - 1.0
+    factor = t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
     above = np.flatnonzero(known & (difference.value > factor * length))
     return above[np.argsort(-found.value[above], kind="stable")]
-
-
-@lru_cache(maxsize=32)
-def _wider(level: float, n_images: tuple[float, ...]) -> FloatArray:
-    """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
-    freedom = np.maximum(n_images, 2) - 1.0
-    return t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
 
 
 def median_of_others(values: FloatArray) -> FloatArray:
@@ -315,36 +299,26 @@ TEMPLATES = {
         "{who} did not draw {size:%} of what {other} drew, and {other} {back:%} of {who}'s: it is "
         "unknown who is right"
     ),
-    "unused": "{who} never draws {categories}: perhaps not asked for",
     "copies": (
         "{who} copied boxes, it is unknown who from whom: {size:%} of those that both drew are "
-        "identical{left_out}"
+        "identical{once}"
     ),
     "all copy": (
         "all annotators share {share} boxes that two of them drew: agreement does not show how far "
         "they would agree independently"
     ),
-    "groups": (
-        "{groups} agree among themselves, and less with each other: F1 of objects with their "
-        "category is {size:2} in the groups and {between:2} between them"
-    ),
     # Time
-    "change": "F1 of {who} with the others {change} {unit}; the others: {others}",
-    "change of all": "F1 of all annotators {change} {unit}; it is uncertain whose work changes",
+    "change": "F1 of {who} with the others {change} {unit}{others}",
     # Places
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
     "imprecise": ("{who} places {places} less precisely: mean {what} {size:2}{others}"),
-    "across": (
-        "{who} draws {size:%} of the boxes that are not nearly square across those of the others, "
-        "as if width and height were exchanged and the angle was not"
-    ),
     "swapped_share": "{who} exchanges left and right in up to {size:%} of the objects: {joints}",
     "missing_share": (
         "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
     ),
-    "moved joint": "{who} places {joint} {words} than the others",
-    "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}{example}",
+    "systematic": "{who} places joints elsewhere than the others: {joints}",
+    "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}",
     # Objects and categories
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
@@ -355,9 +329,6 @@ TEMPLATES = {
         "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
         "{above_all}"
     ),
-    "supercategory": (
-        "with the categories of {which}, alpha would be {merged:z.2f} and not {alpha:z.2f}"
-    ),
     "difficult": (
         "{category} is found less than other categories: where one annotator draws it, {size:%} "
         "of the others draw something{others}"
@@ -365,9 +336,7 @@ TEMPLATES = {
     "all agree": "all annotators drew the same {objects} with the same category{rest}",
     # Reference
     "worst of reference": (
-        "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}; "
-        "{recall:%} of its objects are matched by {who}, and {precision:%} of what {who} drew "
-        "match one of them"
+        "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}"
     ),
     "reference confusion": (
         "{first} and {second} are confused in {n:,} of the boxes that match objects of "
@@ -393,7 +362,7 @@ TEMPLATES = {
     ),
     "moved by a program": (
         "the boxes of {who} differ by the same amount in {n_alike:,} of {n:,} matched pairs "
-        "({edges} for {first}{pairs}): a program moved them, such as one that counts pixels from 1 "
+        "({edges} for {first}): a program moved them, such as one that counts pixels from 1 "
         "and not from 0; if it wrote Pascal VOC, --voc-base sets that"
     ),
 }
@@ -497,7 +466,7 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
         gain = self.gain.text if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
         cause = "" if self.cause is None else KINDS[self.cause]
-        return Line(f"{text}{gain}{more}", self.who, see, cause)
+        return Line(one_line(f"{text}{gain}{more}"), self.who, see, cause)
 
 
 class Subset(NamedTuple):
@@ -574,4 +543,6 @@ def above_all(who: Sequence[str]) -> str:
 
 def shape_word(compared: str) -> str:
     """Return the word for annotations of the compared shape."""
+    if compared == "keypoints":
+        return "key points"
     return "outlines" if compared in ("polygons", "outlines", "masks") else "boxes"

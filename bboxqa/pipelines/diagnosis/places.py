@@ -1,4 +1,4 @@
-"""Findings about places: who moves, sizes, turns or exchanges boxes, edges and joints."""
+"""Findings about places: who moves, resizes or turns boxes, or places them and joints elsewhere."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,13 +9,12 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.text import first_few, joined
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.object_cells import holm
-from bboxqa.diagnostics.offsets import ACROSS, ALARM, LEAST_OTHERS, MEASURES, TURNS, in_halves
+from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.findings import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
     LEAST_SHARE,
-    NO_SIZE,
     Bounds,
     Diagnosed,
     Finding,
@@ -45,12 +44,7 @@ _DIRECTIONS = {
 }
 # Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
 _LOST = 2.0
-# A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
-_LOST_ACROSS = 0.5
 _MOST_JOINTS = 3
-_JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
-
-
 # By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
 _AXES = (
     (("left", "right"), ("left", "right"), ("narrower", "wider")),
@@ -95,7 +89,7 @@ def displacements(table: Table, n_annotators: int) -> list[Displacement]:
         # Intervals of sums and differences of edges from the edges' bounds are wide enough.
         shift = Bounds(*(near + far) / 2)
         size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
-        words = [_edge_words(px[:, place], shift.at(place), size.at(place), *names)
+        words = [_edge_words(px[:, place], shift.at(place), size.at(place), names)
                  for place in range(n_annotators)]  # fmt: skip
         share, moved = percent[:, of_axis], np.asarray(significant[:, of_axis].any(1))
         found.append(Displacement((shift, size), share.max(1), share.sum(1), moved, words))
@@ -103,15 +97,10 @@ def displacements(table: Table, n_annotators: int) -> list[Displacement]:
 
 
 def _edge_words(
-    px: FloatArray,
-    shift: Measure,
-    size: Measure,
-    edges: tuple[str, str],
-    directions: tuple[str, str],
-    sizes: tuple[str, str],
+    px: FloatArray, shift: Measure, size: Measure, names: Sequence[tuple[str, str]]
 ) -> str:
     """Return how the two edges of an axis, with their bounds (3, 2), are moved."""
-    low, high = px[0]
+    (low, high), (edges, directions, sizes) = px[0], names
     if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
         return f"{shift: px} further {directions[int(low > 0)]}"
     wider, is_sure = sizes[int(high > low)], (np.sign(px[1]) == np.sign(px[2])).all()
@@ -141,12 +130,7 @@ def displaced(
 def _significant(
     annotators: Table, measure: Displacement, found: Bounds, *, of_reference: bool
 ) -> list[tuple[int, ...]]:
-    """Return whose figure differs from 0 enough, significantly more than the others'.
-
-    Of two annotators it is the first, as the other's offset is the opposite. If half of the
-    annotators err one way and half the other way, it is the half with the higher figures. Against a
-    reference, it is each of one or two annotators whose interval excludes 0.
-    """
+    """Return whose figure differs from 0 enough, significantly more than the others'."""
     found = judged(annotators, found)
     sign = np.sign(found.value)
     size = found.times(sign)
@@ -155,6 +139,8 @@ def _significant(
     places = np.flatnonzero(large)
     known = annotators["n_images"] > 0
     if not of_reference and in_halves((sign * large)[known][:, None])[0]:
+        # Half err one way and half the other way: those with the higher figures, or the first of
+        # two, whose offset is the opposite of the other's.
         places = places[sign[places] > 0] if len(size.value) > 2 else places[:1]
         return [tuple(places.tolist())]
     if len(size.value) > 2:
@@ -185,18 +171,16 @@ def offset_findings(
     share = annotators["n"] / max(int(annotators["n"].max()), 1)
     found, measures = [], displacements(offsets, len(annotators))
     for group, own in displaced(annotators, measures, of_reference=bool(reference)).items():
-        who = [names[place] for place in group]
+        who, members = [names[place] for place in group], [*group]
         rest = [names[place] for place in asked if place not in group]
-        apart = 0.0
+        weight, cost = max(float(each.largest[group[0]]) for each in own), ""
         if n_apart is not None:
-            apart = float(n_apart[[*group]].sum() / max(int(annotators["n"][[*group]].sum()), 1))
-        largest_share = max(float(each.largest[group[0]]) for each in own)
-        is_harmless, cost = n_apart is not None and apart < LEAST_SHARE, ""
-        if n_apart is not None:
-            cost = f"; {in_percent(apart)} match no other"
-        if is_harmless:
+            apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
+            is_harmless = apart < LEAST_SHARE
             cost = f"; harmless at {threshold}"
-        weight = 0 if is_harmless else max(largest_share, apart) * float(share[[*group]].mean())
+            if not is_harmless:
+                cost = f"; {in_percent(apart)} match no other"
+            weight = 0 if is_harmless else max(weight, apart)
         values = {
             "words": joined([each.words[group[0]] for each in own]),
             "other": reference or "the others",
@@ -211,7 +195,7 @@ def offset_findings(
             Finding(
                 kind,
                 tuple(who) if len(group) == 1 else (),
-                weight=weight,
+                weight=weight * float(share[members].mean()),
                 values=values,
                 cause=None if reference else Kind.BADLY_PLACED,
                 table=name,
@@ -227,15 +211,13 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
     large = (difference.value >= _LEAST_DIFFERENCE) & (_explained(of) < difference.value / 2)
-    what, drawn = "overlap", shape_word(of.matched.compared)
-    if of.matched.compared == "keypoints":
-        what, drawn = "similarity (OKS)", "key points"
     told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
         pairs = of.of_pairs(name, "mean_iou")
         others = of_others(pairs, found.value[place], "{:.2f}".format, "the others with each other")
-        values = {"places": drawn, "what": what, "others": others}
+        what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
+        values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         told.append(
             Finding("imprecise", (name,), found.at(place), weight, values, table="annotators")
         )
@@ -246,23 +228,14 @@ def _explained(of: Diagnosed) -> FloatArray:
     """Return how much the reported offsets lower the similarity of each annotator, (A,)."""
     table, tables = of.tables["annotators"], of.tables
     if of.matched.compared == "keypoints":
-        # How much joints that are systematically moved or left out lower it.
+        # Joints that are moved systematically, or left out, explain all.
         people = tables["joint_annotators"]
-        k = 2 * np.concatenate([np.asarray(each, float) for each in of.matched.data.joint_sigmas])
-        moved, missing, n = (
-            people[name].reshape(-1, len(k)) for name in ("offset_percent", "missing_share", "n")
-        )
-        moved = np.where(people["systematic"].reshape(n.shape), moved, 0) / 100
-        share = 1 - np.exp(-(moved**2) / (2 * k**2)) + np.nan_to_num(missing)
-        return np.asarray((np.nan_to_num(share) * n).sum(1) / np.maximum(n.sum(1), 1))
+        errs = people["systematic"] | (people["missing_share_low"] >= LEAST_SHARE)
+        return np.where(errs.reshape(len(table), -1).any(1), np.inf, 0.0)
     measures = displacements(tables[offset_table(tables)], len(table))
     groups = displaced(table, measures)
     reported = np.isin(np.arange(len(table)), [place for group in groups for place in group])
-    lost: FloatArray = np.where(reported, sum(each.lost for each in measures), 0)
-    if "quarter_turns" in tables:
-        across, share = _across(tables)
-        lost[across] += _LOST_ACROSS * share.value[across]
-    return lost
+    return np.where(reported, sum(each.lost for each in measures), 0.0)
 
 
 def offset_table(tables: Mapping[str, Table]) -> str:
@@ -270,95 +243,42 @@ def offset_table(tables: Mapping[str, Table]) -> str:
     return next((name for name in ("rotated_offsets", "offsets") if name in tables), "")
 
 
-def exchange_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield who significantly exchanges width and height; of two, that one of them does."""
-    if "quarter_turns" in of.tables:
-        places, found = _across(of.tables)
-        two = {"who": " or ".join(of.names)} if len(of.names) == 2 else {}
-        yield from largest(
-            Finding(
-                "across",
-                (of.names[place],),
-                found.at(place),
-                float(found.value[place]),
-                two,
-                table="quarter_turns",
-            )
-            for place in places
-        )
-
-
-def _across(tables: Mapping[str, Table]) -> tuple[list[int], Bounds]:
-    """Return who significantly exchanges sides (of two, the first), and the shares."""
-    annotators, turns = tables["annotators"], tables["quarter_turns"]
-    rows = np.arange(TURNS.index(ACROSS), len(turns), len(TURNS))
-    found = judged(annotators, bounds(turns, "share").take(rows))
-    # Exchanged sides do not depend on the image: each box is an independent case.
-    above = above_others(found, annotators["n_images"], n_cases=turns["n"][rows])
-    places = [0] if len(annotators) == 2 else above.tolist()
-    return [place for place in places if found.low[place] >= LEAST_SHARE], found
-
-
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who exchanges, leaves out or moves joints significantly more than the others."""
     if "joints" not in of.tables:
         return
-    joints, people = of.tables["joints"], of.tables["joint_annotators"]
-    labels: list[str] = joints["joint"].astype(str).tolist()
+    people = of.tables["joint_annotators"]
+    labels: list[str] = of.tables["joints"]["joint"].astype(str).tolist()
     shape = (-1, len(labels))
     n_images = people["n_images"].reshape(shape)
-    for column in ("swapped_share", "missing_share"):
-        found = Bounds(*(each.reshape(shape) for each in bounds(people, column)))
-        # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
-        # 1 % are not due to chance.
-        above = found.low > median_of_others(found.value)
-        if column == "missing_share":
-            n_kinds = KINDS_OF_ERRORS * len(labels)
-            for joint in range(len(labels)):
-                part = Bounds(*(each[:, joint] for each in found))
-                named = above_others(part, n_images[:, joint], None, n_kinds)
-                above[:, joint] = np.isin(np.arange(len(above)), named)
-        shares = np.where(above & (found.low >= LEAST_SHARE), found.value, -1.0)
-        yield from _joint_findings(of, column, shares, labels, Bounds(*found))
-    # The lower bounds of the sizes of offsets; 0 where the interval contains 0.
-    offsets = [bounds(people, column) for column, _ in _JOINT_AXES]
-    lowest = [np.nan_to_num(np.maximum(np.maximum(each.low, -each.high), 0)) for each in offsets]
+    # The offset of one of two annotators is that of the other in the opposite direction.
     moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
-    moved &= (np.max(lowest, axis=0) >= _LEAST_OFFSET) & (people["offset_percent"] >= 1)
-    sizes = np.where(moved, people["offset_percent"] / 100, -1.0).reshape(shape)
-    if len(sizes) == 2:
-        # The offset of one of two annotators is that of the other in the opposite direction.
-        sizes[1] = -1
-    words = [
-        joined(
-            [
-                f"{each.at(row): px} further {way[int(each.value[row] > 0)]}"
-                for each, low, (_, way) in zip(offsets, lowest, _JOINT_AXES, strict=True)
-                if low[row] > 0
-            ]
-        )
-        for row in sizes.argmax(1) + len(labels) * np.arange(len(sizes))
-    ]
-    yield from _joint_findings(of, "moved joint", sizes, labels, None, words)
-
-
-def _joint_findings(
-    of: Diagnosed,
-    kind: str,
-    shares: FloatArray,
-    labels: Sequence[str],
-    found: Bounds | None,
-    words: Sequence[str] = (),
-) -> Iterator[Finding]:
-    """Yield the annotators with joints whose share, (A, J), is not -1, the largest first."""
-    order = np.argsort(-shares, axis=1, kind="stable")
-    told = []
-    for who in np.flatnonzero(shares.max(1) >= 0).tolist():
-        own = [labels[each] for each in order[who, : (shares[who] >= 0).sum()]]
-        values = {"joints": first_few(own, _MOST_JOINTS), "joint": own[0]}
-        values["words"] = words[who] if words else ""
-        at = who, order[who, 0]
-        size = NO_SIZE if found is None else Measure(*(float(each[at]) for each in found))
-        weight = float(shares[at])
-        told.append(Finding(kind, (of.names[who],), size, weight, values, table="joint_annotators"))
-    yield from largest(told)
+    moved &= (people["offset_percent"] >= 1) & (len(of.names) > 2)
+    none = np.zeros(len(people))
+    moved_share = Bounds(people["offset_percent"] / 100, np.where(moved, 1.0, none), none)
+    for kind, found in (
+        ("swapped_share", bounds(people, "swapped_share")),
+        ("missing_share", bounds(people, "missing_share")),
+        ("systematic", moved_share),
+    ):
+        figures = Bounds(*(each.reshape(shape) for each in found))
+        above = figures.low >= LEAST_SHARE
+        if kind == "swapped_share":
+            # Joints count as exchanged only if that is 100 times as likely: no test is needed.
+            above &= figures.low > median_of_others(figures.value)
+        for joint in range(len(labels) if kind == "missing_share" else 0):
+            part, n_kinds = Bounds(*(each[:, joint] for each in figures)), KINDS_OF_ERRORS
+            named = above_others(part, n_images[:, joint], None, n_kinds * len(labels))
+            above[:, joint] &= np.isin(np.arange(len(above)), named)
+        told = []
+        for who in np.flatnonzero(above.any(1)).tolist():
+            order = np.argsort(-np.where(above[who], figures.value[who], -1), kind="stable")
+            own = [labels[each] for each in order[: above[who].sum()]]
+            size = Measure(*(float(each[who, order[0]]) for each in figures))
+            values = {"joints": first_few(own, _MOST_JOINTS)}
+            told.append(
+                Finding(
+                    kind, (of.names[who],), size, size.value, values, table="joint_annotators"
+                )
+            )  # fmt: skip
+        yield from largest(told)

