@@ -110,8 +110,6 @@ def _reasons(
         f"{category} by {_joined_names([*dict.fromkeys(who)])}" for category, who in given.items()
     )
     apart = f": the {shape_word(matched.compared)} overlap too little to match"
-    if matched.compared == "keypoints":
-        apart = ": the key points are too far apart to match"
     reasons = []
     for text, concerned, detail in (
         ("not drawn by {}", is_missed & by_most, ""),
@@ -158,8 +156,7 @@ def review_of(matched: MatchedUnits) -> Review:
     Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
     kinds of the object in words; annotators, whom they concern; categories, annotations (ids) and
     boxes (x, y, width, height), each by annotator. Columns of images: image; gain, the sum over its
-    objects; n_objects; and for the first 1,000 images the reasons and annotators of the three
-    objects with the largest gain.
+    objects; n_objects; and the reasons and annotators of its first three objects in the queue.
     """
     data = matched.data
     place, kind, gain, column = _gains(matched)
@@ -170,18 +167,13 @@ def review_of(matched: MatchedUnits) -> Review:
     order = np.lexsort((place, -of_image[image], -gain.round(12)))
     images = np.flatnonzero(n_objects)
     images = images[np.lexsort((images, -of_image[images]))]
-    first = {
-        where: place[order[rows[:_OF_IMAGE]]]
-        for where, rows in _grouped(image[order], images[:MOST_REVIEWED]).items()
-    }
     order = order[:MOST_REVIEWED]
-    described = described_objects(
-        matched, distinct(np.concatenate([place[order], *first.values()]))
-    )
+    described = described_objects(matched, place[order])
     words = [described[at] for at in place[order].tolist()]
+    rows_of = _grouped(image[order], images)
     reasons, people = [], []
     for where, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
-        own = [described[at] for at in first.get(where, place[:0]).tolist()]
+        own = [words[row] for row in rows_of.get(where, ())[:_OF_IMAGE]]
         more = [f"{n - len(own):,} more"] if own and n > len(own) else []
         said = dict.fromkeys(reason for each in own for reason in each.reasons)
         reasons.append("; ".join([*said, *more]))
@@ -300,12 +292,15 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
 
     There are at most `n_images`, with at most 200,000 annotations in images after the first.
     Objects are numbered within an image, as tables count them: a part or a second box belongs to
-    another object. Their `category` is that of the majority, `kind` is "all agree" or the primary
-    kind of disagreement, `kinds` are all of them, `reason` names who differs, and `similarity` is
-    the mean of the matching pairs.
+    another object. `similarity` is the mean of the matching pairs.
     """
-    data, unit = matched.data, matched.units.unit
-    rows, images = _chosen(part.images, data, n_images)
+    data, unit, table = matched.data, matched.units.unit, part.images
+    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
+    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
+    images = table.codes("image")[worst]
+    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
+    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
+    rows, images = table.take(worst[kept]).records(), images[kept]
     objects, found = drawn_objects(matched), disagreements(matched)
     of = found.home[objects.of]
     chosen = found.counted[np.isin(objects.image[found.counted], images)]
@@ -350,19 +345,9 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
     return {
         "threshold": part.threshold_label,
         "measure": part.measure,
-        "n_images": len(part.images),
+        "n_images": len(table),
         "images": listed,
     }
-
-
-def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, Any]], IndexArray]:
-    """Return the rows of the worst images, and their places in the data."""
-    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
-    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
-    images = table.codes("image")[worst]
-    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
-    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
-    return table.take(worst[kept]).records(), images[kept]
 
 
 Record = dict[str, Any]

@@ -213,18 +213,9 @@ def threshold_choice(
 
     F1 at a threshold is the share of annotations with a similarity of at least the threshold to
     that of another annotator; F1 by chance is this share for annotations of other images. Their
-    difference is the distance of the two distributions of similarity. It is largest where the
-    densities cross: similarities above are more frequent for annotations of one object, those
-    below are more frequent by chance.
-
-    Parameters
-    ----------
-    thresholds : (T,) float64
-        Sorted.
-    observed, by_chance : (T,) float64
-        F1 at each threshold; NaN where not measured.
-    interval : tuple of float
-        The 95 % interval of the threshold with the largest difference.
+    difference is the distance of the two distributions of similarity, largest where the densities
+    cross. Both are (T,) float64 at sorted thresholds, NaN where not measured; `interval` is the
+    95 % interval of the threshold with the largest difference.
 
     References
     ----------
@@ -257,30 +248,13 @@ def threshold_choice(
 def sigma(
     thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sigma, and the lowest similarity that counts for it [1]_.
+    """Return sigma, and the lowest similarity that counts for it; see `threshold_choice`.
 
     Sigma is the share of annotations that are significantly similar to that of another annotator:
-    their distance is below the 5th percentile of distances by chance. Both shares are interpolated
-    linearly between thresholds. If fewer than 5 % reach the lowest threshold by chance, this
-    threshold is the limit.
-
-    Parameters
-    ----------
-    thresholds : (T,) float64
-        Sorted.
-    observed, by_chance : (T, …) float64
-        F1 at each threshold; `by_chance` falls with the threshold. NaN where not measured.
-
-    Returns
-    -------
-    sigma, from : (…) float64
-        NaN if chance is not measured, or more than 5 % by chance reach all thresholds.
-
-    References
-    ----------
-    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
-           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
-           Web Conference 2022, doi:10.1145/3485447.3512242.
+    their distance is below the 5th percentile of distances by chance. Both shares, (T, …), are
+    interpolated linearly between sorted thresholds, (T,). If fewer than 5 % reach the lowest
+    threshold by chance, this threshold is the limit. NaN where chance is not measured, or more than
+    5 % by chance reach all thresholds.
     """
     significant = by_chance <= _SIGNIFICANCE
     row = significant.argmax(0)[None]
