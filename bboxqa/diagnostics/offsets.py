@@ -32,11 +32,8 @@ from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.rotated_boxes import beyond_rounding
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
-
-# Ordered pairs of annotators that are resampled at a time, to limit memory.
-_AT_ONCE = 1 << 13
 
 
 class BoxDifferences(FrozenArrays, frozen=True, eq=False):
@@ -50,20 +47,21 @@ class BoxDifferences(FrozenArrays, frozen=True, eq=False):
     """(E,) int64. The ordered pair and the image of each object; the second half repeats the first
     with the annotators exchanged."""
     differences: FloatArray
-    """(E, K) float64."""
     others: FloatArray
-    """(E, S) float64. Sizes of the other's box, such as width and height."""
+    """(E, K) and (E, S) float64. Also the sizes of the other's box, such as width and height."""
     size_of: IndexArray
     """(K,) int64. The index of the size by which each measure is divided."""
     n_shared: IndexArray
     """(A,) int64. How many objects each annotator shares with others."""
 
+    def of_annotators(self) -> list[tuple[int, slice]]:
+        """Return each annotator with the ordered pairs that are theirs."""
+        ends = [*run_starts(self.annotator).tolist(), len(self.annotator)]
+        return [(int(self.annotator[low]), slice(low, high)) for low, high in pairwise(ends)]
+
 
 def edge_differences(matched: MatchedUnits) -> BoxDifferences:
-    """Return the differences of each pair of annotators, also of boxes too far apart to match.
-
-    Boxes that show parts of objects, or several objects, are left out.
-    """
+    """Return the differences of each pair of annotators, also of boxes too far apart to match."""
     bbox, ends = matched.data.annotations.bbox, _shared_boxes(matched)
     edges = corners(bbox)
     difference, sizes = edges[ends[0]] - edges[ends[1]], bbox[ends][..., 2:]
@@ -91,7 +89,6 @@ def _box_differences(
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = ends.ravel(), ends[::-1].ravel()
     (annotator, _), pair, _ = distinct_rows(of.annotator[own], of.annotator[other])
-    shared = distinct(own)
     return BoxDifferences(
         annotator=annotator,
         pair=pair,
@@ -99,7 +96,7 @@ def _box_differences(
         differences=np.concatenate([difference, sign * difference]),
         others=np.concatenate([sizes[1], sizes[0]]),
         size_of=size_of,
-        n_shared=np.bincount(of.annotator[shared], minlength=n_annotators),
+        n_shared=np.bincount(of.annotator[distinct(own)], minlength=n_annotators),
     )
 
 
@@ -108,24 +105,19 @@ def confirmed_medians(found: BoxDifferences) -> FloatArray:
     return _of_others(found, _medians(found, found.differences))
 
 
-def _medians(found: BoxDifferences, amounts: FloatArray, sign: int = -1) -> FloatArray:
+def _medians(found: BoxDifferences, amounts: FloatArray) -> FloatArray:
     """Return the medians of amounts of each ordered pair of annotators, (E, K) → (M, K)."""
-    # The second half repeats the pairs of the first in the other direction.
-    first, mirrored = np.split(found.pair, 2)
-    n_pairs, half = len(found.annotator), len(first)
-    result = np.column_stack([medians(each, first, n_pairs) for each in amounts[:half].T])
-    result[mirrored] = sign * result[first]
-    return result
+    n_pairs = len(found.annotator)
+    return np.column_stack([medians(each, found.pair, n_pairs) for each in amounts.T])
 
 
 def _of_others(found: BoxDifferences, of_pairs: FloatArray) -> FloatArray:
     """Return the figures of ordered pairs as confirmed by the others, (M, K) → (A, K)."""
     counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
     result = np.full((len(found.n_shared), of_pairs.shape[1]), np.nan)
-    starts = run_starts(found.annotator)
-    for start, stop in pairwise([*starts.tolist(), len(of_pairs)]):
-        weights = np.broadcast_to(counts[start:stop], of_pairs[start:stop].shape)
-        result[found.annotator[start]] = confirmed(of_pairs[start:stop], weights)
+    for annotator, own in found.of_annotators():
+        weights = np.broadcast_to(counts[own], of_pairs[own].shape)
+        result[annotator] = confirmed(of_pairs[own], weights)
     return result
 
 
@@ -166,80 +158,58 @@ each pair takes as long as a small data set."""
 
 def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
     """Return offsets in px and in percent, with bounds, (2, 3, A K), and numbers of images."""
-    n_annotators = len(found.n_shared)
+    n_annotators, n_pairs = len(found.n_shared), len(found.annotator)
     in_images = n_images_of(found.annotator[found.pair], found.image, n_annotators)
-    figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
-    if len(found.annotator) > MOST_DRAWN:
+    n_measures, whose = len(found.size_of), found.of_annotators()
+    if n_pairs > MOST_DRAWN:
         matched = replace(matched, bootstrap=0)
-    # The pairs of an annotator are not parted.
-    starts = run_starts(found.annotator)
-    cuts = starts[run_starts(starts // _AT_ONCE)].tolist()
-    for low, high in pairwise([*cuts, len(found.annotator)]):
-        who = distinct(found.annotator[low:high])
-        figures[:, :, who] = _of_pairs(found, low, high, in_images[who], matched)
-    return figures.reshape(2, 3, -1), in_images
-
-
-def _of_pairs(
-    found: BoxDifferences, low: int, high: int, in_images: IndexArray, matched: MatchedUnits
-) -> FloatArray:
-    """Return offsets in px and in percent of the G annotators of some pairs, (2, 3, G, K)."""
-    inside = np.flatnonzero((found.pair >= low) & (found.pair < high))
-    pair, image, n_pairs = found.pair[inside] - low, found.image[inside], high - low
-    ends = [*pairwise([*run_starts(found.annotator[low:high]).tolist(), n_pairs])]
 
     def table(amounts: FloatArray) -> Any:
         """Return the sums of (E, N) amounts by pair and image, stacked to N blocks of rows."""
         n = amounts.shape[1]
-        row = (pair + np.arange(n)[:, None] * n_pairs).ravel()
+        row = (found.pair + np.arange(n)[:, None] * n_pairs).ravel()
         shape = n * n_pairs, len(matched.data.image_names)
-        return table_of(row, np.tile(image, n), amounts.T.ravel(), shape)
+        return table_of(row, np.tile(found.image, n), amounts.T.ravel(), shape)
 
-    alike = [_are_alike(found, low + start, low + stop) for start, stop in ends]
+    alike = [_are_alike(found, own) for _, own in whose]
 
     def evaluate(sums: FloatArray, sizes: FloatArray, counts: FloatArray) -> FloatArray:
-        n_columns, n_measures = counts.shape[1], len(found.size_of)
-        differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
+        n_columns = counts.shape[1]
+        differences = ratio(sums.reshape(n_measures, n_pairs, n_columns), counts)
         sizes = sizes.reshape(-1, n_pairs, n_columns)
-        result = np.empty((2, len(ends), n_measures, n_columns))
-        for place, (start, stop) in enumerate(ends):
-            own = slice(start, stop)
+        result = np.full((2, n_annotators, n_measures, n_columns), np.nan)
+        for (annotator, own), is_one in zip(whose, alike, strict=True):
             size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
             # All measures side by side, as columns.
-            values = np.moveaxis(differences[:, own], 0, 1).reshape(stop - start, -1)
+            values = np.moveaxis(differences[:, own], 0, 1).reshape(own.stop - own.start, -1)
             weights = np.tile(counts[own], (1, n_measures))
             mean = ratio(np.nansum(values * weights, axis=0), weights.sum(0))
-            offset = np.where(np.repeat(alike[place], n_columns), mean, confirmed(values, weights))
-            result[0, place] = offset.reshape(n_measures, n_columns)
-            result[1, place] = 100 * result[0, place] / size[found.size_of]
+            offset = np.where(np.repeat(is_one, n_columns), mean, confirmed(values, weights))
+            result[0, annotator] = offset.reshape(n_measures, n_columns)
+            result[1, annotator] = 100 * result[0, annotator] / size[found.size_of]
         return result.reshape(-1, n_columns)
 
-    tables = [
-        table(each)
-        for each in (found.differences[inside], found.others[inside], np.ones((len(inside), 1)))
-    ]
-    made_of = np.tile(np.repeat(in_images, len(found.size_of)), 2)
+    one = np.ones((len(found.pair), 1))
+    tables = [table(each) for each in (found.differences, found.others, one)]
+    made_of = np.tile(np.repeat(in_images, n_measures), 2)
     offset, drawn = drawn_figures(matched, tables, evaluate, made_of)
     figures = np.column_stack([offset, centred_intervals(offset, drawn)])
-    return np.moveaxis(figures.reshape(2, len(ends), len(found.size_of), 3), 3, 1)
+    return np.moveaxis(figures.reshape(2, -1, 3), 2, 1), in_images
 
 
-def _are_alike(found: BoxDifferences, start: int, stop: int) -> BoolArray:
+def _are_alike(found: BoxDifferences, own: slice) -> BoolArray:
     """Return (K,) bool: the differences from exactly two others differ by chance alone."""
     # The one nearer to 0 of two that differ by chance alone would be too near to 0.
-    if stop - start != 2:
+    if own.stop - own.start != 2:
         return np.zeros(len(found.size_of), np.bool_)
-    of_each = [found.differences[found.pair == pair] for pair in (start, stop - 1)]
+    of_each = [found.differences[found.pair == pair] for pair in (own.start, own.stop - 1)]
     one, other = (each.mean(0) for each in of_each)
     error = np.sqrt(sum(each.var(0) / len(each) for each in of_each))
     return np.asarray(np.abs(one - other) < _ALIKE * error)
 
 
 def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:
-    """Return the p-values of t-tests over images against 0, (3, R) → (R,).
-
-    The figures are values and their 95 % intervals, from which the errors are.
-    """
+    """Return p-values of t-tests of values with 95 % intervals against 0, (3, R) → (R,)."""
     value, low, high = figures
     freedom = n_images - 1.0
     error = (high - low) / (2 * t_quantile(freedom, 0.975))
@@ -256,11 +226,12 @@ def _row_columns(
     """Return the columns that identify each row, and the numbers of objects and annotators."""
     names, n_measures = matched.data.annotator_names, len(measures)
     n_others = np.bincount(found.annotator, minlength=len(names))
-    who = np.repeat(np.arange(len(names), dtype=np.int32), n_measures)
     which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
     is_angle = np.array([each == "angle" for each in measures], np.int32)[which]
     return {
-        "annotator": Categorical(who, names),
+        "annotator": Categorical(
+            np.repeat(np.arange(len(names), dtype=np.int32), n_measures), names
+        ),
         title: Categorical(which, measures),
         **({"unit": Categorical(is_angle, UNITS)} if measures == MEASURES else {}),
         "n": np.repeat(found.n_shared, n_measures),
@@ -270,7 +241,7 @@ def _row_columns(
 
 def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
     """Return the columns of a figure, (3, R): the value and its bounds."""
-    return {f"{name}{end}": row for end, row in zip(("", "_low", "_high"), figures, strict=True)}
+    return figure_columns(name, figures[0], figures[1:].T)
 
 
 def in_halves(sign: IndexArray) -> BoolArray:
@@ -292,7 +263,7 @@ def _offset_table(
         percent[:, measures.index("angle") :: len(measures)] = np.nan
         away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
         # A normal standard deviation is 1.4826 median absolute deviations.
-        spread = {"spread": _of_others(found, 1.4826 * _medians(found, away, 1)).ravel()}
+        spread = {"spread": _of_others(found, 1.4826 * _medians(found, away)).ravel()}
     p_value, n_others = p_values(offset, np.repeat(in_images, len(measures))), rows["n_others"]
     # Significant, beyond rounding, and the others can judge.
     systematic = (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0])
@@ -318,20 +289,17 @@ def offsets(matched: MatchedUnits) -> Table:
     A row for each annotator and edge of the box; positive is to the right, or down. The difference
     from each other annotator is the mean over the objects that both drew, also of boxes that are
     too far apart to match. The offset is the value that others with 60 % of the weight confirm: the
-    median difference of three others. Of two others it is their mean where they differ by chance
-    alone, else the one nearer to 0, and 0 if they contradict each other. One displaced annotator
-    thus does not displace the others. The weights are the numbers of shared objects, capped at the
-    second largest.
+    median difference of three others; of two others their mean where they differ by chance alone,
+    else the one nearer to 0, and 0 if they contradict each other. The weights are the numbers of
+    shared objects, capped at the second largest.
 
     Columns: annotator; edge; n, the number of objects that others drew as well, and n_others, the
     number of these others; offset_px with its 95 % interval over images; median_px, the same from
     medians over objects instead of means; offset_percent, in percent of the mean width of the
-    others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0 with
-    the standard error that the interval implies, NaN without interval; and systematic, whether it
-    is significant after Holm's correction for all rows, and above 0.01 px or 0.1 %: rounding may
-    move all edges by less. With two others, or where half of the annotators differ from half, two
-    readings are possible, and no offset is systematic.
-    Beyond `MOST_DRAWN` there are no intervals.
+    others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0; and
+    systematic, whether it is significant after Holm's correction for all rows, and above 0.01 px or
+    0.1 %, which rounding may move. With two others, or where half of the annotators differ from
+    half, no offset is systematic. Beyond `MOST_DRAWN` there are no intervals.
     """
     matched = independent(matched)
     return _offset_table(matched, edge_differences(matched), "edge", EDGES, "_px")
@@ -350,9 +318,8 @@ SIZE_OF = np.array([0, 0, 1, 2, 3])
 class TurnedPairs(FrozenArrays, frozen=True, eq=False):
     """P pairs of annotations of one object, described with angles as near as possible.
 
-    Rectangles are the same with width and height exchanged and a quarter turn. Those of a pair are
-    described with angles that differ by at most 45 degrees. The sides of nearly square boxes cannot
-    be distinguished: both count with their mean.
+    Rectangles are the same with width and height exchanged and a quarter turn. The sides of nearly
+    square boxes cannot be distinguished: both count with their mean.
     """
 
     ends: IndexArray
@@ -362,12 +329,11 @@ class TurnedPairs(FrozenArrays, frozen=True, eq=False):
     sizes: FloatArray
     """(2, P, 4) float64. The sizes of both, by `SIZE_OF`."""
     is_elongated: BoolArray
-    """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn."""
     is_across: BoolArray
-    """(P,) bool. Whether the long side of one lies along the short side of the other."""
     is_renamed: BoolArray
-    """(P,) bool. Whether the long sides are parallel, and one annotator calls it width, the other
-    height."""
+    """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn; whether the
+    long side of one lies along the short side of the other; and whether the long sides are
+    parallel, but one annotator calls it width, the other height."""
 
 
 @remembered
@@ -410,18 +376,14 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     """Return the offsets of each annotator's rotated boxes from those of most others.
 
     A row for each annotator and measure: the centre of the box, positive to the right and down; its
-    long and its short side, whichever is called the width; and its angle, positive clockwise. Each
-    other annotator gives one mean difference, and others with 60 % of the weight confirm the
-    offset, as for the edges of upright boxes. Half turns, and sides exchanged with a quarter turn,
-    change nothing. Boxes across each other (see `quarter_turns`) are left out. The sides of nearly
-    square boxes cannot be distinguished: both count with their mean.
+    long and its short side, whichever is called the width; and its angle, positive clockwise. Half
+    turns, and sides exchanged with a quarter turn, change nothing. Boxes across each other (see
+    `quarter_turns`) are left out.
 
-    Columns: annotator; measure; unit; n, the number of objects that others drew as well; n_others,
-    the number of these others; offset with its 95 % interval over images; median, the same from
-    medians over objects; spread, the standard deviation of single differences between two
-    annotators, from their median deviation; offset_percent with its interval, in percent of the
-    root of the mean area for the centre and of the mean side for sides, NaN for the angle; p_value
-    of a t-test against 0; and systematic, as for the edges of upright boxes.
+    Columns: as for `offsets`, with measure and its unit for edge, and without px in names; spread,
+    the standard deviation of single differences between two annotators, from their median
+    deviation. Percent are of the root of the mean area for the centre and of the mean side for
+    sides, NaN for the angle.
     """
     matched = independent(matched)
     pairs = _turned_pairs(matched)
@@ -443,10 +405,7 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     short side of the others' boxes, as where width and height were exchanged and the angle was not.
     "the other side is the width" are the same rectangles with width and height exchanged and a
     quarter turn, which changes no figure of agreement; NaN if all angles lie in one quarter turn,
-    as when boxes are given by their corners, which do not say which side is the width.
-
-    Nearly square boxes, whose sides differ by less than a quarter, are left out: they do not show
-    exchanged sides. As for offsets, others with 60 % of the weight confirm the share.
+    as when boxes are given by their corners. Nearly square boxes are left out.
 
     Columns: annotator; kind; n, the number of objects that others drew as well; n_others, the
     number of these others; share with its 95 % interval over images.
