@@ -176,7 +176,7 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
     def evaluate(sums: FloatArray, sizes: FloatArray, counts: FloatArray) -> FloatArray:
         n_columns = counts.shape[1]
         differences = ratio(sums.reshape(n_measures, n_pairs, n_columns), counts)
-        sizes = sizes.reshape(-1, n_pairs, n_columns)
+        sizes = sizes.reshape(found.others.shape[1], n_pairs, n_columns)
         result = np.full((2, n_annotators, n_measures, n_columns), np.nan)
         for (annotator, own), is_one in zip(whose, alike, strict=True):
             size = ratio(sizes[:, own].sum(1), counts[own].sum(0))

@@ -48,21 +48,14 @@ _QUARTERS = np.array([0.25, 0.5, 0.75])
 
 
 def agreement_by_size(matched: MatchedUnits) -> Table:
-    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px.
-
-    The area of an object is the mean area of its boxes, also if outlines are compared, or of its
-    rotated boxes if these are compared. See `_by_group` for the columns.
-    """
+    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
     objects = drawn_objects(matched)
     group = np.searchsorted(_COCO, areas(matched, objects), side="right")
     return _by_group(matched, objects, "size", _COCO_NAMES, group)
 
 
 def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
-    """Return agreement on the quarters of all objects by size, the smallest first.
-
-    If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
-    """
+    """Return agreement on the quarters of all objects by size, the smallest first."""
     objects = drawn_objects(matched)
     area, counted = areas(matched, objects), disagreements(matched).counted
     bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
@@ -78,8 +71,7 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
 def agreement_by_crowding(matched: MatchedUnits) -> Table:
     """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
 
-    Overlaps below the lower threshold of matching do not count, and neither do second boxes of one
-    object. The largest number of any annotator counts. See `_by_group` for the columns.
+    Second boxes of one object do not count. The largest number of any annotator counts.
     """
     objects, group = drawn_objects(matched), neighbours(matched)
     return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
@@ -97,10 +89,7 @@ def neighbours(matched: MatchedUnits) -> IndexArray:
 
 
 def agreement_by_region(matched: MatchedUnits) -> Table:
-    """Return agreement by the ninth of the image in which the centre of an object lies.
-
-    Objects in images of unknown size are left out. See `_by_group` for the columns.
-    """
+    """Return agreement by the ninth of the image, of known size, with the centre of an object."""
     objects = drawn_objects(matched)
     bbox = matched.data.annotations.bbox
     size = matched.data.image_size[objects.image]
@@ -120,7 +109,7 @@ def means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
 
 
 def areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
-    """Return the mean area of the boxes of each object, (O,)."""
+    """Return the mean area of the boxes of each object, also if outlines are compared, (O,)."""
     of = matched.data.annotations
     boxes = of.rotated_box if matched.compared == "rotated boxes" else None
     sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
@@ -138,7 +127,7 @@ def _by_group(
     found, sums, pairs = disagreements(matched), drawn_sums(matched), pairs_of_units(matched)
     group = group[found.home]
     occurs = distinct(group[group >= 0])
-    n_groups, inside = len(occurs), np.flatnonzero(group >= 0)
+    n_groups = len(occurs)
     place = np.where(group < 0, -1, np.searchsorted(occurs, group))
     own, has = place[found.counted], found.has_counted[found.counted]
     n = np.bincount(own[own >= 0], minlength=n_groups)
@@ -155,29 +144,30 @@ def _by_group(
         kept = np.flatnonzero(place[of] >= 0)
         of_kept = of[kept]
         ratios.add(name, place[of_kept], objects.image[of_kept], above[kept], below[kept])
-    columns: dict[str, Column] = {
-        title: Categorical(occurs.astype(np.int32), tuple(names)),
-        "n_objects": n,
-        **ratios.columns(),
-        **_alphas(matched, objects, place, inside, n_groups),
-    }
-    for name, kind in (("missed_share", Kind.MISSED), ("badly_placed_share", Kind.BADLY_PLACED)):
-        n_with = np.bincount(own[(own >= 0) & has[:, kind]], minlength=n_groups)
-        columns[name] = ratio(n_with.astype(np.float64), n.astype(np.float64))
-    return Table(columns)
+    n_of = n.astype(np.float64)
+    missed, badly_placed = (
+        ratio(np.bincount(own[own >= 0], has[own >= 0, kind], n_groups), n_of)
+        for kind in (Kind.MISSED, Kind.BADLY_PLACED)
+    )
+    return Table(
+        {
+            title: Categorical(occurs.astype(np.int32), tuple(names)),
+            "n_objects": n,
+            **ratios.columns(),
+            **_alphas(matched, objects, place, n_groups),
+            "missed_share": missed,
+            "badly_placed_share": badly_placed,
+        }
+    )
 
 
 def _alphas(
-    matched: MatchedUnits,
-    objects: DrawnObjects,
-    place: IndexArray,
-    inside: IndexArray,
-    n_groups: int,
+    matched: MatchedUnits, objects: DrawnObjects, place: IndexArray, n_groups: int
 ) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
     sums, n_categories = drawn_sums(matched), len(matched.data.category_names)
     n_images, kept = len(matched.data.image_names), np.flatnonzero(place[sums.place] >= 0)
-    of = sums.place[kept]
+    of, inside = sums.place[kept], np.flatnonzero(place >= 0)
     (group, _), row, _ = distinct_rows(place[of], sums.value[kept])
     agreeing = sums.of_object[0, inside]
     tables = (
@@ -209,11 +199,7 @@ _FEWEST, _LEAST_RATIO = 10, 2.0
 
 @remembered
 def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
-    """Return what errors may depend on, by object, (O,) each; NaN where unknown.
-
-    These are the area in px², the number of neighbours, the distance to the border of the image in
-    px, and the category that most gave.
-    """
+    """Return what errors may depend on, by object, in px² and px, (O,) each; NaN where unknown."""
     objects, of = drawn_objects(matched), matched.data.annotations
     edges = np.column_stack([means(objects, edge) for edge in corners(of.bbox).T])
     size = matched.data.image_size[objects.image]
@@ -229,29 +215,25 @@ def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
 class Dependence(NamedTuple):
     """On what the errors of an annotator depend most: objects where the rate is high, and others.
 
-    The objects are those of a category, or those below or from a threshold on.
+    The objects are those of a category, the threshold, or those below or from a threshold on.
     """
 
     name: str
     threshold: float
-    """The threshold, or the number of the category."""
     below: bool
     inside: float
     outside: float
     """The rate of errors there, and elsewhere."""
-    n_inside: int
-    """The number of objects there."""
 
 
 def dependence(
     values: Mapping[str, FloatArray], failed: BoolArray, n_tests: int
 ) -> Dependence | None:
-    """Return on what errors depend most, by likelihood-ratio tests; None if on nothing.
+    """Return on what errors depend most, by likelihood-ratio tests [1]_; None if on nothing.
 
-    The rates of objects below a threshold, or of a category, and of the others are compared with
-    one rate of all [1]_, by Bonferroni's correction for all thresholds and categories, and for
-    `n_tests` of other covariates and annotators. `values` are the covariates of the cases, (C,)
-    each, NaN where unknown; `failed`, (C,) bool, marks errors.
+    Bonferroni's correction is for all thresholds and categories, and for `n_tests` of other
+    covariates and annotators. `values` are the covariates of the cases, (C,) each, NaN where
+    unknown; `failed`, (C,) bool, marks errors.
 
     References
     ----------
@@ -266,7 +248,7 @@ def dependence(
         if not len(of):
             continue
         tried, n, k = _groups(name, of, error)
-        n_failed, n_cases = np.array([error.sum()], np.float64), np.array([len(of)], np.float64)
+        n_failed, n_cases = float(error.sum()), float(len(of))
         likelihood = _likelihood(k, n) + _likelihood(n_failed - k, n_cases - n)
         excess = 2 * (likelihood - _likelihood(n_failed, n_cases))
         excess[np.minimum(n, n_cases - n) < _FEWEST] = 0
@@ -276,18 +258,13 @@ def dependence(
         place = int(excess.argmax()) if len(excess) else 0
         if len(excess) and excess[place] > 0 and excess[place] - 2 * log(len(excess)) > best:
             p_value = len(excess) * n_tests * erfc(sqrt(float(excess[place]) / 2))
-            inside, outside = ratio(
-                np.array([k[place], n_failed[0] - k[place]]),
-                np.array([n[place], len(of) - n[place]]),
-            ).tolist()
+            inside = float(k[place] / n[place])
+            outside = float((n_failed - k[place]) / (n_cases - n[place]))
             below = inside > outside
             rates = (inside, outside) if below else (outside, inside)
             best = excess[place] - 2 * log(len(excess))
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
-            n_inside = int(n[place] if below else len(of) - n[place])
-            found = (
-                Dependence(name, float(tried[place]), below, *rates, n_inside) if clear else None
-            )
+            found = Dependence(name, float(tried[place]), below, *rates) if clear else None
     return found
 
 
@@ -313,11 +290,13 @@ def _groups(
     return tried, (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0
 
 
-def _likelihood(k: FloatArray, n: FloatArray) -> FloatArray:
+def _likelihood(k: FloatArray | float, n: FloatArray | float) -> FloatArray:
     """Return the largest logarithm of the likelihood of k errors in n cases."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [np.where(each > 0, each * np.log(each / n), 0) for each in (k, n - k)]
-    return terms[0] + terms[1]
+    terms = []
+    for part in (np.asarray(k), np.asarray(n - k)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms.append(np.where(part > 0, part * np.log(part / n), 0))
+    return np.asarray(terms[0] + terms[1])
 
 
 # With more judges of an object, it hardly happens that more than half of them miss it.
@@ -330,10 +309,9 @@ _PRIOR = 10.0
 def explained_extras(matched: MatchedUnits) -> FloatArray:
     """Return how many objects of each annotator fewer than half of the others would draw, (A,).
 
-    It is what follows from the miss rates of the others if these miss independently of each other:
-    if two others miss 20 % each, both miss 4 %. Rates are higher by two standard errors, and those
-    of objects of equal size, crowding, distance to the border or category, whichever explains most.
-    Models have 0.
+    It follows from the miss rates of the others if these miss independently: if two others miss
+    20 % each, both miss 4 %. Rates are higher by two standard errors, and those of objects alike in
+    size, crowding, distance to the border or category, whichever explains most. Models have 0.
     """
     cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
     found: FloatArray = np.zeros(n_annotators)

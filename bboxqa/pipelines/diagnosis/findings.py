@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.text import joined, one_line
 from bboxqa.diagnostics.agreement_groups import independent
-from bboxqa.diagnostics.categories import difficulty_sums
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import drawn_figures
 from bboxqa.diagnostics.rates import RATES, rate_sums
@@ -239,15 +238,6 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
 
 
-def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
-    """Return by how much less each category is found than the median of the others.
-
-    `places` are the indices of the compared categories among all that were drawn, (K,).
-    """
-    tables = [table[places] for table in difficulty_sums(matched).tables]
-    return Bounds(*_from_median(matched, tables, np.array([-1.0])).T)
-
-
 def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray) -> FloatArray:
     """Return (G · K, 3): ratios less the median of the others of their group, with intervals.
 
@@ -329,10 +319,6 @@ TEMPLATES = {
         "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
         "{above_all}"
     ),
-    "difficult": (
-        "{category} is found less than other categories: where one annotator draws it, {size:%} "
-        "of the others draw something{others}"
-    ),
     "all agree": "all annotators drew the same {objects} with the same category{rest}",
     # Reference
     "worst of reference": (
@@ -405,14 +391,6 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         n = self.tables["annotators"]["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
-    def as_category(self, share: float, n: int) -> float:
-        """Return at least which share of all objects it is, if all categories had as many.
-
-        It is a share of `n` objects of a category.
-        """
-        least = share_bounds(np.array([share * n]), np.array([float(n)])).low[0]
-        return float(least) / max(len(distinct(self.matched.data.annotations.category)), 1)
-
     def instead(self, condition: str, gain: float) -> Gain | None:
         """Return what alpha, or F1 without any, would be; None if it would be shown alike."""
         own, what = self.part.alpha, "alpha"
@@ -450,8 +428,6 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     table: str = ""
     """How many others stand out, and the table that has them."""
     gain: Gain | None = None
-    of_category: float = 0.0
-    """At least the share of objects that it would concern if all categories had as many."""
 
     @property
     def owner(self) -> str:

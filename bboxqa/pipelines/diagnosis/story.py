@@ -19,7 +19,7 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis import disagreements, places
+from bboxqa.pipelines.diagnosis import disagreements
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
     LEAST_DRAWS,
@@ -48,7 +48,7 @@ _OF_STORY = {
     *diagnostics.OF_TRACKS,
 }  # fmt: skip
 _OF_NAMES = {
-    "boxes_per_object", "confusion_matrix", "difficulty", "work", "offsets", "rotated_offsets",
+    "boxes_per_object", "confusion_matrix", "work", "offsets", "rotated_offsets",
     *OF_KEYPOINTS,
 }  # fmt: skip
 
@@ -78,9 +78,7 @@ def story_of(of: Diagnosed) -> list[Line]:
         elif judged:
             worst = [*disagreements.worst_annotator(of, apart)]
         found += _of_people(of, apart)
-        found += [*places.joint_findings(of), *disagreements.work_findings(of)]
-        blamed = {each.owner for each in found if each.cause == Kind.MISSED and each.owner}
-        found += disagreements.category_findings(of, blamed)
+        found += [*disagreements.joint_findings(of), *disagreements.work_findings(of)]
     if reference is None:
         found += disagreements.confusion_findings(of, named=named and judged)
     elif named:
@@ -114,26 +112,16 @@ def story_of(of: Diagnosed) -> list[Line]:
 def _ordered(found: Sequence[Finding]) -> list[Finding]:
     """Return who errs, then kinds of disagreement and what is harmless, each by weight.
 
-    What concerns a rare category weighs more, unless its annotator does something else with more
-    objects. What gains more than another finding has at least its weight, and comes first.
+    What gains more than another finding has at least its weight, and comes first.
     """
-    most = {each.owner: each for each in sorted(found, key=lambda each: each.weight)}
-    weights = [
-        max(each.weight, each.of_category) if most[each.owner] is each else each.weight
-        for each in found
-    ]
 
-    def order(place: int) -> tuple[bool, float, float]:
-        finding = found[place]
+    def order(finding: Finding) -> tuple[bool, float, float]:
         gain = finding.gain.value if finding.gain else 0.0
-        less = (
-            weight for each, weight in zip(found, weights, strict=True)
-            if each.gain and each.gain.value <= gain
-        )  # fmt: skip
+        less = (each.weight for each in found if each.gain and each.gain.value <= gain)
         is_last = finding.kind in ("kind", "missed") or not finding.weight
-        return is_last, -max(less, default=weights[place]), -gain
+        return is_last, -max(less, default=finding.weight), -gain
 
-    return [found[place] for place in sorted(range(len(found)), key=order)]
+    return sorted(found, key=order)
 
 
 def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
@@ -146,7 +134,7 @@ def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
 
 def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
-    name, at = places.offset_table(of.tables), of.part.threshold_label
+    name, at = disagreements.offset_table(of.tables), of.part.threshold_label
     annotators = of.tables["annotators"]
     n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)
     if of.part.reference is not None:
@@ -159,14 +147,16 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
             own = of.tables[name].take(rows)
-            yield from places.offset_findings(two, own, name, n_apart[left], threshold=at)
+            yield from disagreements.offset_findings(two, own, name, n_apart[left], threshold=at)
         if len(annotators) == 2:
             yield from disagreements.two_annotators(two)
     elif apart:
         if name:
             offsets = of.tables[name]
-            yield from places.offset_findings(annotators, offsets, name, n_apart, threshold=at)
-        yield from places.precision_findings(of, apart)
+            yield from disagreements.offset_findings(
+                annotators, offsets, name, n_apart, threshold=at
+            )
+        yield from disagreements.precision_findings(of, apart)
         yield from disagreements.erring_annotators(of, apart)
 
 

@@ -10,7 +10,6 @@ from scipy.special import stdtr
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
-from bboxqa.diagnostics import offsets as offsets_module
 from bboxqa.diagnostics.object_cells import RatioSums, holm
 from bboxqa.diagnostics.offsets import offsets, p_values
 from bboxqa.diagnostics.parts import parts
@@ -37,8 +36,7 @@ def middle(differences, weights):
 
 
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
-def test_offsets_are_those_of_pairs_one_by_one(seed, n_annotators, monkeypatch):
-    monkeypatch.setattr(offsets_module, "_AT_ONCE", 5)
+def test_offsets_are_those_of_pairs_one_by_one(seed, n_annotators):
     units = matched(random_data(seed, n_annotators=n_annotators))
     apart, sizes = defaultdict(list), defaultdict(list)
     n_shared = Counter()
