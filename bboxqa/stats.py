@@ -12,33 +12,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bboxqa.agreement.code_tables import (
-    alpha_of_codes,
-    cross_table,
-    independence,
-    kappa_of_codes,
-)
+from bboxqa.agreement.code_tables import alpha_of_codes, cross_table, independence, kappa_of_codes
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
 from bboxqa.agreement.resampling import Difference
 from bboxqa.core.errors import ConfigError, in_python_words
-from bboxqa.diagnostics.answers import (
-    annotator_similarity,
-    cluster_annotators,
-)
+from bboxqa.diagnostics.answers import annotator_similarity, cluster_annotators
 from bboxqa.formats.ratings import reader as _reader
 from bboxqa.formats.ratings.columns import from_array as ratings_from_table
 from bboxqa.formats.ratings.columns import from_columns as ratings_from_columns
-from bboxqa.formats.ratings.reader import has_unit_columns, with_missed
+from bboxqa.formats.ratings.reader import is_unit_table, with_missed
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
-from bboxqa.pipelines.ratings import (
-    Contributions,
-    contributions,
-    difference,
-    only_annotators,
-)
+from bboxqa.pipelines.ratings import Contributions, contributions, difference, only_annotators
 from bboxqa.pipelines.ratings import measure as _measure
 
 read_ratings = in_python_words(_reader.read_ratings)
@@ -185,39 +172,23 @@ def ratings_from_frame(
     >>> ratings_from_frame(frame).value_names
     ('cat', 'dog')
     """
-    names = _names_of(frame)
-    of_units = value in {"value", "category"} and has_unit_columns(names)
-    if of_units and "iou_threshold" in names:
-        thresholds = {f"{float(str(each)):g}" for each in frame["iou_threshold"]}
-        if len(thresholds) > 1:
-            found = ", ".join(sorted(thresholds))
-            raise ConfigError(f"the frame has the units of iou_threshold {found}; expected one")
-    if of_units:
-        value, cluster = "category", cluster or ("image" if unit == "unit" else None)
+    listed: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", frame)
+    names = [*listed]
     named = {"unit": unit, "annotator": annotator, "value": value}
     named |= {"cluster": cluster} if cluster else {}
     named |= {"n_options": n_options} if n_options else {}
-    columns = {}
-    for field, name in named.items():
-        try:
-            columns[field] = frame[name]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise ConfigError(f"{field} is {name!r}, which is not a column") from None
-        except Exception as error:
-            # Each library has its own error for a missing column.
-            if "NotFound" not in type(error).__name__:
-                raise
-            raise ConfigError(f"{field} is {name!r}, which is not a column") from None
+    if of_units := is_unit_table(names, value):
+        levels = frame["iou_threshold"] if "iou_threshold" in names else ()
+        thresholds = {float(str(each)) for each in levels}
+        if len(thresholds) > 1:
+            found = ", ".join(f"{each:g}" for each in sorted(thresholds))
+            raise ConfigError(f"the frame has the units of iou_threshold {found}; expected one")
+        named["value"] = "category"
+        if unit == "unit":
+            named.setdefault("cluster", "image")
+    if absent := [field for field, name in named.items() if name not in names]:
+        raise ConfigError(f"{absent[0]} is {named[absent[0]]!r}, which is not a column")
+    columns = {field: column_of(frame[name], field) for field, name in named.items()}
     if of_units:
-        category, state = (column_of(frame[name], name) for name in ("category", "state"))
-        filled = with_missed(category, state)
-        columns["value"] = [filled.label(row) for row in range(len(filled))]
+        columns["value"] = with_missed(columns["value"], column_of(frame["state"], "state"))
     return ratings_from_columns(**columns)
-
-
-def _names_of(frame: Mapping[str, Any] | Any) -> list[str]:
-    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", frame)
-    try:
-        return [str(name) for name in names]
-    except TypeError:
-        return []

@@ -28,14 +28,13 @@ from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblem
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Noun,
     Options,
     Writer,
     Written,
     as_mask,
     image_name,
 )
-from bboxqa.formats.writing.losses import ANNOTATIONS, losses_of
+from bboxqa.formats.writing.losses import losses_of
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import flat_rings
 from bboxqa.model.masks import joined
@@ -45,6 +44,7 @@ Values = NDArray[Any]
 
 _MOST_BYTES, _MOST_ROWS = 1 << 28, 1 << 16
 _MODES = ("1", "L", "P", "I;16", "I;16B", "I", "RGB", "RGBA", "LA")
+_FORMATS = ("PNG", "BMP", "GIF", "PPM")
 # Pillow scales grey values of two and four bits to 255.
 _STEPS = {2: 85, 4: 17}
 CATEGORY = "object"
@@ -56,9 +56,6 @@ _MOST_FILE = 1 << 29
 _IN_CONTENT = re.compile(rf"(^|/)(?:{OF_MASKS})(?=/)", re.IGNORECASE)
 # The folders of Pascal VOC. Where both are there, objects have the class of their pixels.
 _OBJECTS, _CLASSES = "SegmentationObject", "SegmentationClass"
-_TWO_VALUES = """If edges are smooth, make two values, in a copy of the folder: python -c "import \
-glob; from PIL import Image; [Image.open(f).convert('L').point(lambda v: 255 * (v > 127)).save(f) \
-for f in glob.glob('*.png')]\""""
 _EACH = "If each is an object: --mask instances; if each is a class: --mask classes"
 _ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.*)?")
 _NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
@@ -116,8 +113,8 @@ def _of_tiff(data: bytes, pictures: Allowance) -> tuple[Values, None]:
         if raster.count != 1 or raster.subdatasets:
             raise MaskProblemError("has several bands or pages; expected a file for each")
         kind = np.dtype(raster.dtypes[0])
-        if kind.kind not in "ui" or (problem := block_problem(raster)):
-            problem = f"of type {kind}" if kind.kind not in "ui" else problem
+        problem = block_problem(raster) if kind.kind in "ui" else f"of type {kind}"
+        if problem:
             raise MaskProblemError(f"has values {problem}; expected whole numbers")
         _check(pictures, (raster.width, raster.height), kind.itemsize, data)
         values: Values = raster.read(1)
@@ -130,14 +127,11 @@ def _of_picture(data: bytes, pictures: Allowance) -> tuple[Values, Values | None
     """Return the values of a picture, (H, W) or (H, W, 3), and its palette, (256, 3)."""
     with opened(io.BytesIO(data)) as picture:
         mode, n_bands = picture.mode, len(picture.getbands())
-        if picture.format not in ("PNG", "BMP", "GIF", "PPM"):
-            loss = ", whose compression changes values" if picture.format == "JPEG" else ""
-            raise MaskProblemError(f"is {picture.format}{loss}; expected PNG or TIFF")
         bits, kind = data[24:26] if picture.format == "PNG" else (8, 0)
-        if mode not in _MODES or (bits == 16 and kind != 0):
-            raise MaskProblemError(f"has pixels of the kind {mode}; expected one channel")
-        if getattr(picture, "n_frames", 1) > 1:
-            raise MaskProblemError("has several frames; expected a file for each")
+        is_read = picture.format in _FORMATS and mode in _MODES and (bits < 16 or kind == 0)
+        if not is_read or getattr(picture, "n_frames", 1) > 1:
+            found = f"is {picture.format} with pixels of the kind {mode}"
+            raise MaskProblemError(f"{found}; expected PNG or TIFF, one frame with one channel")
         # Colours are copied, and put together.
         _check(pictures, picture.size, 4 if mode[0] == "I" or n_bands > 1 else 1, data)
         values, palette = np.asarray(picture), None
@@ -148,9 +142,7 @@ def _of_picture(data: bytes, pictures: Allowance) -> tuple[Values, Values | None
         if values[..., -1].min() < 255:
             raise MaskProblemError("has transparent pixels; save it without opacity")
         values = values[..., :-1]
-    if values.ndim == 3 and all(
-        (values[..., 0] == values[..., n]).all() for n in (values.shape[2] // 2, -1)
-    ):
+    if values.ndim == 3 and (values == values[..., :1]).all():
         values = values[..., 0]
     return values // _STEPS[bits] if mode == "L" and bits in _STEPS else values, palette
 
@@ -393,26 +385,31 @@ class _MaskRecords:
             values = sorted(seen, key=lambda value: (-len(seen[value]), value))
             files = [f"{value} ({count(len(seen[value]), 'file')})" for value in values]
             shown = f"its folder has the values {first_few(files, _SHOWN)}, besides 0"
-            is_smooth = len(values) > 8 and 127 < max(values) < 256
             one = f"If one is that of objects: --mask {self._mode}:{values[0]}"
-            advice = f"{_TWO_VALUES if is_smooth else one}\n{_EACH}"
-            raise DatasetError([f"{seen[values[-1]][0]}: {shown}; expected one"], advice)
+            raise DatasetError([f"{seen[values[-1]][0]}: {shown}; expected one"], f"{one}\n{_EACH}")
 
     def _add(self, image: int, runs: Runs, rows: IndexArray, mask: RowMask, where: Where) -> None:
         """Add an object, given by its runs, its mask and its place."""
         into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
-        shape = self._into.masks.record(mask, (mask.width, mask.height))
-        category = into.category(self._names.name(value) if self._is_named else CATEGORY, where)
+        shape = into.masks.record(mask, (mask.width, mask.height))
+        name = self._names.name(value) if self._is_named else CATEGORY
+        category = into.category(name, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
-        if self._names.of and value not in self._names.of:
-            into.defect("T020", f"{self._names.name(value)} has no name in {NAMES}", where, row)
         sizes = runs.sizes(rows)
-        if n_small := int((sizes < _SPECKLE).sum()) if is_class or len(sizes) > 1 else 0:
-            some = count(n_small, "piece")
-            problem = f"has {some} of fewer than {_SPECKLE} pixels, the smallest of {sizes.min()}"
-            into.defect("T062", problem, where, row)
-        if (n_large := int((sizes >= _SPECKLE).sum())) > 1:
-            into.defect("T063", f"is in {n_large} pieces", where, row)
+        n_small = int((sizes < _SPECKLE).sum()) * (is_class or len(sizes) > 1)
+        pieces = f"{count(n_small, 'piece')} of fewer than {_SPECKLE} pixels"
+        n_large = int((sizes >= _SPECKLE).sum())
+        for code, is_found, problem in (
+            (
+                "T020",
+                self._names.of and value not in self._names.of,
+                f"{name} has no name in {NAMES}",
+            ),
+            ("T062", n_small, f"has {pieces}, the smallest of {sizes.min()}"),
+            ("T063", n_large > 1, f"is in {n_large} pieces"),
+        ):
+            if is_found:
+                into.defect(code, problem, where, row)
 
 
 _TITLE = "masks"
@@ -420,11 +417,9 @@ _TITLE = "masks"
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     outlined = [each for each in content.annotations if isinstance(each.get("segmentation"), list)]
-    noun = Noun("outline of points", "outlines of points")
-    yield from losses_of(outlined, noun, f"{_TITLE} hold whole pixels", "changed")
+    yield from losses_of(outlined, "outline of points", f"{_TITLE} hold whole pixels", "changed")
     boxes = [each for each in content.annotations if not each.get("segmentation")]
-    noun = Noun("box without an outline", "boxes without an outline")
-    yield from losses_of(boxes, noun, f"{_TITLE} hold the pixels of objects")
+    yield from losses_of(boxes, "box without an outline", f"{_TITLE} hold the pixels of objects")
     lost = []
     for place, image in enumerate(content.images):
         # Images without a size are refused.
@@ -436,7 +431,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
             is_lost = [left[number] < areas.get(number, 1) for number in range(1, len(drawn) + 1)]
             lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
     why = "a pixel of a mask has one object, the smallest, and lies in the image"
-    yield from losses_of(lost, ANNOTATIONS, why, "changed")
+    yield from losses_of(lost, "annotation", why, "changed")
 
 
 def _as_name(name: str) -> str:

@@ -4,14 +4,14 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import numpy as np
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -19,6 +19,7 @@ from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import named_errors, read_whole
 from bboxqa.formats.sources import names_of
+from bboxqa.formats.tables import split_rows
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Segments, segment_problems
@@ -56,56 +57,35 @@ _ELAN_UNITS: dict[str, _Unit] = {" - msec": "ms", " - ss.msec": "s", " - hh:mm:s
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2}(?:[.,]\d*)?)", re.ASCII)
 _LONGEST_MS = 10**13
+_Row = tuple[str, str, str, str, int, int, int, int]
+"""Recording, annotator, tier, label, start and end in milliseconds, number of the file, line."""
 
 
 def read_segments(
     paths: Sequence[str | Path],
     *,
     unit: Literal["auto", "ms", "s"] = "auto",
-    duration_ms: int | Mapping[str, int] | None = None,
+    duration_ms: int | None = None,
 ) -> Segments:
-    """Read segments from tables with a column each for start, end and label.
+    """Read segments from tables, CSV or TSV, with a column each for start, end and label.
 
     Columns for tier, annotator and recording are used if there are any. Without them, each file has
     one annotator, named after the file, and all files are about one recording. ELAN's tab-delimited
     export is recognised by its times. A column of file names names the recordings if a file
-    contains several.
+    contains several. Times without a colon are in `unit`: "auto" takes it from column names such as
+    start_ms, else it is seconds if any time has decimals. They become whole milliseconds, rounded
+    half to even. Recordings last `duration_ms`, by default up to the largest end.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        At least one CSV or TSV file.
-    unit : {"auto", "ms", "s"}
-        The unit of times without a colon. "auto" takes the unit from column names such as start_ms;
-        otherwise, it is seconds if any time has decimals. Times are converted to whole
-        milliseconds. Finer times are rounded half to even, and a note says so.
-    duration_ms : int or mapping of str to int, optional
-        The length of all recordings, or of some by name; by default, the largest end.
-
-    Returns
-    -------
-    Segments
-        An annotator with a file of their own was asked about every recording in it, even if the
-        file has no rows. An annotator named in a column was asked about the recordings of those
-        rows.
-
-    Raises
-    ------
-    ConfigError
-        If the unit contradicts a file, or if a duration names an unknown recording.
-    DatasetError
-        If files cannot be read or have errors, with every problem.
+    An annotator with a file of their own was asked about every recording in it, even if the file
+    has no rows; one named in a column about the recordings of those rows. Raises ConfigError if
+    the unit contradicts a file, and DatasetError with every problem of the files.
     """
-    if unit not in ("auto", "ms", "s"):
-        raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
     tables = _tables([Path(path) for path in paths])
     problems, advice = [each for table in tables for each in table.problems], _CORRECT
-    rows: list[_Segment] = []
-    asked: set[tuple[str, str]] = set()
-    is_guessed = False
-    for number, (table, name) in enumerate(
-        zip(tables, names_of([table.path for table in tables]), strict=True)
-    ):
+    rows, asked = list[_Row](), set[tuple[str, str]]()
+    is_guessed, n_rounded = False, 0
+    names = names_of([Path(table.source.name) for table in tables])
+    for number, (table, name) in enumerate(zip(tables, names, strict=True)):
         counted, is_shown = _unit_of(table, None if unit == "auto" else unit)
         is_guessed |= is_shown
         if counted is None:
@@ -117,68 +97,24 @@ def read_segments(
             continue
         if not {"recording", "annotator"} & {*table.column}:
             asked.add(("recording", name))
-        for each in _segments_of(table, number, name, counted):
-            if isinstance(each, str):
-                problems.append(each)
-            else:
-                rows.append(each)
+        for row, rounded in _rows_of(table, number, name, counted, problems):
+            rows.append(row)
+            n_rounded += rounded
     if problems:
         raise DatasetError(problems, advice)
     if not rows:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
     notes = [_SECONDS_NOTE] * is_guessed
-    if n_rounded := sum(each.n_rounded for each in rows):
+    if n_rounded:
         notes.insert(0, f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even")
-    asked |= {(each.recording, each.annotator) for each in rows}
+    asked |= {row[:2] for row in rows}
     return _assembled(rows, asked, [table.source for table in tables], duration_ms, notes)
-
-
-class _Segment(msgspec.Struct, frozen=True):
-    """A row of a file."""
-
-    recording: str
-    annotator: str
-    tier: str
-    label: str
-    start: int
-    end: int
-    """In milliseconds."""
-    file: int
-    """The number of the file."""
-    line: int
-    n_rounded: int
-    """The number of its times that are finer than 1 ms."""
-
-
-def _segments_of(table: "_Table", number: int, name: str, unit: _Unit) -> Iterator[_Segment | str]:
-    """Yield the rows of a file, or what is wrong with them.
-
-    The annotator is called `name` if no column names one.
-    """
-    time = f"a number of {'seconds' if unit == 's' else 'milliseconds'}, or hh:mm:ss.mmm"
-    expected = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
-    expected |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
-    usual = {"recording": "recording", "annotator": name, "tier": "segments"}
-    for line, fields in table.rows:
-        cells = usual | {key: fields[place] for key, place in table.column.items()}
-        times = {key: milliseconds(cells[key], unit) for key in _TIMES}
-        wrong = [key for key in expected if not cells[key] or times.get(key, 0) is None]
-        for key in wrong:
-            shown = repr(clean(cells[key])) if cells[key] else "empty"
-            title = clean(table.header[table.column[key]])
-            problem = f"column '{title}' is {shown}; expected {expected[key]}"
-            yield f"{table.source.name}: line {line}: {problem}"
-        if not wrong:
-            (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
-            names = (cells["recording"], cells["annotator"], cells["tier"], cells["label"])
-            yield _Segment(*names, start, end, number, line, is_rounded + is_end_rounded)
 
 
 class _Table(msgspec.Struct, frozen=True, eq=False):
     """A file: its columns, and its rows below the header with the line of each."""
 
-    path: Path
     source: Source
     header: Sequence[str]
     column: dict[str, int]
@@ -195,11 +131,33 @@ class _Table(msgspec.Struct, frozen=True, eq=False):
         return [time for time in times if _NUMBER.fullmatch(time)]
 
 
+def _rows_of(
+    table: _Table, number: int, name: str, unit: _Unit, problems: list[str]
+) -> Iterator[tuple[_Row, int]]:
+    """Yield the rows of a file, by `name` if no column names the annotator, and rounded times."""
+    time = f"a number of {'seconds' if unit == 's' else 'milliseconds'}, or hh:mm:ss.mmm"
+    expected = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
+    expected |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
+    usual = {"recording": "recording", "annotator": name, "tier": "segments"}
+    for line, fields in table.rows:
+        cells = usual | {key: fields[place] for key, place in table.column.items()}
+        times = {key: milliseconds(cells[key], unit) for key in _TIMES}
+        wrong = [key for key in expected if not cells[key] or times.get(key, 0) is None]
+        for key in wrong:
+            shown = repr(clean(cells[key])) if cells[key] else "empty"
+            problem = f"column '{clean(table.header[table.column[key]])}' is {shown}"
+            problems.append(
+                f"{table.source.name}: line {line}: {problem}; expected {expected[key]}"
+            )
+        if not wrong:
+            (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
+            names = (cells["recording"], cells["annotator"], cells["tier"], cells["label"])
+            yield (*names, start, end, number, line), is_rounded + is_end_rounded
+
+
 def _tables(paths: Sequence[Path]) -> list[_Table]:
     """Read all tables; raises DatasetError with the problems of all of them."""
     tables, problems, advice = [], [], []
-    if not paths:
-        raise DatasetError(["no files are given"], "Name at least one file of segments.")
     for path in dict.fromkeys(paths):
         if paths.count(path) > 1:
             problems.append(f"{path}: is given {paths.count(path)} times; expected once")
@@ -220,10 +178,8 @@ def _tables(paths: Sequence[Path]) -> list[_Table]:
         # Tables without the column would not be compared with the others.
         if len(names) > 1:
             problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
-            raise DatasetError(
-                [f"{problem}; expected it in all files or in none"],
-                f"Add the column '{key}' where it is missing, or drop it.",
-            )
+            advice = [f"Add the column '{key}' where it is missing, or drop it."]
+            raise DatasetError([f"{problem}; expected it in all files or in none"], *advice)
     return tables
 
 
@@ -247,8 +203,7 @@ def milliseconds(text: str, unit: Literal["ms", "s"]) -> tuple[int, bool] | None
     """Return a time as whole milliseconds, and whether it was rounded (half to even).
 
     The text is a number in the unit, "ms" or "s", or hours, minutes and seconds separated by
-    colons. Decimal arithmetic is used. None if the text is not a time, or is more than three
-    centuries.
+    colons. None if the text is not a time, or is more than three centuries.
 
     Examples
     --------
@@ -279,45 +234,44 @@ def _read_table(path: Path) -> _Table:
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments", NOT_A_FOLDER):
         data = read_whole(path)
-    rows = _rows(name, decoded(name, data))
+    rows, found = _rows_in(name, decoded(name, data))
     if not rows:
         raise DatasetError([f"{name}: the file is empty"], "Export it again.")
     line, header = rows[0]
-    width, found = len(header), _of_elan(header)
+    width = len(header)
     if found is None:
         found = _columns(f"{name}: line {line}", header)
         del rows[0]
     else:
         header = [f"column {number}" for number in range(1, width + 1)]
-    return _Table(
-        path,
-        Source(name, len(data), hashlib.blake2b(data).hexdigest()),
-        header,
-        *found,
-        [row for row in rows if len(row[1]) == width],
-        [
-            f"{name}: line {line}: has {count(len(fields), 'field')}; "
-            f"expected {width}, as in the first row"
-            for line, fields in rows
-            if len(fields) != width
-        ],
-    )
+    ragged = [
+        f"{name}: line {line}: has {count(len(fields), 'field')}; "
+        f"expected {width}, as in the first row"
+        for line, fields in rows
+        if len(fields) != width
+    ]
+    source = Source(name, len(data), hashlib.blake2b(data).hexdigest())
+    return _Table(source, header, *found, [row for row in rows if len(row[1]) == width], ragged)
 
 
-def _columns(where: str, header: Sequence[str]) -> tuple[dict[str, int], _Unit | None]:
+_Columns = tuple[dict[str, int], _Unit | None]
+
+
+def _columns(where: str, header: Sequence[str]) -> _Columns:
+    """Return the place of each known column, and the unit of its times."""
     found: dict[str, int] = {}
-    units: set[_Unit] = set()
     problems = []
     plain = [_plain(field) for field in header]
     for key, aliases in _ALIASES.items():
         bases = [base if unit is None or key in _TIMES else "" for base, unit in plain]
         places = [place for place, base in enumerate(bases) if base == key]
         places = places or [place for place, base in enumerate(bases) if base in aliases]
+        if places:
+            found[key] = places[0]
         if len(places) > 1:
             several = " and ".join(repr(clean(header[place])) for place in places)
             problems.append(
-                f"{where}: the columns {several} could each be the {key}; "
-                f"expected one of them; rename it to {key!r}, or drop the other"
+                f"{where}: the columns {several} could each be the {key}; expected one of them"
             )
         elif not places and key in ("start", "end", "label"):
             listed = ", ".join(repr(clean(field)) for field in header)
@@ -325,10 +279,7 @@ def _columns(where: str, header: Sequence[str]) -> tuple[dict[str, int], _Unit |
                 f"{where}: has no column {key!r}; found {listed}; expected {key!r} or one of: "
                 f"{', '.join(aliases)}"
             )
-        for place in places[:1]:
-            found[key], unit = place, plain[place][1]
-            if key in _TIMES and unit is not None:
-                units.add(unit)
+    units = {plain[found[key]][1] for key in _TIMES if key in found} - {None}
     if len(units) > 1:
         problems.append(f"{where}: the columns of start and end name different units")
     if problems:
@@ -347,7 +298,7 @@ def _plain(field: str) -> tuple[str, _Unit | None]:
     return base, None if match is None else "ms" if match[2].startswith("m") else "s"
 
 
-def _of_elan(fields: Sequence[str]) -> tuple[dict[str, int], _Unit | None] | None:
+def _of_elan(fields: Sequence[str]) -> _Columns | None:
     """Return the columns of ELAN's export without a header, from the first row; None for others."""
     for formats in (3, 2, 1):
         label = 2 + 3 * formats
@@ -357,54 +308,38 @@ def _of_elan(fields: Sequence[str]) -> tuple[dict[str, int], _Unit | None] | Non
             found = [each[0] if (each := milliseconds(time, unit)) else -1 for time in times]
             if len(fields) > label and -1 < found[0] == found[1] - found[2]:
                 column = {"start": place, "end": place + formats, "label": label, "tier": 0}
-                if fields[-1].lower().endswith(".eaf"):
-                    column["file"] = label + 1
-                return column, unit
+                is_named = fields[-1].lower().endswith(".eaf")
+                return column | ({"file": label + 1} if is_named else {}), unit
     return None
 
 
-def _rows(name: str, text: str) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty, each with its first line and its stripped fields."""
+def _rows_in(name: str, text: str) -> tuple[list[tuple[int, list[str]]], _Columns | None]:
+    """Return the rows that are not empty, with their first lines, and the columns of ELAN."""
     lines = io.StringIO(text, newline="").readlines()
-    skipped = 0
-    while skipped < len(lines) and lines[skipped].lstrip(' "').strip()[:1] in ("", "#"):
-        skipped += 1
-    if skipped == len(lines):
-        return []
-    first = lines[skipped]
+    is_row = [line.lstrip(' "').strip()[:1] not in ("", "#") for line in lines]
+    skipped = is_row.index(True) if True in is_row else len(lines)
+    first = "".join(lines[skipped : skipped + 1])
     # In exports of ELAN, quotation marks are plain text.
-    cells = [each.strip() for each in first.split("\t")]
-    is_elan = _ELAN_TIME in first.lower() or _of_elan(cells) is not None
-    reader = csv.reader(
-        io.StringIO("".join(lines[skipped:]), newline=""),
-        delimiter=next((mark for mark in "\t;" if mark in first), ","),
-        quoting=csv.QUOTE_NONE if is_elan else csv.QUOTE_MINIMAL,
-        strict=True,
+    found = _of_elan([each.strip() for each in first.split("\t")])
+    is_elan = found is not None or _ELAN_TIME in first.lower()
+    delimiter = next((mark for mark in "\t;" if mark in first), ",")
+    quoting = csv.QUOTE_NONE if is_elan else csv.QUOTE_MINIMAL
+    plain = "\n" * skipped + "".join(lines[skipped:])
+    rows = (
+        (line, [field.strip() for field in fields])
+        for line, fields in split_rows(name, plain, delimiter, quoting)
     )
-    rows, line = [], skipped + 1
-    try:
-        for fields in reader:
-            stripped = [field.strip() for field in fields]
-            rows += [(line, stripped)] * any(stripped)
-            line = skipped + reader.line_num + 1
-    except csv.Error as error:
-        raise DatasetError(
-            [f"{name}: is not a table that can be read: {clean(str(error))}"],
-            "Look for a quotation mark that opens and never closes.",
-        ) from None
-    return rows
+    return [row for row in rows if any(row[1])], found
 
 
 def _assembled(
-    rows: Sequence[_Segment],
+    rows: Sequence[_Row],
     asked_about: set[tuple[str, str]],
     sources: Sequence[Source],
-    duration_ms: int | Mapping[str, int] | None,
+    duration_ms: int | None,
     notes: Sequence[str],
 ) -> Segments:
-    recording, annotator, tier, label, start, end, file, line, _ = zip(
-        *map(astuple, rows), strict=True
-    )
+    recording, annotator, tier, label, start, end, file, line = zip(*rows, strict=True)
     recordings = sorted({name for name, _ in asked_about})
     annotators = in_natural_order({name for _, name in asked_about})
     tiers, labels = sorted({*tier}), sorted({*label})
@@ -414,17 +349,10 @@ def _assembled(
         return np.array([place[value] for value in values], np.int32)
 
     places, ends = codes(recording, recordings), np.array(end, np.int64)
-    duration = np.zeros(len(recordings), np.int64)
-    np.maximum.at(duration, places, ends)
-    given = {} if duration_ms is None else duration_ms
-    lengths = dict.fromkeys(recordings, given) if isinstance(given, int) else given
-    for name, length in lengths.items():
-        if name not in recordings:
-            listed = ", ".join(map(repr, recordings)) or "none"
-            raise ConfigError(f"a duration names recording {name!r}; expected one of: {listed}")
-        if length < 1:
-            raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
-        duration[recordings.index(name)] = length
+    duration = np.full(len(recordings), duration_ms or 0, np.int64)
+    if duration_ms is None:
+        np.maximum.at(duration, places, ends)
+        notes = [*notes, _LENGTH_NOTE]
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
     for each, name in asked_about:
         asked[recordings.index(each), annotators.index(name)] = True
@@ -447,14 +375,14 @@ def _assembled(
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    notes = [*notes, *[_LENGTH_NOTE] * (len(lengths) < len(recordings))]
-    alone = [recordings[place] for place in np.flatnonzero(asked.sum(axis=1) == 1)]
-    if alone:
+    if alone := [recordings[place] for place in np.flatnonzero(asked.sum(axis=1) == 1)]:
         some = f"{count(len(alone), 'recording')} by only one annotator, not compared"
-        notes.append(f"{some}: {', '.join(alone)}")
+        notes = [*notes, f"{some}: {', '.join(alone)}"]
     marked = np.zeros((len(annotators), len(tiers)), np.bool_)
     marked[segments.annotator, segments.tier] = True
-    for who, which in np.argwhere(~marked).tolist():
-        problem = f"{annotators[who]} has no segment in the tier {tiers[which]!r}"
-        notes.append(f"{problem}: taken to have marked nothing")
-    return replace(segments, notes=tuple(notes))
+    unmarked = [
+        f"{annotators[who]} has no segment in the tier {tiers[which]!r}: taken to have marked "
+        "nothing"
+        for who, which in np.argwhere(~marked).tolist()
+    ]
+    return replace(segments, notes=(*notes, *unmarked))

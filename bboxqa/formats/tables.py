@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
@@ -24,10 +23,9 @@ from bboxqa.formats.translation.collector import BrokenTextError
 from bboxqa.formats.translation.shapes import items, mapping, plain_text
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
-NAMED_ONCE = "Rename all but one of them, or leave them out."
-"""The advice on columns with the same name."""
-QUOTES = "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
-"""The advice if a text cannot be split into cells."""
+_QUOTES = (
+    "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
+)
 # Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
 _LINES = "Write one JSON object on each line."
@@ -53,7 +51,7 @@ class Rows(msgspec.Struct, frozen=True):
     @property
     def cells(self) -> dict[str, Sequence[Any]]:
         """The columns by `keys`."""
-        return dict(zip(self.keys, self.columns, strict=True))
+        return dict(zip(self.keys, self.columns, strict=bool(self.at)))
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the line and the cells of each row."""
@@ -70,6 +68,8 @@ class TableFile:
     """The first row, or the names of the columns."""
     header_is_certain = True
     """Whether the first row is certainly a header; False if it may be data."""
+    word = "line"
+    """What messages call a row."""
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return the values of some columns, below the header."""
@@ -89,23 +89,27 @@ class TableFile:
     def places(self, rows: IndexArray) -> list[str]:
         """Return file and line of rows, counted from 0 below the header."""
         lines = [at for chunk in self.chunks([]) for at in chunk.at] if len(rows) else []
-        return [f"{self.name}: line {lines[row]}" for row in rows.tolist()]
+        return [f"{self.name}: {self.word} {lines[row]}" for row in rows.tolist()]
 
     def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
         raise NotImplementedError
 
+    def rows(self, names: Mapping[str, str]) -> Rows:
+        """Return all rows, with columns of some names by keys."""
+        chunks = [*self.chunks([self.header.index(name) for name in names.values()])]
+        at = [each for chunk in chunks for each in chunk.at]
+        columns = [
+            [*chain(*each)] for each in zip(*(chunk.columns for chunk in chunks), strict=True)
+        ]
+        ragged = [each for chunk in chunks for each in chunk.ragged]
+        return Rows(at, columns or [[] for _ in names], ragged, [*names])
+
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the line and the cells of each row, by the names of columns."""
-        for chunk in self.chunks([*range(len(self.header))]):
-            self._refuse_ragged(chunk.ragged)
-            yield from replace(chunk, keys=self.header).records()
-
-    def refuse_repeated(self, used: Sequence[str]) -> None:
-        """Refuse a table with several columns of a name that is used."""
-        if problem := repeated_name(self.header, used):
-            place = "" if isinstance(self, Parquet) else "line 1: "
-            raise DatasetError([f"{self.name}: {place}{problem}"], NAMED_ONCE)
+        rows = self.rows({name: name for name in self.header})
+        self._refuse_ragged(rows.ragged)
+        return rows.records()
 
     def _read(self, places: Sequence[int]) -> list[LabelColumn]:
         coders = [Coder() for _ in places]
@@ -116,9 +120,16 @@ class TableFile:
                 try:
                     coder.add(cells)
                 except TypeError:
-                    raise DatasetError(self._nested(place)) from None
+                    at = chunk.at[[isinstance(cell, dict) for cell in cells].index(True)]
+                    problem = f"{self.word} {at}: {self.header[place]} is an object"
+                    expected = "expected a text or a number"
+                    raise DatasetError([f"{self.name}: {problem}; {expected}"]) from None
         self._refuse_ragged(ragged)
-        return [_texts(*coder.finish()) for coder in coders]
+        found = [coder.finish() for coder in coders]
+        return [
+            LabelColumn(codes, tuple((label_of(label) or "").strip() or None for label in labels))
+            for codes, labels in found
+        ]
 
     def _refuse_ragged(self, ragged: Sequence[tuple[int, int]]) -> None:
         if ragged:
@@ -127,16 +138,6 @@ class TableFile:
                 [f"{self.name}: line {line}: has {n} cells; {expected}" for line, n in ragged],
                 "Quote cells that hold the delimiter.",
             )
-
-    def _nested(self, place: int) -> list[str]:
-        cells = chain.from_iterable(chunk.columns[0] for chunk in self.chunks([place]))
-        rows = [row for row, cell in enumerate(cells) if isinstance(cell, dict)]
-        expected = f"{self.header[place]} is an object; expected a text or a number"
-        return [f"{where}: {expected}" for where in self.places(np.array(rows))]
-
-
-def _texts(codes: IndexArray, labels: list[Any]) -> LabelColumn:
-    return LabelColumn(codes, tuple((label_of(label) or "").strip() or None for label in labels))
 
 
 class Delimited(TableFile):
@@ -151,20 +152,7 @@ class Delimited(TableFile):
         self.header = tuple(cell.strip() for cell in next(self._rows(), (0, []))[1])
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows, with the line in which each begins; raises BrokenTextError."""
-        # Strict: a file cut off inside quotes is refused rather than read as one cell.
-        lines = io.StringIO(self._text, newline="")
-        reader = csv.reader(lines, delimiter=self._delimiter, strict=True, skipinitialspace=True)
-        line, width = 0, 0
-        try:
-            for row in reader:
-                start, line = line + 1, reader.line_num
-                if row and (width == 1 or len(row) > 1 or row[0].strip()):
-                    width = width or len(row)
-                    yield start, row
-        except csv.Error as error:
-            problem = f"{self.name}: line {line + 1}: cannot be split into cells: {error}"
-            raise BrokenTextError([problem], QUOTES) from None
+        return split_rows(self.name, self._text, self._delimiter)
 
     def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
@@ -174,6 +162,25 @@ class Delimited(TableFile):
             ragged = [(at, len(row)) for at, row in some if len(row) != width]
             columns = [*zip(*(row for _, row in whole), strict=True)] or [()] * width
             yield Rows([at for at, _ in whole], [columns[place] for place in places], ragged)
+
+
+def split_rows(
+    name: str, text: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a text, with the line in which each begins; raises BrokenTextError."""
+    # Strict: a file cut off inside quotes is refused rather than read as one cell.
+    settings: Any = {"strict": True, "skipinitialspace": True, "quoting": quoting}
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **settings)
+    line, width = 0, 0
+    try:
+        for row in reader:
+            start, line = line + 1, reader.line_num
+            if row and (width == 1 or len(row) > 1 or row[0].strip()):
+                width = width or len(row)
+                yield start, row
+    except csv.Error as error:
+        problem = f"{name}: line {line + 1}: cannot be split into cells: {error}"
+        raise BrokenTextError([problem], _QUOTES) from None
 
 
 def _delimiter_of(text: str) -> str:
@@ -211,8 +218,7 @@ class JsonLines(TableFile):
             except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
                 problem = f"{self.name}: line {number}: is not a JSON object: {error}"
                 raise BrokenTextError([problem], _LINES) from None
-            if problem := repeated_name([name for name, _ in pairs], used):
-                raise DatasetError([f"{self.name}: line {number}: {problem}"], NAMED_ONCE)
+            refuse_repeated(f"{self.name}: line {number}", [name for name, _ in pairs], used)
             yield number, row
 
     def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
@@ -245,6 +251,8 @@ class JsonArray(JsonLines):
 class Parquet(TableFile):
     """A Parquet file; images of Hugging Face in it are reduced to their paths."""
 
+    word = "row"
+
     def __init__(self, name: str, source: Any) -> None:
         self.name = name
         with parquet_errors(name) as parquet:
@@ -268,21 +276,12 @@ class Parquet(TableFile):
                 yield Rows([*range(first, stop)], [found[each.name] for each in fields])
                 first = stop
 
-    def places(self, rows: IndexArray) -> list[str]:
-        """Return file and number of rows, counted from 0."""
-        return [f"{self.name}: row {row + 1}" for row in rows.tolist()]
 
-
-def repeated_name(names: Sequence[str], used: Sequence[str]) -> str:
-    """Return the problem that a used name occurs several times; "" if none does.
-
-    Examples
-    --------
-    >>> repeated_name(["image", "x", "x", "note", "note"], ["image", "x"])
-    "has several columns 'x'; expected one"
-    """
-    found = next((name for name in used if [*names].count(name) > 1), "")
-    return f"has several columns {one_line(found)!r}; expected one" if found else ""
+def refuse_repeated(table: str, names: Sequence[str], used: Iterable[str]) -> None:
+    """Refuse a table with several columns of a name that is used."""
+    if found := next((name for name in used if [*names].count(name) > 1), None):
+        problem = f"{table}: has several columns {one_line(found)!r}; expected one"
+        raise DatasetError([problem], "Rename all but one of them, or leave them out.")
 
 
 def table_in(member: Member) -> TableFile:
@@ -346,14 +345,9 @@ def class_names(table: Parquet, column: str) -> list[str]:
         content = mapping(msgspec.json.decode(kept))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    features = mapping(mapping(content.get("info")).get("features"))
-    return _names_below(features.get(column))
-
-
-def _names_below(feature: object) -> list[str]:
-    """Return the first class names inside a description of columns."""
-    found = mapping(feature)
-    if found.get("_type") == "ClassLabel":
-        return [plain_text(name) for name in items(found.get("names"))]
-    inside = [*found.values(), *items(feature)]
-    return next((names for each in inside if (names := _names_below(each))), [])
+    waiting = [mapping(mapping(content.get("info")).get("features")).get(column)]
+    for each in waiting:
+        if mapping(each).get("_type") == "ClassLabel":
+            return [plain_text(name) for name in items(mapping(each).get("names"))]
+        waiting += [*mapping(each).values(), *items(each)]
+    return []

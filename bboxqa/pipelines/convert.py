@@ -277,9 +277,10 @@ def gather(
         doubts.append(f"{count(n_nobody, 'annotation')} of nobody: the files name no one there")
     notes = hider(given)([*doubts, *more, *data.map_notes.values()])
     if names := left_out_by(settings.category_map):
-        whole, content = content, without_categories(content, names)
-        n_left_out = len(whole.annotations) - len(content.annotations)
-        notes += left_out_category_notes(names, n_left_out + len(whole.apart) - len(content.apart))
+        n_before = len(content.annotations) + len(content.apart)
+        content = without_categories(content, names)
+        n_left_out = n_before - len(content.annotations) - len(content.apart)
+        notes += left_out_category_notes(names, n_left_out)
     return content, (*data.left_out, *notes)
 
 

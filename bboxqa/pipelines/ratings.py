@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.consistency import CRONBACH_WARNING
-from bboxqa.agreement.estimators import ROUNDING, Estimator
+from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
 from bboxqa.agreement.registry import (
     CoefficientInputs,
@@ -94,7 +94,7 @@ def measure(
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
         values=_values(inputs, names),
-        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
+        notes=(*ratings.notes, *notes_of(inputs, estimates, bootstrap)),
     )
 
 
@@ -228,17 +228,10 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     )
 
 
-# A bias of more standard errors is reported, if at least so many clusters were drawn.
-_NOTABLE, _KNOWN_BIAS = 0.25, 20
-
-
 def notes_of(
-    inputs: CoefficientInputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
+    inputs: CoefficientInputs, estimates: Mapping[str, Estimate], bootstrap: int
 ) -> Iterator[str]:
-    """Yield notes on coefficients, of which `estimators` are computed and `estimates` reported."""
+    """Yield notes on coefficients."""
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
     if isinstance(inputs.level, SetDistance):
@@ -272,61 +265,30 @@ def notes_of(
         )
     if single := int((sizes == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
-        certain = int((inputs.pairs.table.expected >= 1 - ROUNDING).sum())
-        if 0 < certain < len(inputs.pairs.table):
-            yield f"{count(certain, 'pair')} gave one same value only: kappa is 1 by convention"
+    if bootstrap:
+        what = "unit" if inputs.data.units_alone else "cluster"
+        yield from missing_intervals(estimates, what)
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
 
 
-def _interval_notes(
-    inputs: CoefficientInputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
-) -> Iterator[str]:
-    """Yield notes on the draws of intervals, or why there are no intervals."""
-    n_clusters = {name: len(estimator.clusters) for name, estimator in estimators.items()}
-    drawn = [name for name, found in estimates.items() if not isnan(found.interval[0])]
-    few = [name for name in drawn if n_clusters[name] < FEW_CLUSTERS]
-    what = "unit" if inputs.data.units_alone else "cluster"
-    used = max(n_clusters.values(), default=0)
-    if bootstrap and used == 1:
+def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[str]:
+    """Yield what is wrong with intervals that were drawn from clusters, which are called `what`."""
+    n_clusters = max((found.n_clusters for found in estimates.values()), default=0)
+    if n_clusters == 1:
         yield f"no intervals: they come from resampling, and there is one {what} only"
-    elif few:
-        of = f" of {', '.join(few)}" if len(drawn) > len(few) else ""
-        least = count(min(n_clusters[name] for name in few), what)
-        yield f"intervals{of} come from resampling, and are somewhat too narrow with {least} only"
-    if bootstrap and used > 1:
-        yield from missing_intervals(estimates)
-    for name, estimator in estimators.items():
-        enough = len(estimator.clusters) >= _KNOWN_BIAS
-        if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
-            yield (
-                f"{name} has a bias of about {estimator.bias:+z.4f} by the jackknife, since pairs "
-                "share few units; --interval bca corrects the interval for it"
-            )
-
-
-def missing_intervals(estimates: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yield which coefficients have no interval although clusters were drawn, or a moved one."""
-    bare = {
-        name: found.n_clusters
-        for name, found in estimates.items()
-        if not isnan(found.value) and isnan(found.interval[0])
-    }
-    lost, few = ([name for name in bare if (bare[name] <= 2) == is_few] for is_few in (False, True))
-    if lost:
-        yield (
-            f"no interval for {', '.join(lost)}: too many resamples leave it undefined, or all lie "
-            "on one side of it"
-        )
-    if few:
-        yield f"no interval for {', '.join(few)}: two clusters are too few"
+        return
+    drawn = [found for found in estimates.values() if not isnan(found.interval[0])]
+    least = min((found.n_clusters for found in drawn), default=FEW_CLUSTERS)
+    if least < FEW_CLUSTERS:
+        some = count(least, what)
+        yield f"intervals come from resampling, and are somewhat too narrow with {some} only"
     for name, found in estimates.items():
-        if found.interval_shift:
+        if not isnan(found.value) and isnan(found.interval[0]):
+            is_few = found.n_clusters <= 2
+            why = "too many resamples leave it undefined, or all lie on one side of it"
+            yield f"no interval for {name}: {'two clusters are too few' if is_few else why}"
+        elif found.interval_shift:
             yield shift_note(name, found.interval_shift)
 
 

@@ -1,6 +1,6 @@
 """Agreement on segments of time: coefficients of recordings, for each tier."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import isnan
 from typing import Any, Literal
 
@@ -43,36 +43,11 @@ def measure_segments(
     interval: str = "percentile",
     progress: Progress | None = None,
 ) -> list[TierAgreement]:
-    """Measure how far annotators agree on what happens when.
+    """Measure how far annotators agree on what happens when, for each tier and for all together.
 
-    Parameters
-    ----------
-    segments : Segments
-        What `read_segments` returns.
-    resolution_ms : int
-        Milliseconds between the points in time that are compared.
-    support : {"all", "marked"}
-        Whether to count the time in which nobody marked anything.
-    overlaps : {"refuse", "first", "last", "longest"}
-        Which segment of an annotator counts where several overlap.
-    bootstrap, seed : int
-        Replicates for the intervals, which draw recordings, and their seed.
-    interval : {"percentile", "bca"}
-        How intervals are computed from the replicates.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
-
-    Returns
-    -------
-    list of TierAgreement
-        One per tier; if there are several tiers, the last one is of all of them together.
-
-    Raises
-    ------
-    ConfigError
-        If a setting has a wrong value.
-    DatasetError
-        If a segment is impossible, or overlaps another of the same annotator and this is refused.
+    Points in time are `resolution_ms` apart; `support` is whether to count the time in which nobody
+    marked anything; of overlapping segments of an annotator the first, last or longest counts, or
+    they are refused. The others are as for `measure`.
 
     Examples
     --------
@@ -92,29 +67,24 @@ def measure_segments(
             f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
             "expected several points in each"
         )
-    tiers: list[str | None] = [*segments.tier_names]
-    if len(tiers) > 1:
-        tiers.append(None)
     resampling = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
+    tiers: list[str | None] = [*segments.tier_names]
     found = []
-    for tier in tiers:
+    for tier in (*tiers, None) if len(tiers) > 1 else tiers:
         ratings = sweep(
             segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
         )
-        name = ALL_TIERS if tier is None else tier
         n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
         note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
-        notes = segments.notes, (note,) * bool(n_resolved)
-        found.append(_measure_tier(ratings, name, notes, resampling, progress))
+        tier_name = ALL_TIERS if tier is None else tier
+        each = _measure_tier(ratings, tier_name, resampling, progress)
+        notes = STRETCHES, *segments.notes, *each.estimates.notes, *[note] * bool(n_resolved)
+        found.append(replace(each, estimates=replace(each.estimates, notes=notes)))
     return found
 
 
 def _measure_tier(
-    ratings: Ratings,
-    name: str,
-    notes_of_segments: tuple[Sequence[str], Sequence[str]],
-    resampling: Mapping[str, Any],
-    progress: Progress | None,
+    ratings: Ratings, name: str, resampling: Mapping[str, Any], progress: Progress | None
 ) -> TierAgreement:
     """Return coefficients and the agreement on each label of one tier."""
     estimates = measure(ratings, COEFFICIENTS, task=name, progress=progress, **resampling)
@@ -125,14 +95,10 @@ def _measure_tier(
     labels = tuple(
         _label(label, share, estimated[f"label {label}"]) for label, share in shares.items()
     )
-    notes = [STRETCHES, *notes_of_segments[0], *estimates.notes]
-    n_recordings = ratings.data.n_groups
-    if resampling["bootstrap"] and n_recordings > 1:
-        notes += missing_intervals(estimated)
-    notes += [_POINTS, CRONBACH_WARNING, *notes_of_segments[1]]
+    missing = missing_intervals(estimated, "cluster") if resampling["bootstrap"] else ()
+    notes = *dict.fromkeys((*estimates.notes, *missing)), _POINTS, CRONBACH_WARNING
     coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
-    named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
-    return TierAgreement(named, labels)
+    return TierAgreement(replace(estimates, coefficients=coefficients, notes=notes), labels)
 
 
 def shown_in_text(found: TaskEstimates) -> TaskEstimates:

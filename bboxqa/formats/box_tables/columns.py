@@ -1,7 +1,7 @@
 """The columns of tables of boxes, the boxes in their cells, and tables in memory."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from math import isinf
@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.tables import NAMED_ONCE, Rows, repeated_name
+from bboxqa.formats.tables import Rows, refuse_repeated
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import LARGEST, LEAST_PIXELS, ValueProblemError, items
@@ -64,6 +64,13 @@ FORMS: dict[str, tuple[str, ...]] = {
     "xywh": ("x", "y", "width", "height"),
 }
 """The columns of each box layout: two corners, centre and size, top left corner and size."""
+# Left and top may be the first corner, or the other way round.
+_COLUMNS_OF_FORMS = (
+    *FORMS.items(),
+    ("xyxy", ("x", "y", "x2", "y2")),
+    ("xywh", ("x1", "y1", "width", "height")),
+)
+_PARTS = {key for keys in FORMS.values() for key in keys}
 FORM_WORDS = {
     "xyxy": "two corners",
     "cxcywh": "centre, width and height",
@@ -73,7 +80,7 @@ _SIGNS = re.compile(r"[\W_]+")
 Cells = dict[str, Any]
 """The cells of one box, by the keys of `NAMES`."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-# What is read of objects, and its usual names in lower case without punctuation, the best first.
+# The names of what is read of objects besides the numbers of boxes.
 _OF_OBJECTS = {
     "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
     "category": (
@@ -85,10 +92,10 @@ _OF_OBJECTS = {
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
     "iscrowd": NAMES["iscrowd"],
+    "rotation": NAMES["rotation"],
 }  # fmt: skip
-_NAMED = "named"
-"""The key of cells of an object whose numbers have names, which say their layout."""
-_EXPECTED = "expected four numbers of each in 'bbox'"
+# Boxes of Label Studio's csv are percentages, and turned about their left top corner.
+_OF_STUDIO = {"rectanglelabels", "original_width", "original_height"}
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
@@ -108,7 +115,9 @@ class Columns(msgspec.Struct, frozen=True):
         return ",".join(f"{key}={one_line(name)}" for key, name in self.of.items())
 
 
-def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
+def columns_of(
+    header: Sequence[str], chosen: Mapping[str, str], names: Mapping[str, tuple[str, ...]] = NAMES
+) -> Columns:
     """Return the contents of a table's columns: as chosen by the user, the others by name.
 
     Examples
@@ -124,57 +133,38 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         some = ", ".join(repr(one_line(name)) for name in missing)
         listed = ", ".join(one_line(name) for name in header[:20])
         return Columns({}, problem=f"no column {some}; the columns are {listed}")
-    plain: dict[str, str] = {}
-    for name in header:
-        plain.setdefault(_plain_name(name), name)
-    taken = set(chosen.values())
-    found = dict(chosen)
-    for key, names in NAMES.items():
-        usual = [plain[name] for name in names if name in plain and plain[name] not in taken]
-        if key not in found and usual:
-            found[key] = usual[0]
-    return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
+    plain = {_plain_name(name): name for name in reversed(header)}
+    taken, found = set(chosen.values()), dict(chosen)
+    for key, known in names.items():
+        usual = [plain[name] for name in known if name in plain and plain[name] not in taken]
+        if usual:
+            found.setdefault(key, usual[0])
+    complete = [(form, keys) for form, keys in _COLUMNS_OF_FORMS if set(keys) <= found.keys()]
+    named = [each for each in complete if chosen.keys() & set(each[1]) - {"width", "height"}]
+    form, keys = next(iter(named or complete), ("", ()))
+    if "bbox" in chosen or "objects" in chosen:
+        form = ""
+    used = FORMS.get(form, ())
+    for key, given in zip(used, keys, strict=False):
+        found.setdefault(key, found[given])
+    # If the box does not use width and height, they are the size of the image.
+    for side in SIDES:
+        if side in found and side not in chosen and side not in used:
+            found.setdefault(f"image_{side}", found[side])
+    # A column that names images is not used as their id as well.
+    if found.get("image_id") == found.get("image"):
+        found.pop("image_id", None)
+    left_out = _PARTS - {*used} | ({"bbox", "objects"} if form else set())
+    kept = {key: name for key, name in found.items() if key not in left_out}
+    problem = "" if form or kept.keys() & {"bbox", "objects"} else "no columns of boxes"
+    problem = problem if "image" in kept else "no column of images"
+    return Columns(kept, form, problem, {"imageid", "xmin", "labelname"} <= plain.keys())
 
 
 @lru_cache(1024)
 def _plain_name(name: str) -> str:
     """Return the name of a column in lower case without punctuation, as in `NAMES`."""
     return _SIGNS.sub("", name).lower()
-
-
-def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: bool) -> Columns:
-    """Return columns with the layout of boxes, without columns that this layout does not use."""
-    # left and top are the first corner if right and bottom are the second.
-    for corner, side in (("x1", "x"), ("y1", "y")):
-        if corner not in found and side in found and {"x2", "y2"} <= found.keys():
-            found[corner] = found[side]
-    # A first corner is left and top if only a width and a height are beside it.
-    if {"x1", "y1", "width", "height"} <= found.keys() and not {"x", "x2", "y2"} & found.keys():
-        found |= {"x": found["x1"], "y": found["y1"]}
-    named = [
-        form for form, keys in FORMS.items() if chosen.keys() & set(keys) - {"width", "height"}
-    ]
-    complete = [form for form, keys in FORMS.items() if set(keys) <= found.keys()]
-    form = next((each for each in complete if each in named), complete[0] if complete else "")
-    if "bbox" in chosen or "objects" in chosen:
-        form = ""
-    used = set(FORMS.get(form, ()))
-    # If the box does not use width and height, they are the size of the image.
-    for side in ("width", "height"):
-        if side not in used and side in found and side not in chosen:
-            found.setdefault(f"image_{side}", found[side])
-    parts = {"x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height"}
-    whole = {"bbox", "objects"} if form else set()
-    # A column that names images is not used as their id as well.
-    if found.get("image_id") == found.get("image"):
-        found.pop("image_id", None)
-    kept = {key: name for key, name in found.items() if key not in (parts | whole) - used}
-    problem = ""
-    if "image" not in kept:
-        problem = "no column of images"
-    elif not form and not kept.keys() & {"bbox", "objects"}:
-        problem = "no columns of boxes"
-    return Columns(kept, form, problem, is_open_images)
 
 
 class BoxKind(msgspec.Struct, frozen=True):
@@ -199,8 +189,8 @@ class BoxKind(msgspec.Struct, frozen=True):
         return boxes
 
 
-def unit_of(boxes: FloatArray) -> tuple[str, BoolArray, BoolArray]:
-    """Return the unit of (N, 4) boxes, and which are surely in pixels, or in shares if alone.
+def unit_of(boxes: FloatArray) -> tuple[str, BoolArray]:
+    """Return the unit of (N, 4) boxes, and which are in shares if taken alone.
 
     The unit is "shares", "pixels", or "either" if many are of each. Boxes of 0 and 1 only, which
     stand for an image without objects in some tables, are neither.
@@ -208,19 +198,18 @@ def unit_of(boxes: FloatArray) -> tuple[str, BoolArray, BoolArray]:
     Examples
     --------
     >>> unit_of(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
-    ('either', array([ True, False, False]), array([False,  True, False]))
+    ('either', array([False,  True, False]))
     """
     is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
     is_share: BoolArray = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
     n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
     if 10 * n_shares <= n_shares + n_larger:
-        return "pixels", is_larger, is_share
-    is_unclear = 10 * n_larger > n_shares + n_larger
-    return "either" if is_unclear else "shares", is_larger, is_share
+        return "pixels", is_share
+    return "either" if 10 * n_larger > n_shares + n_larger else "shares", is_share
 
 
 class BoxRows(msgspec.Struct, frozen=True, eq=False):
-    """The boxes of consecutive rows, and rows without one."""
+    """The boxes of rows, and rows without one."""
 
     at: Sequence[int]
     """The line, or the Parquet row number, of each of N boxes."""
@@ -233,12 +222,6 @@ class BoxRows(msgspec.Struct, frozen=True, eq=False):
     problems: Mapping[int, str]
     """By index, why there is none."""
 
-    @property
-    def are_named(self) -> bool:
-        """Whether the numbers of all boxes have names, which say their layout."""
-        named, has_box = self.cells.get(_NAMED, ()), ~np.isnan(self.numbers[:, 0])
-        return bool(named and has_box.any() and np.array(named, np.bool_)[has_box].all())
-
     def sizes(self) -> FloatArray:
         """Return width and height of the image of each box, (N, 2); NaN where unknown."""
         found = np.full((len(self.at), 2), np.nan)
@@ -249,24 +232,58 @@ class BoxRows(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def boxes_in(part: Rows, form: str) -> BoxRows:
-    """Return the boxes in rows; for an image without objects, a row without a box."""
-    cells: dict[str, Sequence[Any]] = part.cells
-    at, place, problems = part.at, [0] * len(part.at), dict[int, str]()
-    if "objects" in cells:
-        rows = [(line, *each) for line, row in part.records() for each in _objects_of(row)]
-        at, place = [line for line, _, _ in rows], [number for _, number, _ in rows]
-        keys = dict.fromkeys(key for _, _, row in rows for key in row)
-        cells = {key: [row.get(key) for _, _, row in rows] for key in keys}
+def boxes_in(rows: Rows, columns: Columns) -> tuple[BoxRows, str]:
+    """Return the boxes in rows, and their layout, "" if the names of columns do not say it.
+
+    Each object of an image is a row; for an image without objects, there is a row without a box.
+    """
+    if "objects" not in columns.of:
+        plain = _box_rows(rows.at, [0] * len(rows.at), rows.cells, columns.form, {})
+        return plain, columns.form
+    at, place, both = list[int](), list[int](), list[tuple[Cells, Cells]]()
+    problems: dict[int, str] = {}
+    for line, row in rows.records():
+        objects: Sequence[Cells] = [{}]
+        try:
+            objects = _objects_in(row["objects"]) or objects
+        except ValueProblemError as error:
+            problems[len(at)] = str(error)
+        at += [line] * len(objects)
+        place += [0] if len(at) - 1 in problems else range(1, len(objects) + 1)
+        both += [(row, each) for each in objects]
+    keys = dict.fromkeys(key for _, each in both for key in each)
+    inside = _columns_of_objects(tuple(keys))
+    cells: dict[str, list[Any]]
+    cells = {key: [row[key] for row, _ in both] for key in columns.of if key != "objects"}
+    for key, name in inside.of.items():
+        own = [each.get(name) for _, each in both]
+        pairs = zip(cells.get(key, own), own, strict=True)
+        cells[key] = [outer if given is None else given for outer, given in pairs]
+    boxes = _box_rows(at, place, cells, inside.form, problems)
+    for number in np.flatnonzero(np.isnan(boxes.numbers[:, 0])).tolist():
+        # An annotator who was asked and drew nothing has no box.
+        given = [name for name, value in both[number][1].items() if _holds(value)]
+        if others := [one_line(name)[:40] for name in given if name != inside.of.get("annotator")]:
+            found = f"has {', '.join(map(repr, others[:3]))}, but no box"
+            problems.setdefault(number, f"{found}; expected four numbers of each")
+    return _of_studio(boxes, both) if keys.keys() >= _OF_STUDIO else boxes, inside.form
+
+
+def _box_rows(
+    at: Sequence[int],
+    place: Sequence[int],
+    cells: Mapping[str, Sequence[Any]],
+    form: str,
+    problems: dict[int, str],
+) -> BoxRows:
     if (numbers := _plain_numbers(cells, form)) is None:
         numbers = np.full((len(at), 4), np.nan)
-        names = [*FORMS.get(form, ("bbox",)), "problem"]
-        none = [None] * len(at)
-        for row, given in enumerate(zip(*(cells.get(name, none) for name in names), strict=True)):
+        keys, none = FORMS.get(form, ("bbox",)), [None] * len(at)
+        for row, given in enumerate(zip(*(cells.get(key, none) for key in keys), strict=True)):
             try:
-                numbers[row] = _numbers_in(dict(zip(names, given, strict=True)), form)
+                numbers[row] = _numbers_in(dict(zip(keys, given, strict=True)))
             except ValueProblemError as error:
-                problems[row] = str(error)
+                problems.setdefault(row, str(error))
     return BoxRows(at, place, cells, numbers, problems)
 
 
@@ -289,51 +306,44 @@ def _plain_numbers(cells: Mapping[str, Sequence[Any]], form: str) -> FloatArray 
     return np.ascontiguousarray(numbers.T) if is_sound else None
 
 
-def _numbers_in(cells: Cells, form: str) -> list[float]:
+def _numbers_in(cells: Cells) -> list[float]:
     """Return the four numbers of a box, NaN where all are empty; refuse what is no number."""
-    if cells["problem"] is not None:
-        raise ValueProblemError(cells["problem"])
-    if form:
-        if all(_is_empty(cells[key]) for key in FORMS[form]):
-            return [np.nan] * 4
-        return [_number(cells[key], key) for key in FORMS[form]]
-    if not _holds(given := cells["bbox"]):
+    if not any(map(_holds, cells.values())):
         return [np.nan] * 4
+    if "bbox" not in cells:
+        return [_number(value, key) for key, value in cells.items()]
+    given = cells["bbox"]
     values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
     if len(values) != 4:
         raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
     return [_number(each, "bbox") for each in values]
 
 
-def box_kind_of(name: str, parts: Sequence[BoxRows], columns: Columns, choices: Choices) -> BoxKind:
+def box_kind_of(name: str, rows: BoxRows, form: str, columns: Columns, choices: Choices) -> BoxKind:
     """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
 
     Raises DatasetError if the numbers fit several kinds.
     """
     said, _, unit = (choices.box_format or "").partition("-")
-    form = said or columns.form
-    if form and unit and "objects" not in columns.of:
+    form = (form or said) if "objects" in columns.of else (said or form)
+    if form and unit:
         return BoxKind(form, is_share=unit == "shares")
-    whole = np.concatenate([np.zeros((0, 4)), *(part.numbers for part in parts)])
-    has_box = ~np.isnan(whole[:, 0])
-    boxes, at = whole[has_box], np.array([at for part in parts for at in part.at])[has_box]
-    if len(at) and all(part.are_named for part in parts if part.at):
-        form = "xywh"
-    found_unit, larger, shares = unit_of(boxes)
+    has_box = ~np.isnan(rows.numbers[:, 0])
+    boxes = rows.numbers[has_box]
+    found_unit, is_share = unit_of(boxes)
     unit = unit or found_unit
     if unit == "either":
-        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
-        other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
-        lines = f"{found}, such as in line {at[shares.argmax()]}, and {other}"
+        line = rows.at[np.flatnonzero(has_box)[is_share.argmax()]]
+        found = f"{count(int(is_share.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
+        found = f"has {found}, such as in line {line}, and others of larger ones"
         raise DatasetError(
-            [f"{name}: has {lines}; expected either shares of the image or pixels"],
+            [f"{name}: {found}; expected either shares of the image or pixels"],
             "Write all boxes in one unit, or say it: --box-format "
             f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
         )
-    is_share = unit == "shares"
-    if not form and (np.abs(boxes) > 1).any() | is_share:
-        sizes = np.concatenate([part.sizes() for part in parts])[has_box]
-        form = _form_of(boxes, np.ones_like(sizes) if is_share else sizes)
+    if not form and (np.abs(boxes) > 1).any() | (unit == "shares"):
+        sizes = rows.sizes()[has_box]
+        form = _form_of(boxes, np.ones_like(sizes) if unit == "shares" else sizes)
         if not form:
             column = one_line(columns.of.get("bbox") or columns.of["objects"])
             both = f"{column!r} may hold left, top, width and height, or two corners"
@@ -341,7 +351,7 @@ def box_kind_of(name: str, parts: Sequence[BoxRows], columns: Columns, choices: 
                 [f"{name}: {both}: all numbers fit both"],
                 "Say which it is: --box-format xywh, xyxy or cxcywh",
             )
-    return BoxKind(form or "xywh", is_share)
+    return BoxKind(form or "xywh", unit == "shares")
 
 
 def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
@@ -354,111 +364,57 @@ def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     return "xyxy" if is_beyond else ""
 
 
-def _objects_of(row: Cells) -> list[tuple[int, Cells]]:
-    """Return the number and the cells of each object in a row; 0 and its cells without one."""
-    objects = row.pop("objects")
-    try:
-        listed = [*map(_cells_of, _listed(objects))]
-    except ValueProblemError as error:
-        return [(0, {**row, "problem": str(error)})]
-    return [(number, {**row, **each}) for number, each in enumerate(listed or [{}], start=1)]
-
-
-def _listed(objects: object) -> list[Any]:
+def _objects_in(given: object) -> list[Cells]:
     """Return the objects of an image, which cells of csv hold as JSON."""
-    if _is_empty(objects):
-        return []
-    if isinstance(objects, str):
-        text = objects
-        try:
-            objects = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            raise ValueProblemError(f"objects is {text[:40]!r}; expected JSON") from None
-    if isinstance(objects, list):
-        return objects
-    if not isinstance(objects, dict):
-        raise ValueProblemError(f"objects is {str(objects)[:40]}; expected a list")
-    names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
-    if "bbox" not in names:
-        if any(map(_holds, objects.values())):
-            raise ValueProblemError(f"objects has {_listing(objects)}, but no boxes; {_EXPECTED}")
-        return []
-    lists = {key: objects[name] for key, name in names.items()}
-    for key, each in lists.items():
-        if not isinstance(each, list) or len(each) != len(lists["bbox"]):
-            n_boxes = f"{count(len(lists['bbox']), 'box', 'boxes')} in {names['bbox']!r}"
-            raise ValueProblemError(
-                f"objects has {n_boxes} and {str(each)[:40]} in {one_line(names[key])!r}; expected "
-                "a list with as many values"
-            )
-    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
-
-
-def _names_in(given: dict[str, Any]) -> dict[str, str]:
-    """Return the name of each known key of objects: the best one that holds anything."""
-    plain = {_plain_name(name): name for name in reversed(given)}
-    found = {}
-    for key, usual in _OF_OBJECTS.items():
-        there = [plain[name] for name in usual if name in plain]
-        holding = [name for name in there if _holds(given[name])]
-        if key == "bbox" and any(given[name] != given[holding[0]] for name in holding):
-            raise ValueProblemError(
-                f"objects has different boxes in {_listing(holding)}; expected one of them"
-            )
-        if there:
-            found[key] = (holding or there)[0]
-    return found
-
-
-def _cells_of(given: object) -> Cells:
-    """Return the known values of an object, by the keys of `NAMES`."""
-    if not isinstance(given, dict):
-        return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
-    try:
-        names = _names_in(given)
-        found = {key: given[name] for key, name in names.items() if given[name] is not None}
-        if not _holds(found.get("bbox")):
-            found |= _named_box(given)
-    except ValueProblemError as error:
-        return {"problem": str(error)}
-    # An annotator who was asked and drew nothing has no box.
-    others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
-    if others and not _holds(found.get("bbox")):
-        return {"problem": f"has {_listing(others)}, but no box; {_EXPECTED}"}
-    return found
+    found: Any = None if _is_empty(given) else given
+    if isinstance(found, str):
+        with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            found = msgspec.json.decode(found)
+    if isinstance(found, dict):
+        # Data sets of Hugging Face have a list of each key.
+        names = _columns_of_objects(tuple(found)).of.values()
+        lists = {name: found[name] for name in names if found[name] is not None}
+        n = max((len(each) for each in lists.values() if isinstance(each, list)), default=0)
+        for name, each in lists.items() or found.items():
+            if not isinstance(each, list) or len(each) != n:
+                shown = f"{str(each)[:40]} in {one_line(name)!r}"
+                raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
+        found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
+    if not isinstance(found or [], list) or not all(isinstance(each, dict) for each in found or ()):
+        raise ValueProblemError(f"objects is {given!r:.40}; expected a list, in csv as JSON")
+    return found or []
 
 
 @lru_cache(256)
-def _columns_of_keys(keys: tuple[str, ...]) -> Columns:
-    return columns_of(keys, {})
+def _columns_of_objects(keys: tuple[str, ...]) -> Columns:
+    """Return what the keys of objects hold: a key of whole boxes before those of numbers."""
+    whole = [key for key in keys if _plain_name(key) in _OF_OBJECTS["bbox"]][:1]
+    chosen = {"bbox": whole[0]} if whole else {}
+    found = columns_of(keys, chosen, {**NAMES, **_OF_OBJECTS})
+    used = {*_OF_OBJECTS, *FORMS.get(found.form, ())}
+    return Columns({key: name for key, name in found.of.items() if key in used}, found.form)
 
 
-def _named_box(given: dict[str, Any]) -> Cells:
-    """Return the cells of an object whose numbers have names, as left, top, width and height."""
-    columns = _columns_of_keys(tuple(given))
-    if not columns.form or all(_is_empty(given[columns.of[key]]) for key in FORMS[columns.form]):
-        return {}
-    numbers = [_number(given[columns.of[key]], columns.of[key]) for key in FORMS[columns.form]]
-    box: FloatArray = BoxKind(columns.form, is_share=False).in_corner_and_size(np.array([numbers]))
-    found: Cells = {_NAMED: True}
-    if "rectanglelabels" in given and "original_width" in given:
-        sides = [_number(given[f"original_{side}"], side) for side in SIDES]
-        box = box * [*sides, *sides] / 100
-        found |= {f"image_{side}": value for side, value in zip(SIDES, sides, strict=True)}
-        found["category"] = next(iter(items(given["rectanglelabels"])), "")
-        if degrees := shapes.angle_in(given.get("rotation")):
-            corner, half = box[0, :2], box[0, 2:] / 2
-            box[0, :2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
-            found["rotation"] = degrees
-    return {**found, "bbox": box[0].tolist()}
+def _of_studio(part: BoxRows, rows: Sequence[tuple[Cells, Cells]]) -> BoxRows:
+    """Return boxes of Label Studio's csv in pixels, and as turned about their centre."""
+    cells: dict[str, Sequence[Any]] = {
+        **part.cells,
+        "category": [next(iter(items(each.get("rectanglelabels"))), "") for _, each in rows],
+        **{f"image_{side}": [each.get(f"original_{side}") for _, each in rows] for side in SIDES},
+    }
+    found = BoxRows(part.at, part.place, cells, part.numbers, part.problems)
+    boxes = part.numbers * np.tile(found.sizes(), 2) / 100
+    for row, degrees in enumerate(map(shapes.angle_in, cells.get("rotation", ()))):
+        corner, half = boxes[row, :2], boxes[row, 2:] / 2
+        turned = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
+        boxes[row, :2] = turned if degrees else corner
+    sizeless = np.flatnonzero(np.isnan(boxes[:, 0]) & ~np.isnan(part.numbers[:, 0])).tolist()
+    problems = dict.fromkeys(sizeless, "has no original_width and original_height")
+    return BoxRows(part.at, part.place, cells, boxes, {**problems, **part.problems})
 
 
 def _holds(value: object) -> bool:
     return not _is_empty(value) and value not in ([], {})
-
-
-def _listing(names: Iterable[str]) -> str:
-    return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
 
 
 def _is_empty(value: object) -> bool:
@@ -492,9 +448,7 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
             names = getattr(source, "column_names", None) or [*getattr(source, "columns", ())]
             header = [str(each) for each in names]
             # Rows would have the last column of a name.
-            used = [*columns_of(header, choices.columns).of.values()]
-            if problem := repeated_name(header, used):
-                raise DatasetError([f"the table {problem}"], NAMED_ONCE)
+            refuse_repeated("table", header, columns_of(header, choices.columns).of.values())
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None
@@ -502,16 +456,12 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
 
 def table_bytes(rows: list[dict[str, Any]], choices: Choices) -> bytes:
     """Return rows as JSON lines; raises DatasetError if no columns hold boxes."""
-    header = list(dict.fromkeys(str(name) for row in rows for name in row))
-    problem = columns_of(header, choices.columns).problem if rows else "no rows"
-    if problem:
+    header = dict.fromkeys(str(name) for row in rows for name in row)
+    if problem := columns_of([*header], choices.columns).problem if rows else "no rows":
         raise DatasetError([f"the table has {problem}"], _SAY)
-    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    encode = msgspec.json.Encoder(enc_hook=_plain).encode
     # The first row gets all columns, since readers take the header from it.
-    empty = dict.fromkeys(header)
-    lines = (
-        encoder.encode({**empty, **{str(k): _cell(v) for k, v in row.items()}}) for row in rows
-    )
+    lines = (encode({**header, **{str(k): _cell(v) for k, v in row.items()}}) for row in rows)
     try:
         return b"\n".join(lines) + b"\n"
     except (UnicodeEncodeError, RecursionError) as error:

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
@@ -29,7 +28,15 @@ from bboxqa.formats.images import given_size
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import SourcePath, only_file
-from bboxqa.formats.tables import Delimited, Parquet, TableFile, class_names, header_of, table_in
+from bboxqa.formats.tables import (
+    Delimited,
+    Parquet,
+    TableFile,
+    class_names,
+    header_of,
+    refuse_repeated,
+    table_in,
+)
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, angle_in, plain_text
@@ -68,33 +75,36 @@ def translate(path: Path, into: Collector) -> None:
     if columns.problem:
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
-    table.refuse_repeated([*columns.of.values()])
-    places = [table.header.index(name) for name in columns.of.values()]
-    rows = [replace(each, keys=[*columns.of]) for each in table.chunks(places)]
-    parts = [boxes_in(each, columns.form) for each in rows]
-    boxes = box_kind_of(table.name, parts, columns, choices)
-    records = _TableRecords(path, member, table, columns, boxes, into)
-    problems = []
-    for part, given in zip(parts, rows, strict=True):
-        records.add(part)
-        wrong = [
-            (at, f"has {count(n, 'cell')}, and the first line {len(table.header)}")
-            for at, n in given.ragged
-        ]
-        problems += wrong
-        for at, problem in wrong:
-            where = Where(member.name, at)
-            into.defect("T001", f"{records.word} {at}: {problem}", where)
-    n_rows = sum(len(part.at) for part in rows)
-    if not n_rows:
-        at, problem = problems[0] if problems else (0, "")
-        found = f"line {at} {problem}; no row could be read" if problem else "has no rows"
+    refuse_repeated(table.name, table.header, columns.of.values())
+    rows = table.rows(columns.of)
+    expected = f"and the first line {len(table.header)}"
+    ragged = [f"{table.word} {at}: has {count(n, 'cell')}, {expected}" for at, n in rows.ragged]
+    if not rows.at:
         raise DatasetError(
-            [f"{member.shown}: {found}"],
+            [f"{member.shown}: {[*ragged, 'has no rows'][0]}"],
             "Give the first line a name for each column, and put cells that hold the delimiter in "
             "double quotes.",
         )
-    records.add_notes()
+    boxes, form = boxes_in(rows, columns)
+    kind = box_kind_of(table.name, boxes, form, columns, choices)
+    into.title = "Open Images csv" if columns.is_open_images else "table"
+    into.lists_images = False
+    names = _display_names(path) if columns.is_open_images else {}
+    if isinstance(table, Parquet):
+        for key in ("category", "objects"):
+            numbered = enumerate(class_names(table, columns.of.get(key, "")))
+            names |= {str(number): name for number, name in numbered}
+    _TableRecords(member, table, columns, kind, names, into).add(boxes)
+    for problem, (at, _) in zip(ragged, rows.ragged, strict=True):
+        into.defect("T001", problem, Where(member.name, at))
+    named_by = columns.of.get("annotator")
+    into.named_by = "" if named_by is None else f"the column {one_line(named_by)!r}"
+    unit = "shares of the image" if kind.is_share else "pixels"
+    said = f"boxes are {FORM_WORDS[kind.form]} in {unit}; columns: {columns.described()}"
+    into.notes.append(said)
+    if not columns.of.keys() & {"category", "objects"}:
+        into.defect("T004", _ONE_CATEGORY, Where(member.name, 1))
+        into.notes.append(_ONE_CATEGORY)
 
 
 def name_in(cell: str) -> str:
@@ -117,39 +127,28 @@ class _TableRecords:
 
     def __init__(
         self,
-        path: Path,
         member: Member,
         table: TableFile,
         columns: Columns,
         boxes: BoxKind,
+        names: Mapping[str, str],
         into: Collector,
     ) -> None:
-        into.title = "Open Images csv" if columns.is_open_images else "table"
-        into.lists_images = False
-        self._into = into
-        self._path = path
-        self._member = member
-        self._columns = columns
-        self._boxes = boxes
-        self._names = _display_names(path) if columns.is_open_images else {}
-        if isinstance(table, Parquet):
-            for key in ("category", "objects"):
-                numbered = enumerate(class_names(table, columns.of.get(key, "")))
-                self._names |= {str(number): name for number, name in numbered}
+        self._into, self._member, self._columns, self._boxes = into, member, columns, boxes
+        self._names, self._word = names, table.word
         # As bboxqa writes cells that spreadsheets would run as formulas.
-        self._said: Callable[[str], str] = unguarded if isinstance(table, Delimited) else str
-        self._named: Callable[[str], str] = name_in if isinstance(table, Delimited) else str
-        self.word = "row" if isinstance(table, Parquet) else "line"
-        """What messages call a row."""
-        self._n_sizeless = 0
-        # Whether rows without a box name annotators, who were asked and drew nothing.
-        self._has_empty = False
+        is_text = isinstance(table, Delimited)
+        self._said: Callable[[str], str] = unguarded if is_text else str
+        self._named: Callable[[str], str] = name_in if is_text else str
 
     def add(self, part: BoxRows) -> None:
         """Add the boxes of rows, and the images and annotators of rows without one."""
         into, cells, of_row = self._into, part.cells, self._images_of(part)
         is_drawn = ~np.isnan(part.numbers[:, 0])
-        self._has_empty |= any(who for row, (_, who) in of_row.items() if not is_drawn[row])
+        if not any(who for row, (_, who) in of_row.items() if not is_drawn[row]):
+            # Only tables with rows without a box list annotators who drew nothing.
+            for image in into.images:
+                del image["annotators"]
         rows = np.array([row for row in of_row if is_drawn[row]], np.int64)
         bbox, problems = self._boxes.in_corner_and_size(part.numbers[rows]), dict[int, str]()
         if self._boxes.is_share:
@@ -157,8 +156,6 @@ class _TableRecords:
             sizes = np.array(sides, np.float64).reshape(-1, 2)
             kept, problems = self._shares_in(part, rows, ~np.isnan(sizes[:, 0]))
             rows, bbox = rows[kept], (bbox * np.tile(sizes, 2))[kept]
-        if not len(rows):
-            return
         lines = Lines([self._member.name], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
         listed = rows.tolist()
         given = cells.get("category", [""] * len(part.at))
@@ -167,9 +164,8 @@ class _TableRecords:
         for place, label in enumerate(labels):
             if label not in known:
                 named = self._named(label)
-                known[label] = into.category(
-                    self._names.get(named, named) or UNLABELLED, lines.where(place)
-                )
+                name = self._names.get(named, named) or UNLABELLED
+                known[label] = into.category(name, lines.where(place))
         codes = {"": -1}
         people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
         boxes = Boxes(
@@ -182,7 +178,9 @@ class _TableRecords:
             self._own_ids(part, listed),
         )
         first = into.n
-        if not into.takes_boxes or self._has_more(cells):
+        if into.takes_boxes and not self._has_more(cells):
+            into.boxes(boxes)
+        else:
             for place, row in enumerate(listed):
                 record = {**boxes.record(place), **_more_of(cells, row, self._said)}
                 if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
@@ -190,8 +188,6 @@ class _TableRecords:
                 # Converted files keep the order of keys that they had.
                 record["category_id"] = record.pop("category_id")
                 into.annotation(record, lines.where(place))
-        else:
-            into.boxes(boxes)
         rest = enumerate(zip(listed, labels, strict=True)) if problems or "" in known else ()
         for place, (row, label) in rest:
             if not label and "category" in self._columns.of:
@@ -202,15 +198,15 @@ class _TableRecords:
 
     def _label(self, part: BoxRows, row: int) -> str:
         number = part.place[row]
-        return f"{self.word} {part.at[row]}" + f", object {number}" * bool(number)
+        return f"{self._word} {part.at[row]}" + f", object {number}" * bool(number)
 
     def _own_ids(self, part: BoxRows, rows: Sequence[int]) -> list[str]:
-        is_shown = "objects" in self._columns.of or self.word == "row"
-        shown = [self._label(part, row) if is_shown else "" for row in rows]
-        if (given := part.cells.get("id")) is None:
-            return shown
+        is_shown = "objects" in self._columns.of or self._word == "row"
+        given = part.cells.get("id", [None] * len(part.at))
         said = [self._said(plain_text(given[row])) for row in rows]
-        return [own or label for own, label in zip(said, shown, strict=True)]
+        return [
+            own or self._label(part, row) * is_shown for own, row in zip(said, rows, strict=True)
+        ]
 
     def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
         """Return whether annotations have keys that columns of boxes have no place for."""
@@ -226,21 +222,21 @@ class _TableRecords:
         keys = [key for key in _OF_GROUPS if key in part.cells]
         groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
         for row, group in enumerate(groups):
+            at = self._member.name, part.at[row]
             if row not in part.problems:
                 if group not in known:
-                    known[group] = self._image(part, row)
+                    cells = {key: part.cells[key][row] for key in keys}
+                    known[group] = self._image(cells, Where(*at))
                 if (each := known[group]) is not None:
                     found[row] = each
                     continue
             problem = part.problems.get(row, "does not name its image")
-            where = Where(self._member.name, part.at[row])
-            self._into.defect("T001", f"{self._label(part, row)}: {problem}", where)
+            self._into.defect("T001", f"{self._label(part, row)}: {problem}", Where(*at))
         return found
 
-    def _image(self, part: BoxRows, row: int) -> tuple[Record, str] | None:
+    def _image(self, cells: Mapping[str, Any], where: Where) -> tuple[Record, str] | None:
         """Return the image of a row and its annotator, who was asked; None without an image."""
-        cells = {key: part.cells[key][row] for key in _OF_GROUPS if key in part.cells}
-        given, into, where = cells.get("image"), self._into, Where(self._member.name, part.at[row])
+        given, into = cells.get("image"), self._into
         path = given.get("path") if isinstance(given, dict) else given
         if not (name := self._said(plain_text(path))):
             return None
@@ -259,7 +255,11 @@ class _TableRecords:
     ) -> tuple[BoolArray, dict[int, str]]:
         """Return which boxes in shares can be read, and what is wrong with some; report others."""
         numbers = part.numbers[rows]
-        self._n_sizeless += int((~has_size).sum())
+        if n_sizeless := int((~has_size).sum()):
+            some = count(n_sizeless, "box", "boxes")
+            problem = f"{some} in shares of images whose size is not known; give --image-size "
+            also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
+            self._into.defect("T002", problem + also, Where(self._member.name, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
         are_pixels = has_size & (np.abs(share) > LEAST_PIXELS)
@@ -275,34 +275,14 @@ class _TableRecords:
                 problems[row] = f"{label}; expected 0 to 1, a share of the image"
         return has_size & ~are_pixels, problems
 
-    def add_notes(self) -> None:
-        """Add defects of the whole table, and notes."""
-        into, of = self._into, self._columns.of
-        unit = "shares of the image" if self._boxes.is_share else "pixels"
-        said = f"boxes are {FORM_WORDS[self._boxes.form]} in {unit}"
-        into.notes.append(f"{said}; columns: {self._columns.described()}")
-        if self._n_sizeless:
-            some = count(self._n_sizeless, "box", "boxes")
-            problem = f"{some} in shares of images whose size is not known; give --image-size "
-            also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
-            into.defect("T002", problem + also, Where(self._member.name, 1))
-        if "category" not in of and "objects" not in of:
-            into.defect("T004", _ONE_CATEGORY, Where(self._member.name, 1))
-            into.notes.append(_ONE_CATEGORY)
-        into.named_by = f"the column {one_line(of['annotator'])!r}" if "annotator" in of else ""
-        for image in into.images if not self._has_empty else ():
-            # Only tables with such rows list annotators who drew nothing.
-            del image["annotators"]
-
 
 def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
     source = SourcePath.at(path)
-    inside = (source.archive or source).members
-    around = source.beside(path.parent)
-    beside = inside if any(each.name for each in inside) else around.direct_members
+    around = source.archive or source
+    inside = [each for each in around.members if each.name]
     found: dict[str, str] = {}
-    for file in beside:
+    for file in inside or source.beside(path.parent).direct_members:
         if PurePosixPath(file.name).match(CLASS_NAMES):
             table = Delimited(file.shown, file.text().decode("utf-8", "replace"))
             rows = [table.header] if len(table.header) == 2 else []
@@ -314,16 +294,12 @@ def _display_names(path: Path) -> dict[str, str]:
 
 def _more_of(cells: Mapping[str, Sequence[Any]], row: int, said: Callable[[str], str]) -> Record:
     """Return further keys of the annotation in a row."""
-    more: Record = {}
-    if "iscrowd" in cells and _is_true(cells["iscrowd"][row]):
-        more["iscrowd"] = 1
-    if "created_at" in cells and (made := plain_text(cells["created_at"][row])):
-        more["created_at"] = made
-    if "track" in cells and (track := plain_text(cells["track"][row])):
-        more["track_id"] = said(track)
-    if "score" in cells:
-        with suppress(TypeError, ValueError, OverflowError):
-            more["score"] = float(cells["score"][row])
+    given = {key: cells[key][row] for key in ("iscrowd", "created_at", "track") if key in cells}
+    made, track = plain_text(given.get("created_at")), said(plain_text(given.get("track")))
+    more: Record = {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
+    more |= {key: text for key, text in (("created_at", made), ("track_id", track)) if text}
+    with suppress(TypeError, ValueError, OverflowError, KeyError):
+        more["score"] = float(cells["score"][row])
     return more
 
 

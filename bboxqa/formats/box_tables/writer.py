@@ -14,7 +14,7 @@ from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.columns import unit_of
 from bboxqa.formats.box_tables.reader import name_in
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, mapping
-from bboxqa.formats.writing.content import Content, Loss, Noun, Options, Writer, Written, image_name
+from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
 
 COLUMNS = (
@@ -42,9 +42,9 @@ def _held_keys(content: Content) -> list[str]:
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
-    unit, _, is_share = unit_of(boxes)
+    unit, is_share = unit_of(boxes)
     if unit != "pixels":
-        noun = Noun(*(f"{each} of numbers up to {LEAST_PIXELS}" for each in ("box", "boxes")))
+        noun = f"box of numbers up to {LEAST_PIXELS}"
         why = f"{_TITLE} with many of these is read as shares of the image"
         why += "; to read it: --box-format xywh-pixels"
         small = compress(content.annotations, is_share)

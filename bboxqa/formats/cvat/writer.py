@@ -65,7 +65,6 @@ _ASSIGNEE = """\
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
     labels = "".join(_labels(content))
-    content.check_labels(_TITLE, len(labels))
     works: dict[str, list[tuple[int, list[Record]]]]
     works = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):

@@ -11,7 +11,6 @@ from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, may_be
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Noun,
     Options,
     Writer,
     Written,
@@ -133,14 +132,14 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         lost += [e for e in drawn if any(e.get(key) != kept.get(key) for key in _TIMES)]
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
     why = f"{_TITLE} has no times of predictions" if options.as_predictions else why
-    yield from losses_of(lost, Noun("time that differs", "times that differ"), why)
+    yield from losses_of(lost, "differing time", why)
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
     yield from name_losses("image", names, lambda name: read[_address(name)])
     ids = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if ids:
         why = f"{_TITLE} numbers tasks from 1"
-        yield Loss(len(ids), Noun("id of an image", "ids of images"), why, ids[0], "changed")
+        yield Loss(len(ids), "id of an image", why, ids[0], "changed")
     yield from name_losses(
         "annotator", content.annotators, lambda name: _read_person(name, options)
     )

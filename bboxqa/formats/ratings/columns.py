@@ -1,11 +1,10 @@
 """Ratings from columns of equal length, and from an array of annotators × units."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
@@ -53,7 +52,11 @@ def from_columns(
     """
     given = {"unit": unit, "annotator": annotator, "value": value}
     given |= {"cluster": cluster, "n_options": n_options}
-    columns = {name: column_of(x, name) for name, x in given.items() if x is not None}
+    columns = {
+        name: each if isinstance(each, LabelColumn) else column_of(each, name)
+        for name, each in given.items()
+        if each is not None
+    }
     lengths = {name: len(column) for name, column in columns.items()}
     if min(lengths.values()) != max(lengths.values()):
         found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
@@ -82,32 +85,36 @@ def assemble(
         for place in places(cells[field].missing())
     ]
     advice = "Only a value may be missing." if problems else ""
-    given = cells.get("n_options")
-    options = None if given is None else whole_numbers(given)
-    if given is not None and options is not None:
-        wrong = np.flatnonzero(options < 1)
-        for row, place in zip(wrong.tolist(), places(wrong), strict=True):
-            found = "missing" if given.label(row) is None else repr(given.label(row))
-            expected = "expected a whole number, 1 or more"
-            problems.append(f"{place}: {names['n_options']} is {found}; {expected}")
+    options = whole_numbers(cells["n_options"]) if "n_options" in cells else None
+    wrong = np.zeros(0, np.int64) if options is None else np.flatnonzero(options < 1)
+    for row, place in zip(wrong.tolist(), places(wrong), strict=True):
+        found = f"{names['n_options']} is {cells['n_options'].label(row)!r}"
+        problems.append(f"{place}: {found}; expected a whole number, 1 or more")
     if problems:
         raise DatasetError(problems, advice)
     units = code(cells["unit"], names=True)
     annotators = code(cells["annotator"], names=True, natural=True)
     values = code(cells["value"])
-    n_units, first = len(units.names), np.zeros(len(units.names), np.int64)
+    first = np.zeros(len(units.names), np.int64)
     # Assigned in reverse, so that the first row of each unit is kept.
     first[units.codes[::-1]] = np.arange(len(units.codes))[::-1]
-    for field in ("cluster", "n_options"):
-        if field in cells:
-            problems += _contradictions(cells[field], names[field], units, first, places)
+    before = first[units.codes]
+    for field in [each for each in ("cluster", "n_options") if each in cells]:
+        codes, label = code(cells[field]).codes, cells[field].label
+        wrong = np.flatnonzero(codes != codes[before])
+        at = zip(wrong.tolist(), places(wrong), places(before[wrong]), strict=True)
+        problems += (
+            f"{place}: {names[field]} of unit {units.names[units.codes[row]]!r} is {label(row)!r}; "
+            f"expected {label(int(before[row]))!r}, as in {other.rpartition(': ')[2]}"
+            for row, place, other in at
+        )
     if problems:
         raise DatasetError(problems, "A unit has one of each: rename the unit, or correct the row.")
-    groups, cluster_names = np.arange(n_units), tuple[str, ...]()
+    groups, cluster_names = np.arange(len(first)), tuple[str, ...]()
     if "cluster" in cells:
         clusters = code(cells["cluster"], names=True)
         groups, cluster_names = clusters.codes[first].astype(np.int64), clusters.names
-    n_groups = len(cluster_names) if "cluster" in cells else n_units
+    n_groups = len(cluster_names) if "cluster" in cells else len(first)
     return Ratings(
         reliability(units.codes, annotators.codes, values, groups, n_groups),
         units.names,
@@ -118,19 +125,6 @@ def assemble(
         cluster_names,
         notes,
     )
-
-
-def _contradictions(
-    column: LabelColumn, name: str, units: Coded, first: IndexArray, places: Places
-) -> Iterator[str]:
-    """Yield a problem for each row whose unit has another label in its first row."""
-    codes, first = code(column).codes, first[units.codes]
-    wrong = np.flatnonzero(codes != codes[first])
-    for row, place, before in zip(wrong.tolist(), places(wrong), places(first[wrong]), strict=True):
-        yield (
-            f"{place}: {name} of unit {units.names[units.codes[row]]!r} is {column.label(row)!r}; "
-            f"expected {column.label(int(first[row]))!r}, as in {before.rpartition(': ')[2]}"
-        )
 
 
 def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
@@ -206,7 +200,14 @@ def from_array(
     >>> ratings.data.unit, ratings.data.annotator, ratings.data.value
     (array([0, 0, 1]), array([0, 1, 0], dtype=int32), array([1, 1, 0], dtype=int32))
     """
-    cells = _cells(table)
+    # As objects, since numpy would convert None among texts to a text.
+    cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
+    if cells.ndim != 2 or hasattr(table, "columns"):
+        found = "is a frame" if hasattr(table, "columns") else f"has shape {cells.shape}"
+        raise DatasetError(
+            [f"table: {found}; expected two dimensions, annotators × units"],
+            "Columns of a frame are for ratings_from_frame.",
+        )
     n_annotators, n_units = cells.shape
     if annotator_names is None and n_annotators > n_units:
         raise DatasetError(
@@ -226,30 +227,12 @@ def from_array(
     return from_cells(values, annotators, n_units, units, options)
 
 
-def _cells(table: Any) -> NDArray[Any]:
-    if hasattr(table, "columns"):
-        raise DatasetError(
-            ["table: is a frame; expected an array of annotators × units"],
-            "For a long table, give columns: ratings_from_columns(frame['unit'], …). For a wide "
-            "one, "
-            "give frame.to_numpy(), transposed if annotators are columns.",
-        )
-    # As objects, since numpy would convert None among texts to a text.
-    cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
-    if cells.ndim != 2:
-        raise DatasetError(
-            [f"table: has shape {cells.shape}; expected two dimensions, annotators × units"]
-        )
-    return cells
-
-
 def _names(what: str, given: Iterable[Any], expected: int) -> tuple[str, ...]:
     """Return names; raises DatasetError unless there are `expected` different ones."""
     names = tuple(map(str, given))
     if len(names) != expected:
         raise DatasetError([f"{what}: has {len(names):,} names; expected {expected:,}"])
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
+    if repeated := [name for name, times in Counter(names).items() if times > 1]:
         raise DatasetError([f"{what}: {repeated[0]!r} occurs several times; expected once"])
     return names
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, nearest, unknown_name
+from bboxqa.core.text import count, first_few, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.ratings.columns import assemble, from_cells, reliability, whole_numbers
 from bboxqa.formats.tables import TableFile
@@ -31,55 +31,46 @@ _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
 
-
-def _looks_like_annotators(names: Sequence[str]) -> bool:
-    """Return whether there are two or more names, all like rater1 or "coder A"."""
-    return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
-
-
 MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
 """Cells without a rating."""
-_MOST = 2**40
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
-
-NAME_COLUMNS = (
+_LONG = ("unit", "annotator", "value")
+_MOST_COUNTS = 10**7
+_NAME_COLUMNS = (
     "Name the columns of the layout long with --unit, --annotator, --value, --by, --cluster and "
     "--n-options."
 )
-"""The advice if a column is not found."""
+_SAY_LAYOUT = (
+    "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator and "
+    "--value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or counts "
+    "(one unit a row, how often each value was chosen)."
+)
 
 
 def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
     """Return the layout of a table; raises DatasetError if the header does not show it."""
     header = table.header
-    wanted = [columns[field] for field in ("unit", "annotator", "value")]
-    if set(wanted) <= set(header) or len(columns) > len(wanted):
+    if {columns[field] for field in _LONG} <= set(header) or len(columns) > len(_LONG):
         return "long"
     has_boxes = not columns_of(header, {}).problem
     if len(header) > 1 and not has_boxes:
         if _ANNOTATORS.fullmatch(header[0]):
             return "raters-x-units"
-        if _looks_like_annotators(header[1:]):
-            return "units-x-raters"
         # A table with columns unit, annotator, label is long, with one column renamed.
-        long = any(map(_ANNOTATORS.fullmatch, header)) or not set(wanted[1:]).isdisjoint(header)
-        if _UNITS.fullmatch(header[0]) and not long and not _is_counts(table):
+        is_long = any(map(_ANNOTATORS.fullmatch, header)) or columns["value"] in header
+        of_units = _UNITS.fullmatch(header[0]) and not is_long and not _is_counts(table)
+        if of_units or all(map(_ONE_ANNOTATOR.fullmatch, header[1:])):
             return "units-x-raters"
     # A name other than the default was given by the user.
-    absent = [name for field, name in columns.items() if name not in (field, *header)]
-    if absent:
-        raise DatasetError([*column_problems(table, absent)], NAME_COLUMNS)
-    raise DatasetError(
-        [
-            f"{table.name}: line 1: the header does not show the layout of the table: "
-            + _listed(header)
-        ],
-        "`bboxqa agree` measures its boxes.\n"
-        * has_boxes
-        + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
-        "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
-        "counts (one unit a row, how often each value was chosen).",
-    )
+    if absent := [name for field, name in columns.items() if name not in (field, *header)]:
+        raise DatasetError([*column_problems(table, absent)], _NAME_COLUMNS)
+    problem = f"the header does not show the layout of the table: {_listed(table)}"
+    advice = "`bboxqa agree` measures its boxes.\n" * has_boxes + _SAY_LAYOUT
+    raise DatasetError([f"{table.name}: line 1: {problem}"], advice)
+
+
+def _listed(table: TableFile) -> str:
+    return first_few(table.header, 20, lambda name: name or "(empty)")
 
 
 def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
@@ -88,37 +79,25 @@ def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
         if table.header.count(name) > 1:
             yield f"{table.name}: line 1: has several columns {name!r}; expected one"
         elif name not in table.header:
-            found = f"columns: {_listed(table.header)}{nearest(name, table.header)}"
+            found = f"columns: {_listed(table)}{nearest(name, table.header)}"
             yield f"{table.name}: line 1: has no column {name!r}; {found}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    shown = ", ".join(name or "(empty)" for name in names[:20])
-    return f"{shown}, … ({len(names):,} in all)" if len(names) > 20 else shown
-
-
-def _answers(column: LabelColumn) -> LabelColumn:
+def _answers(table: TableFile, column: LabelColumn) -> LabelColumn:
     """Return ratings with markers of missing ratings, such as NA, made missing."""
+    if table.header_is_certain:
+        return column
     signs = MISSING - {"-"} if "+" in column.labels else MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
 
 
 def _is_counts(table: TableFile) -> bool:
-    """Return whether all cells except the first column are numbers, 0 or more."""
+    """Return whether all cells except the first column are counts."""
     cells, width = table.grid()
-    if len(cells) == 0:
-        return False
-    inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
-    given = [label is not None and label not in MISSING for label in cells.labels]
-    there = np.array(given, np.bool_)
-    inner = inner[(inner >= 0) & there[inner]]
-    return bool((_counts_in(LabelColumn(inner, cells.labels)) >= 0).all())
-
-
-def _counts_in(cells: LabelColumn) -> IndexArray:
-    """Return cells as counts; -1 where they are not counts."""
-    found = whole_numbers(cells, missing=-1)
-    return np.where((found >= 0) & (found < _MOST), found, -1)
+    inner = LabelColumn(cells.codes.reshape(-1, width)[:, 1:].ravel(), cells.labels)
+    given = code(_answers(table, inner), names=True)
+    numbers = whole_numbers(LabelColumn(np.arange(len(given.names)), given.names), missing=-1)
+    return len(cells) > 0 and bool((numbers >= 0).all())
 
 
 def read_ratings(
@@ -180,86 +159,68 @@ def read_ratings(
     """
     if layout is not None and layout not in LAYOUTS:
         raise ConfigError(f"layout {unknown_name(layout, LAYOUTS)}")
-    columns = {"unit": unit, "annotator": annotator, "value": value}
-    if len(set(columns.values())) < len(columns):
+    if len({unit, annotator, value}) < len(_LONG):
         raise ConfigError("unit, annotator and value must be three different columns")
+    columns = {"unit": unit, "annotator": annotator, "value": value}
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    _refuse_results(table)
-    tasks = _tasks(table, layout, columns)
+    names = {*table.header}
+    if len(names & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= names for e in names):
+        raise DatasetError(
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
+    if of_units := is_unit_table(names, value):
+        layout, columns = "long", _unit_columns(table, columns)
+    layout = layout or _layout_of(table, columns)
+    if layout == "long":
+        tasks = _read_long(table, columns, of_units=of_units)
+    else:
+        for field, name in columns.items():
+            if field not in _LONG or name != field:
+                option = f"--{field.replace('_', '-')}"
+                problem = f"{option} names a column of the layout long; this table is {layout}"
+                raise ConfigError(problem)
+        tasks = {None: _read_wide(table, layout)}
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
 
 
-def _tasks(
-    table: TableFile, layout: str | None, columns: dict[str, str]
-) -> dict[str | None, Ratings]:
-    of_units = _unit_table_columns(table, columns)
-    layout = "long" if of_units else layout or _layout_of(table, columns)
-    if layout == "long":
-        return _read_long(table, of_units or columns, of_units=of_units is not None)
-    for field, name in columns.items():
-        if field not in ("unit", "annotator", "value") or name != field:
-            option = field.replace("_", "-")
-            raise ConfigError(
-                f"--{option} names a column of the layout long; this table is {layout}"
-            )
-    return {None: _read_wide(table, layout)}
-
-
-UNIT_COLUMNS = ("image", "unit", "annotator", "annotation", "category", "state")
-"""The columns of the table of units that `bboxqa agree` writes."""
-
-UNITS_NOTE = (
-    "a table of units of bboxqa agree: a missed object has the value (missing), and intervals draw "
-    "images"
-)
-"""The note on how a table of units is read."""
-
-_THRESHOLD = "iou_threshold"
 # Columns of tables of results, which hold no ratings.
 _OF_RESULTS = {
     "alpha", "alpha_gain", "alpha_before", "alpha_without", "gain", "standard_error", "miss_rate",
     "n_annotations", "n_before", "n_expected", "n_objects", "n_pairs", "n_reference", "n_twice",
     "n_units", "offset_px", "id_before", "category_before", "between",
 }  # fmt: skip
+_OF_UNITS = {"image", "unit", "annotator", "annotation", "category", "state"}
+_UNITS_NOTE = (
+    "a table of units of bboxqa agree: a missed object has the value (missing), and intervals draw "
+    "images"
+)
+_THRESHOLD = "iou_threshold"
 
 
-def _refuse_results(table: TableFile) -> None:
-    names = {*table.header}
-    has_figures = any({f"{name}_low", f"{name}_high"} <= names for name in names)
-    if len(names & _OF_RESULTS) > 1 or has_figures:
-        raise DatasetError(
-            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
-            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-        )
-
-
-def has_unit_columns(names: Collection[str]) -> bool:
-    """Return whether these column names are the columns of a table of units.
+def is_unit_table(names: Collection[str], value: str) -> bool:
+    """Return whether columns are those of units of `bboxqa agree`, whose categories are values.
 
     Examples
     --------
-    >>> has_unit_columns(["iou_threshold", *UNIT_COLUMNS]), has_unit_columns(["unit", "value"])
+    >>> is_unit_table({"iou_threshold", *_OF_UNITS}, "value"), is_unit_table(["unit"], "value")
     (True, False)
     """
-    return set(UNIT_COLUMNS) <= set(names)
+    return set(names) >= _OF_UNITS and value in {"value", "category"}
 
 
-def _unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
-    """Return the columns of a table of units by field; None for other tables or values."""
-    if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
-        return None
+def _unit_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str]:
+    """Return the columns of a table of units by field."""
     chosen = columns | {"value": "category"}
     if columns["unit"] == "unit":
         chosen.setdefault("cluster", "image")
-    if _THRESHOLD not in table.header:
-        return chosen
-    levels = [x for x in table.columns([_THRESHOLD])[_THRESHOLD].labels if x is not None]
+    levels = table.columns([_THRESHOLD])[_THRESHOLD].labels if _THRESHOLD in table.header else ()
     if len(levels) > 1 and chosen.setdefault("by", _THRESHOLD) != _THRESHOLD:
-        found = f"{len(levels)} thresholds, {', '.join(levels)}"
+        found = f"{len(levels)} thresholds, {', '.join(map(str, levels))}"
         raise DatasetError(
             [f"{table.name}: holds units at {found}; expected one threshold"],
             f"Give --by {_THRESHOLD}, or keep the rows of one threshold.",
@@ -291,7 +252,7 @@ def _read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
     if problems := [*column_problems(table, dict.fromkeys(columns.values()))]:
-        raise DatasetError(problems, NAME_COLUMNS)
+        raise DatasetError(problems, _NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
     if of_units:
         read["category"] = with_missed(read["category"], read["state"])
@@ -302,29 +263,21 @@ def _read_long(
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = _taken(cells, kept)
-    if not (of_units or table.header_is_certain):
-        cells["value"] = _answers(cells["value"])
-    notes = (UNITS_NOTE,) if of_units and columns.get("cluster") == "image" else ()
-    problems, advice = [], ""
+    if not of_units:
+        cells["value"] = _answers(table, cells["value"])
+    notes = (_UNITS_NOTE,) * (of_units and columns.get("cluster") == "image")
     rows: dict[str | None, IndexArray] = {None: np.arange(len(kept))}
     if "by" in cells:
-        by = cells["by"]
-        problems = [
+        if problems := [
             f"{place}: {columns['by']} is missing; expected the name of a task"
-            for place in table.places(kept[by.missing()])
-        ]
-        advice = "With --by, every row has to belong to a task." if problems else ""
-        rows = _rows_of_tasks(by)
+            for place in table.places(kept[cells["by"].missing()])
+        ]:
+            raise DatasetError(problems, "With --by, every row has to belong to a task.")
+        rows = _rows_of_tasks(cells["by"])
     result: dict[str | None, Ratings] = {}
     for task, index in rows.items():
         places = partial(lambda rows, own: table.places(rows[own]), kept[index])
-        try:
-            result[task] = assemble(_taken(cells, index), columns, places, notes)
-        except DatasetError as error:
-            problems += error.problems
-            advice = advice or error.advice
-    if problems:
-        raise DatasetError(problems, advice)
+        result[task] = assemble(_taken(cells, index), columns, places, notes)
     return result
 
 
@@ -333,17 +286,14 @@ def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, Lab
 
 
 def _rows_of_tasks(by: LabelColumn) -> dict[str | None, IndexArray]:
-    """Return the rows of each task, in order of appearance, without those of none."""
-    tasks: dict[str, int] = {}
-    numbers = [-1 if label is None else tasks.setdefault(label, len(tasks)) for label in by.labels]
-    number = np.array([*numbers, -1], np.int64)[by.codes]
+    """Return the rows of each task, in order of appearance."""
+    tasks: dict[str | None, int] = {}
+    number = np.array([tasks.setdefault(label, len(tasks)) for label in by.labels])[by.codes]
     order = np.argsort(number, kind="stable")
     bounds = np.searchsorted(number[order], np.arange(len(tasks) + 1)).tolist()
-    parts = (order[start:stop] for start, stop in pairwise(bounds))
-    return dict(zip(tasks, parts, strict=True))
-
-
-_MOST_COUNTS = 10**7
+    return {
+        task: order[low:high] for task, (low, high) in zip(tasks, pairwise(bounds), strict=True)
+    }
 
 
 def _read_wide(table: TableFile, layout: str) -> Ratings:
@@ -353,7 +303,7 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
     corner, *columns = table.header
     rows = [cells.label(row * width) for row in range(len(codes))]
     is_data = corner != "" and number_of(corner) is not None
-    if not columns or is_data or _looks_like_annotators(table.header) or None in rows:
+    if not columns or is_data or _ONE_ANNOTATOR.fullmatch(corner) or None in rows:
         raise DatasetError(
             [f"{table.name}: expected names of columns in line 1, and of rows in column 1"],
             "Give every row and every column a name, and begin the first line with the word "
@@ -364,18 +314,17 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
     names = tuple(map(str, rows)), tuple(columns)
     if layout != "counts":
         _refuse_transposed(table, len(rows), len(columns), layout)
-    problems = [
+    if problems := [
         f"{table.name}: {what} {name!r} occurs several times; expected each once"
         for what, given in zip(("row", "column"), names, strict=True)
         for name, times in Counter(given).items()
         if times > 1
-    ]
-    if problems:
+    ]:
         raise DatasetError(problems, "Every annotator and every unit has one row or column.")
     inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
     if layout == "counts":
         return _from_counts(table, inner, *names)
-    values = inner if table.header_is_certain else _answers(inner)
+    values = _answers(table, inner)
     if layout == "units-x-raters":
         return from_cells(code(values), names[1], len(rows), names[0])
     across = LabelColumn(values.codes.reshape(len(rows), -1).T.ravel(), values.labels)
@@ -383,16 +332,12 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
 
 
 def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: str) -> None:
-    corner = table.header[0]
-    n_annotators, n_units, word, other = n_rows, n_columns, "annotator", "units-x-raters"
-    is_right, is_wrong = _ANNOTATORS.fullmatch(corner), _UNITS.fullmatch(corner)
-    if layout == "units-x-raters":
-        n_annotators, n_units, word, other = n_columns, n_rows, "unit", "raters-x-units"
-        is_right, is_wrong = is_wrong, is_right
-    reason = ""
-    if is_wrong:
-        reason = f"its first column is called {corner!r}"
-    elif n_annotators > n_units and not is_right:
+    corner, of_rows = table.header[0], layout == "raters-x-units"
+    n_annotators, n_units = (n_rows, n_columns) if of_rows else (n_columns, n_rows)
+    right, wrong = (_ANNOTATORS, _UNITS) if of_rows else (_UNITS, _ANNOTATORS)
+    word, other = ("annotator", LAYOUTS[2]) if of_rows else ("unit", LAYOUTS[1])
+    reason = f"its first column is called {corner!r}" if wrong.fullmatch(corner) else ""
+    if not reason and n_annotators > n_units and not right.fullmatch(corner):
         reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
     if reason:
         raise DatasetError(
@@ -403,34 +348,30 @@ def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: st
 
 
 def _from_counts(
-    table: TableFile,
-    cells: LabelColumn,
-    unit_names: tuple[str, ...],
-    value_names: tuple[str, ...],
+    table: TableFile, cells: LabelColumn, units: tuple[str, ...], values: tuple[str, ...]
 ) -> Ratings:
     """Expand counts to ratings by unknown annotators without names."""
-    n_units, n_values = len(unit_names), len(value_names)
-    amounts = _counts_in(cells).reshape(n_units, n_values)
+    n_units, n_values = len(units), len(values)
+    amounts = whole_numbers(cells, missing=-1).reshape(n_units, n_values)
     problems = [
-        f"{table.name}: row {unit_names[row]!r}, column {value_names[column]!r}: is "
+        f"{table.name}: row {units[row]!r}, column {values[column]!r}: is "
         f"{cells.label(row * n_values + column)!r}; expected a count, 0 or more"
         for row, column in np.argwhere(amounts < 0).tolist()
     ]
-    if not problems and amounts.sum() > _MOST_COUNTS:
-        problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
-    if problems or not all(value_names):
-        raise DatasetError(
-            problems or [f"{table.name}: line 1: expected a name for each column of counts"],
-            "If the cells are ratings: --layout units-x-raters or --layout raters-x-units.",
-        )
+    if not problems and amounts.astype(float).sum() > _MOST_COUNTS:
+        total = amounts.astype(float).sum()
+        problems = [f"{table.name}: counts add up to {total:,.0f}; expected ratings of people"]
+    if not all(values):
+        problems.append(f"{table.name}: line 1: expected a name for each column of counts")
+    if problems:
+        advice = "If the cells are ratings: --layout units-x-raters or --layout raters-x-units."
+        raise DatasetError(problems, advice)
     ratings = np.repeat(np.arange(amounts.size), amounts.ravel())
-    units, values = np.divmod(ratings, n_values)
+    unit, value = np.divmod(ratings, n_values)
     per_unit = amounts.sum(axis=1)
-    starts = np.cumsum(per_unit) - per_unit
-    annotators = np.arange(len(units)) - starts[units]
-    # Categories that were never chosen count as possible _answers.
-    every = np.concatenate([np.arange(n_values), values])
-    coded = code(LabelColumn(every, value_names))
+    annotator = np.arange(len(unit)) - (np.cumsum(per_unit) - per_unit)[unit]
+    # Categories that were never chosen count as possible answers.
+    coded = code(LabelColumn(np.concatenate([np.arange(n_values), value]), values))
     coded = replace(coded, codes=coded.codes[n_values:])
-    data = reliability(units, annotators, coded, np.arange(n_units), n_units)
-    return Ratings(data, unit_names, (), coded.names, coded.numbers)
+    data = reliability(unit, annotator, coded, np.arange(n_units), n_units)
+    return Ratings(data, units, (), coded.names, coded.numbers)

@@ -1,5 +1,6 @@
 """The content to write, as COCO records with all keys of the source files, and its preparation."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,8 +12,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, first_few, one_line, such_as
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.translation.masks import RowMasks
 from bboxqa.formats.writing.names import from_place, people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import (
@@ -28,7 +29,6 @@ from bboxqa.formats.writing.outlines import (
 )
 from bboxqa.model.masks import MAX_MASK_PIXELS
 
-_MOST_BYTES = 1_000_000_000
 KEY_POINT = "key point"
 """The shape of an annotation that is a single point."""
 NameKind = Literal["category", "image", "annotator"]
@@ -36,10 +36,7 @@ NameKind = Literal["category", "image", "annotator"]
 
 
 def joints_named(category: Record) -> list[str]:
-    """Return the names of the joints of a category, of those without one their numbers.
-
-    Empty where its `keypoints` are no list.
-    """
+    """Return the names of the joints of a category, of those without one their numbers."""
     given = category.get("keypoints")
     names = enumerate(given if isinstance(given, list) else (), start=1)
     return [name if isinstance(name, str) else str(place) for place, name in names]
@@ -161,15 +158,14 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def lines(self, place: int, name: str, shapes: Container[str]) -> list[Record]:
         """Return the annotations with points and one of these shapes, by image and annotator."""
-        found = self._lines.get((self.images[place]["id"], name), ())
-        return [each for each in found if each["shape"] in shapes]
+        found = self._apart.get((self.images[place]["id"], name), ())
+        return [each for each in found if "points" in each and each["shape"] in shapes]
 
     @cached_property
-    def _lines(self) -> dict[tuple[int, str], list[Record]]:
+    def _apart(self) -> dict[tuple[int, str], list[Record]]:
         found: dict[tuple[int, str], list[Record]] = defaultdict(list)
         for each in self.apart:
-            if "points" in each:
-                found[each["image_id"], each.get("annotator", "")].append(each)
+            found[each.get("image_id", 0), each.get("annotator", "")].append(each)
         return found
 
     def works(self, place: int) -> list[tuple[str, list[Record]]]:
@@ -190,26 +186,11 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
                 around = (*people[name], *filter(None, (folder,)))
                 yield place, name, drawn, (*around, *inner, last + suffix)
 
-    def check_labels(self, title: str, n_bytes: int) -> None:
-        """Refuse to write all labels, of `n_bytes`, for each of very many annotators."""
-        n_people = len(self.annotators)
-        if n_bytes * n_people > _MOST_BYTES:
-            labels = count(len(self.categories), "label")
-            found = f"{title} needs all {labels} in the files of each of {n_people:,} annotators"
-            raise DatasetError(
-                [f"{found}: {n_bytes * n_people / 1e9:.1f} GB; expected at most 1 GB"],
-                "Convert the annotations of fewer annotators at a time, or to COCO.",
-            )
-
     def without_size(self, *, drawn: bool) -> list[str]:
         """Return the names of images of unknown size, with `drawn` of those with shapes."""
         among = {each.get("image_id") for each in (*self.annotations, *self.apart)}
-        return [
-            image_name(each)
-            for each in self.images
-            if not (each.get("width") and each.get("height"))
-            if not drawn or each["id"] in among
-        ]
+        sizeless = (e for e in self.images if not (e.get("width") and e.get("height")))
+        return [image_name(each) for each in sizeless if not drawn or each["id"] in among]
 
 
 def without_points(content: Content) -> Content:
@@ -277,13 +258,7 @@ def is_point(annotation: Record) -> bool:
 
 
 def completed(keypoints: list[float], n_joints: int) -> list[float]:
-    """Return key points with omitted joints at the end added as not labelled.
-
-    Examples
-    --------
-    >>> completed([5, 5, 2], 2)
-    [5, 5, 2, 0, 0, 0]
-    """
+    """Return key points with omitted joints at the end added as not labelled."""
     return [*keypoints, *[0] * (3 * n_joints - len(keypoints))]
 
 
@@ -292,18 +267,27 @@ def has_joints(annotation: Record) -> bool:
     return any(seen > 0 for seen in (annotation.get("keypoints") or ())[2::3])
 
 
-class Noun(NamedTuple):
-    """A noun, or a phrase that begins with it, in both numbers."""
+# A noun ends before these words.
+_LAST_WORD = re.compile(r"\w+(?= (?:of|with|without|around|beside) |$)")
 
-    one: str
-    many: str
+
+def _plural(noun: str) -> str:
+    """Return "names of images" for "name of an image"."""
+
+    def many(found: re.Match[str]) -> str:
+        word = found[0]
+        return f"{word[:-1]}ies" if word.endswith("y") else word + "e" * word.endswith("x") + "s"
+
+    rest = re.sub(r"(?<= of) an? (\w+)", lambda found: " " + re.sub(r"\w+", many, found[1]), noun)
+    return _LAST_WORD.sub(many, rest, count=1)
 
 
 class Loss(msgspec.Struct, frozen=True):
     """One kind of data that a format cannot hold."""
 
     n: int
-    noun: Noun
+    noun: str
+    """Such as "polygon", or a phrase that begins with a noun."""
     why: str
     example: str = ""
     how: Literal["left out", "changed", "ambiguous"] = "left out"
@@ -312,12 +296,18 @@ class Loss(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """The noun in the plural, such as "polygons"."""
-        return self.noun.many
+        """The noun in the plural.
+
+        Examples
+        --------
+        >>> [Loss(2, each, "").what for each in ("name of a category", "rotated box")]
+        ['names of categories', 'rotated boxes']
+        """
+        return _plural(self.noun)
 
     def __str__(self) -> str:
         shown = such_as(self.n, self.example) if self.example else ""
-        return f"{count(self.n, *self.noun)}{shown}: {self.why}"
+        return f"{count(self.n, self.noun, self.what)}{shown}: {self.why}"
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -366,7 +356,7 @@ class Writer(msgspec.Struct, frozen=True):
     keeps: Callable[[str, object], bool] = lambda *_: True
     """Whether the value of a key, such as "attributes.occluded", is read back as it is."""
     reads: Mapping[NameKind, Callable[[str], str]] = msgspec.field(default_factory=dict)
-    """By "category", "image" or "annotator", a callable that returns a name as it is read back."""
+    """Return names, by what they name, as they are read back."""
     losses: Callable[[Content, Options], Iterator[Loss]] = lambda *_: iter(())
     """Yields further data that the format cannot hold."""
     folder: str = ""
@@ -378,8 +368,7 @@ class Writer(msgspec.Struct, frozen=True):
     is_known_by_suffix: bool = False
     """Whether a file can only be read back if its name ends in one of `suffixes`."""
     lists_parts: bool = False
-    """Whether the format lists the images of parts, which others write as data sets of their own.
-    """
+    """Whether the format lists the images of parts, and does not write a data set for each."""
     becomes_text: Callable[[str, object], bool] = lambda *_: False
     """Whether an attribute, given by its name and value, is read back as a text though it is none.
     """
@@ -387,7 +376,7 @@ class Writer(msgspec.Struct, frozen=True):
 
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.
 _MOST_RINGS, _MOST_POINTS = 200, 1000
-_NEAR, _SHOWN = 1e-6, 5
+_NEAR = 1e-6
 FOLDER = "folder"
 """The group of images in one folder, by their names."""
 
@@ -506,12 +495,11 @@ class Parts(msgspec.Struct, frozen=True):
         Groups are drawn at random, the largest first; each goes where most images are missing.
         Raises ConfigError if an image is in no group, or a part gets none.
         """
-        groups: dict[str, list[int]] = {}
+        groups: dict[str, list[int]] = defaultdict(list)
         for image in sorted(content.images, key=image_name):
-            groups.setdefault(self._group_of(image, content), []).append(image["id"])
-        rng = np.random.default_rng(self.seed)
+            groups[self._group_of(image)].append(image["id"])
         whole = [*groups.values()]
-        drawn = [whole[place] for place in rng.permutation(len(whole))]
+        drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]
         wanted = {name: share * len(content.images) for name, share in self.shares}
         found: dict[int, str] = {}
         for group in sorted(drawn, key=len, reverse=True):
@@ -523,7 +511,7 @@ class Parts(msgspec.Struct, frozen=True):
             raise ConfigError(f"part {empty[0]} gets no image: there are {some}")
         return found
 
-    def _group_of(self, image: Record, content: Content) -> str:
+    def _group_of(self, image: Record) -> str:
         name = image_name(image)
         if self.group_by is None:
             return name
@@ -531,10 +519,9 @@ class Parts(msgspec.Struct, frozen=True):
         for key in self.group_by.split(".") if value is image else ():
             value = value.get(key) if isinstance(value, dict) else None
         if isinstance(value, dict | list) or value in (None, ""):
-            keys = sorted({key for each in content.images for key in each} - {"annotators"})
-            known = first_few([*keys, FOLDER], _SHOWN, one_line)
+            known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
             problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-            raise ConfigError(f"{problem}; expected a key of all images ({known})")
+            raise ConfigError(f"{problem}; expected a key of all images ({known}), or {FOLDER}")
         return str(value)
 
     def note(self, found: dict[int, str]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ from bboxqa.formats.writing.content import (
     Content,
     Loss,
     NameKind,
-    Noun,
     Options,
     Writer,
     has_joints,
@@ -27,17 +26,16 @@ from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import ROUNDED, Record, corners_of, has_other_bounds
 
 ATTRIBUTES = "attributes"
-ANNOTATIONS = Noun("annotation", "annotations")
-_NAMES: dict[NameKind, Noun] = {
-    "category": Noun("name of a category", "names of categories"),
-    "image": Noun("name of an image", "names of images"),
-    "annotator": Noun("name of an annotator", "names of annotators"),
+_NAMES: dict[NameKind, str] = {
+    "category": "name of a category",
+    "image": "name of an image",
+    "annotator": "name of an annotator",
 }
 _OUTLINES = {
-    "rotation": Noun("rotated box", "rotated boxes"),
-    "polygon": Noun("polygon", "polygons"),
-    "holes": Noun("polygon of several rings", "polygons of several rings"),
-    "mask": Noun("mask", "masks"),
+    "rotation": "rotated box",
+    "polygon": "polygon",
+    "holes": "polygon of several rings",
+    "mask": "mask",
 }
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
@@ -54,13 +52,13 @@ _MARKS = ("occluded", "truncated", "difficult")
 _ROUNDED_AREA = 1e-3
 _LISTED = 5
 _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
+_How = Literal["left out", "changed", "ambiguous"]
 
 
 def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Loss]:
     """Yield the data of annotators that a format cannot hold."""
     if content.repeats:
-        again = "of an image that a person repeated"
-        noun = Noun(f"annotation {again}", f"annotations {again}")
+        noun = "annotation of an image that a person repeated"
         why = "only the first by each person is written"
         yield Loss(len(content.repeats), noun, why, one_line(content.repeats[0]))
     yield from _outline_losses(content, to_format)
@@ -69,23 +67,20 @@ def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Lo
     yield from _record_losses(content, to_format)
     if "keys" not in to_format.holds:
         yield from _keys_lost(content, to_format)
-    if to_format.folder:
-        yield from _path_losses(content, to_format)
     names = {
         "category": _names_written(content, to_format),
         "image": [image_name(each) for each in content.images],
         "annotator": content.annotators,
     }
+    if to_format.folder:
+        yield from _path_losses(content.annotators, names["image"], to_format)
     for kind, read in to_format.reads.items():
         yield from name_losses(kind, names[kind], read)
     yield from to_format.losses(content, options)
 
 
 def losses_of(
-    lost: Sequence[Record],
-    noun: Noun,
-    why: str,
-    how: Literal["left out", "changed", "ambiguous"] = "left out",
+    lost: Sequence[Record], noun: str, why: str, how: _How = "left out"
 ) -> Iterator[Loss]:
     """Yield the loss of annotations, if there are any."""
     if lost:
@@ -94,8 +89,7 @@ def losses_of(
 
 def name_losses(kind: NameKind, names: Iterable[str], read: Callable[[str], str]) -> Iterator[Loss]:
     """Yield the loss of names that are read back differently, as `read` returns them."""
-    lost = [name for name in names if not name or read(name) != name]
-    if lost:
+    if lost := [name for name in names if not name or read(name) != name]:
         first, other = (repr(one_line(each)) for each in (lost[0], read(lost[0])))
         yield Loss(len(lost), _NAMES[kind], f"read as {other}", first, "changed")
 
@@ -118,9 +112,7 @@ def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     holds, title = to_format.holds, to_format.title
     any_rectangle = "rotation" in holds and "polygon" not in holds
-    lost: dict[str, list[Record]] = {kind: [] for kind in _OUTLINES}
-    held, moved = [], []
-    farthest = 0.0
+    lost, held, moved = defaultdict[str, list[Record]](list), list[Record](), list[Record]()
     for each in content.annotations:
         kind = content.kind_of(each, any_rectangle=any_rectangle)
         is_cornered = "corners" in holds and corners_of(each) is not None
@@ -129,49 +121,49 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
             continue
         held.append(each)
         if kind == "rotation" and "corners" not in holds:
-            distance = content.outlines[each["id"]].moved
-            if distance > ROUNDED:
-                moved.append(each)
-                farthest = max(farthest, distance)
+            moved += [each] * (content.outlines[each["id"]].moved > ROUNDED)
     for name, noun in _OUTLINES.items():
-        has = "four corners" if "corners" in holds else f"no {noun.one}"
+        has = "four corners" if "corners" in holds else f"no {noun}"
         yield from losses_of(lost[name], noun, f"{title} holds {has}: the box is written")
     if not holds.isdisjoint({*_OUTLINES, "corners"}) and "box and outline" not in holds:
-        noun = Noun(*(f"{each} the bounds of the outline" for each in
-                      ("box that differs from", "boxes that differ from")))  # fmt: skip
         why = f"{title} holds the outline, whose bounds are the box"
-        yield from losses_of([each for each in held if has_other_bounds(each)], noun, why)
-    why = (
-        f"{title} holds sides and angle, and their corners are not exact rectangles: "
-        f"corners move by up to {farthest:.2g} px"
-    )
+        other = [each for each in held if has_other_bounds(each)]
+        yield from losses_of(other, "box beside an outline of other bounds", why)
+    farthest = max((content.outlines[each["id"]].moved for each in moved), default=0)
+    exact = "sides and angle, and their corners are not exact rectangles"
+    why = f"{title} holds {exact}: corners move by up to {farthest:.2g} px"
     yield from losses_of(moved, _OUTLINES["rotation"], why, "changed")
 
 
 def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     holds, title = to_format.holds, to_format.title
-    pointed = [each for each in content.annotations if has_joints(each)]
     no_place = f"key points of {title} have no place for it"
+
+    def has_box(each: Record) -> bool:
+        extent = extent_of(each["keypoints"]) or np.nan
+        return "shape" not in each and not np.allclose(extent, each["bbox"], rtol=0, atol=1e-3)
+
+    def has_area(each: Record) -> bool:
+        area, (_, _, width, height) = each.get("area"), each["bbox"]
+        is_box = math.isclose(area or 0, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
+        return isinstance(area, int | float) and area > 0 and not is_box
+
     # As in `joints_of`, hidden joints are written as visible.
-    rows = (
-        ("keypoint box", "outline around key points", "outlines around key points", no_place,
+    rows: tuple[tuple[str, str, str, Callable[[Record], bool]], ...] = (
+        ("keypoint box", "outline around key points", no_place,
          lambda each: bool(each.get("segmentation"))),
-        ("keypoint box", "box around key points", "boxes around key points", no_place,
-         lambda each: "shape" not in each and not np.allclose(
-             extent_of(each["keypoints"]) or np.nan, each["bbox"], rtol=0, atol=1e-3)),
-        ("visibility", "annotation with hidden joints", "annotations with hidden joints",
+        ("keypoint box", "box around key points", no_place, has_box),
+        ("visibility", "annotation with hidden joints",
          f"{title} has no visibility: written as visible",
          lambda each: any(0 < seen <= 1 for seen in each["keypoints"][2::3])),
-        ("area", "area of an object with key points", "areas of objects with key points",
+        ("area", "area of an object with key points",
          f"{title} has no place for it: OKS takes the area of the box, or of the points, instead",
-         lambda each: isinstance(area := each.get("area"), int | float) and area > 0
-             and not math.isclose(area, each["bbox"][2] * each["bbox"][3],
-                                  rel_tol=_ROUNDED_AREA, abs_tol=1)),
+         has_area),
     )  # fmt: skip
-    for key, one, many, why, is_lost in rows:
+    for key, noun, why, is_lost in rows:
+        lost = [each for each in content.annotations if has_joints(each) and is_lost(each)]
         if key not in holds:
-            how: Literal["changed", "left out"] = "changed" if key == "visibility" else "left out"
-            yield from losses_of([*filter(is_lost, pointed)], Noun(one, many), why, how)
+            yield from losses_of(lost, noun, why, "changed" if key == "visibility" else "left out")
 
 
 def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
@@ -180,35 +172,34 @@ def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     apart.subtract(each["shape"] for each in content.held(holds))
     for shape, n in apart.most_common():
         if n:
-            yield Loss(n, Noun(shape, f"{shape}s"), f"{title} is written without them")
+            yield Loss(n, shape, f"{title} is written without them")
     if "crowd" not in holds:
         crowds = [each for each in content.annotations if "iscrowd" in each]
-        yield from losses_of(crowds, Noun("crowd", "crowds"), f"{title} has no mark of a group")
+        yield from losses_of(crowds, "crowd", f"{title} has no mark of a group")
     if "unasked images" not in holds and content.annotators:
         pairs = zip(content.images, content.asked, strict=True)
         if lost := [image_name(image) for image, asked in pairs if not asked]:
-            noun, why = Noun("image of no annotator", "images of no annotator"), "of annotators"
-            yield Loss(len(lost), noun, f"{title} only holds images {why}", one_line(lost[0]))
+            why = f"{title} only holds images of annotators"
+            yield Loss(len(lost), "image of no annotator", why, one_line(lost[0]))
     unnamed = [image_name(each) for each in content.images if not each.get("file_name")]
     if unnamed and "unnamed images" not in holds:
-        noun = Noun("image without a name", "images without a name")
         example = f"image {one_line(unnamed[0])}"
-        yield Loss(len(unnamed), noun, f"{title} has their id as name", example, "changed")
+        why = f"{title} has their id as name"
+        yield Loss(len(unnamed), "image without a name", why, example, "changed")
 
 
 def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
     """Yield losses of keys, such as "attributes.occluded", and of values that are changed."""
     holds, why = to_format.holds, f"{to_format.title} has no place for it"
     known = {*_OF_ANNOTATIONS, *(holds - _NO_KEYS), *to_format.keys(content)}
-    lists: tuple[tuple[Iterable[Record], str, str, set[str], Callable[[Record], str]], ...] = (
-        (content.annotations, *ANNOTATIONS, known, shown_id),
-        (content.held(holds), "line", "lines", known | {"points", "label"}, shown_id),
-        (content.images, "image", "images",
-         {*_OF_IMAGES, *_IMAGE_ORIGINS, *(holds & {"gain"})}, image_name),
-        (content.categories, "category", "categories",
+    lists: tuple[tuple[Iterable[Record], str, set[str], Callable[[Record], str]], ...] = (
+        (content.annotations, "annotation", known, shown_id),
+        (content.held(holds), "line", known | {"points", "label"}, shown_id),
+        (content.images, "image", {*_OF_IMAGES, *_IMAGE_ORIGINS, *(holds & {"gain"})}, image_name),
+        (content.categories, "category",
          {*_OF_CATEGORIES, *(holds & {"keypoints", "skeleton"})}, lambda each: str(each["name"])),
     )  # fmt: skip
-    for records, one, many, keys, name in lists:
+    for records, one, keys, name in lists:
         # Attributes that are no object have no place beside those that are.
         plain, prefix = keys - {ATTRIBUTES}, f"{ATTRIBUTES}." if ATTRIBUTES in keys else "\0"
         lost: dict[str, list[Record]] = {}
@@ -218,24 +209,27 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
                 if not (is_known and to_format.keeps(key, value)):
                     lost.setdefault(key, []).append(record)
         for key, having in sorted(lost.items()):
-            with_key = Noun(*(f"{each} with {one_line(key)!r}" for each in (one, many)))
-            yield Loss(len(having), with_key, why, f"{one} {one_line(name(having[0]))}")
+            example = f"{one} {one_line(name(having[0]))}"
+            yield Loss(len(having), f"{one} with {one_line(key)!r}", why, example)
 
 
-def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
+def _path_losses(
+    annotators: Sequence[str], images: Sequence[str], to_format: Writer
+) -> Iterator[Loss]:
     """Yield names of annotators and images that files and folders named after them cannot hold."""
-    people = people_paths(content.annotators)
-    yield from name_losses("annotator", content.annotators, lambda name: people[name][0])
-    files = safe_paths(map(image_name, content.images))
+    people = people_paths(annotators)
+    yield from name_losses("annotator", annotators, lambda name: people[name][0])
+    files = safe_paths(images)
     paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
     places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
     known = Counter(places.values())
-
-    def read(name: str) -> str:
-        place = places[name]
-        return to_format.read_name(name, place if known[place] == 1 else paths[name])
-
-    yield from name_losses("image", places, read)
+    # The whole path tells apart files of one place.
+    is_alone = {name: known[place] == 1 for name, place in places.items()}
+    yield from name_losses(
+        "image",
+        places,
+        lambda name: to_format.read_name(name, places[name] if is_alone[name] else paths[name]),
+    )
 
 
 def _names_written(content: Content, to_format: Writer) -> list[str]:

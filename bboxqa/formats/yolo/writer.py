@@ -13,7 +13,6 @@ from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Noun,
     Options,
     Writer,
     Written,
@@ -34,8 +33,7 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     fewer = [name for name, joints in named if joints and len(joints) < most]
     if fewer:
         why = f"{YOLO_POSE.title} has {most} in each category; the others have no names"
-        noun = Noun("category with fewer key points", "categories with fewer key points")
-        yield Loss(len(fewer), noun, why, repr(fewer[0]))
+        yield Loss(len(fewer), "category with fewer key points", why, repr(fewer[0]))
 
 
 def _files(
@@ -44,7 +42,6 @@ def _files(
     n_joints = _n_joints(content) if has_joints else 0
     parts = sorted({*options.parts.values()})
     settings = _settings(content, n_joints, parts).encode()
-    content.check_labels("YOLO", len(settings))
     paths = _paths(content)
     people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
