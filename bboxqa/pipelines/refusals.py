@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
-from bboxqa.core.files import fixed_path
-from bboxqa.core.text import one_line
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
@@ -36,7 +33,6 @@ from bboxqa.rules.layout import (
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding
-    from bboxqa.rules.base import Fix
 
 STOPPING = (
     "F001", "F002", "F003", "F004", "F005", "F006",
@@ -53,7 +49,6 @@ _LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
 _SAMPLE, _OUTLINES = 100_000, 2_000
 _ANYWAY = "To measure the annotations as they are: --no-checks (in bboxqa.toml checks = false)."
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
-_GROUND_TRUTH = " --ground-truth ANNOTATIONS"
 _POINTS = "--similarity keypoints compares key points, which need no bbox."
 
 
@@ -62,8 +57,6 @@ class _Causes(msgspec.Struct, frozen=True):
 
     lines: list[str]
     n_found: int
-    fix: "Fix | None" = None
-    """The kind of fixes that remove all findings."""
 
 
 def check_files(
@@ -100,13 +93,9 @@ def check_files(
             composed = composed_names(file.shown_ids, named, file.columns.authors[key])
             names = [f"{path}: {each}" for each in composed]
         if names or causes.lines:
-            fix = None if names else causes.fix
-            found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found, fix)
+            found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found)
     if found:
-        command = _validate_command(found, choices)
-        if attribution.n_beside and paths[-1] in found:
-            command += f" --ground-truth {shlex.quote(str(paths[0]))}"
-        raise _refused(found, [], command, _ANYWAY)
+        raise _refused(found, [], _validate_command(found, choices), _ANYWAY)
     if not sessions:
         refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
 
@@ -115,13 +104,7 @@ def _refused(
     found: Mapping[Path, _Causes], rest: Sequence[str], command: str, more: str = ""
 ) -> DatasetError:
     """Return the error with the findings in files, other problems, and how to go on."""
-    fixes = {None if rest else each.fix for each in found.values()}
     advice = f"For all findings, and what to do about them: {command}"
-    if None not in fixes:
-        command += " --fix" if fixes == {"safe"} else " --fix --unsafe-fixes"
-        words = "Safe fixes, written to" if fixes == {"safe"} else "If an image shows it, fix"
-        copy = one_line(str(fixed_path(next(iter(found)))))
-        advice = f"{words} a copy, {copy}, which bboxqa reads if you name it: {command}"
     lines = [*(line for each in found.values() for line in each.lines), *rest]
     total = sum(each.n_found for each in found.values()) + len(rest)
     advice = "\n".join(filter(None, (advice, more)))
@@ -222,11 +205,7 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     ]
     n_found = sum(report.counts[code] for code in of_code)
     n_found -= len(all_errors) - len(errors) if "B001" in of_code else 0
-    fixes = {each.fix for each in (*errors, *warnings)}
-    if not errors_only and any(report.counts[code] > _DESCRIBED for code in of_code):
-        fixes.add(None)
-    fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
-    return _Causes(lines, n_found, fix)
+    return _Causes(lines, n_found)
 
 
 def _is_flat(found: "Finding") -> bool:
@@ -264,7 +243,7 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     found: dict[Path, _Causes] = {}
     others: dict[Path, FileKind] = {}
-    are_points, of_truth = False, True
+    are_points = False
     for path in dict.fromkeys(path for path in error.files if path is not None):
         read = document_of(path, choices)
         if read is None:
@@ -278,10 +257,8 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
         are_points |= bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
         if causes.lines:
             found[path] = causes
-            of_truth &= kind.is_of_truth
     if others:
-        is_of_truth = all(kind.is_of_truth and kind.required for kind in others.values())
-        command = _validate_command(others, choices) + _GROUND_TRUTH * is_of_truth
+        command = _validate_command(others, choices)
         return OtherKindError(
             [
                 f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
@@ -296,9 +273,7 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in found]
-    command = _validate_command(found, choices) + _GROUND_TRUTH * of_truth
-    if any(each.fix != "safe" for each in found.values()):
-        found = {path: replace(each, fix=None) for path, each in found.items()}
+    command = _validate_command(found, choices)
     return _refused(found, rest, command, _POINTS * are_points).with_advice(error.added)
 
 
@@ -314,12 +289,12 @@ def of_predictions(
     document = Document(read_path(path), truth=truth)
     kind = kind_of(document)
     if kind is not RESULTS:
-        expected = f"Expected a list of COCO results, {_A_RESULT}"
-        advice = f"{expected}\nAnnotations of a model are one more file: --annotator NAME={path}"
+        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
+        advice = f"A list of results: {_A_RESULT}\n{advice}"
         return OtherKindError(error.problems, advice, files=[path])
     found = _causes(document, STOPPING)
     if not found.lines:
         return error
     command = _validate_command([path], choices)
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
-    return _refused({path: replace(found, fix=None)}, [], command)
+    return _refused({path: found}, [], command)

@@ -67,8 +67,7 @@ def test_boxes_in_another_layout_stop_with_the_finding_of_validate(layout, known
     assert outcome.stderr.startswith(f"Error: {finding_of(path)}\n")
     assert f"look like {layout}: " in outcome.stderr
     is_file = path == tmp_path / "a.json"
-    fixes = " --fix --unsafe-fixes" if is_file else ""
-    assert f"bboxqa validate {path}{fixes}\n" in outcome.stderr
+    assert f"bboxqa validate {path}\n" in outcome.stderr
     assert "--no-checks" in outcome.stderr
     assert ("fixable with --fix" in run("validate", path).stdout) == is_file
 
@@ -85,7 +84,7 @@ def test_boxes_copied_to_all_images_stop(tmp_path, pack):
     path = pack(write(tmp_path / "a.json", twice(json.dumps(coco(records, images)))))
     outcome = run("agree", path)
     assert outcome.returncode == 2
-    assert "B014 error 20 boxes have the same four numbers as others on images" in outcome.stderr
+    assert "B014 error 20 " in outcome.stderr
     assert run("agree", path, "--no-checks").returncode == 0
     assert run("agree", path, "--similarity", "centroid").returncode == 2
     for number, record in enumerate(records):
@@ -124,7 +123,7 @@ def test_many_annotations_twice_stop(tmp_path):
     assert outcome.stderr.startswith("Error: 10 problems:\n")
     assert f"  {finding_of(path)}\n" in outcome.stderr
     assert ": D001 error annotation " in outcome.stderr
-    assert "--fix\n" in outcome.stderr
+    assert f"bboxqa validate {path}\n" in outcome.stderr
     run("validate", path, "--fix")
     assert run("agree", tmp_path / "a.fixed.json").returncode == 0
 
