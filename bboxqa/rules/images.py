@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.file_names import is_foreign
+from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.records import UNNAMED
@@ -119,6 +119,8 @@ def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped:
     def says(row: int) -> str:
         given, shown = (f"{width:g} x {height:g}" for width, height in (size[row], disk.shown[row]))
         why = ", with width and height swapped" if are_swapped else ""
+        if are_swapped and tuple(size[row]) == disk.contents[row].stored:
+            why = ", the size before the EXIF orientation is applied"
         return f"size is {given}{why}; expected {shown}, the size of {shortened(names[row])}"
 
     def edits(row: int) -> Iterator[Edit]:
@@ -185,6 +187,32 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
 
     expected = "a path below the folder of the images, with slashes"
     yield Rows([*odd], says, "images/file_name", expected, new=new)
+
+
+@rule(
+    "M006 warning: file names that differ only in case or Unicode form",
+    breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
+    explanation="""Two file names differ only in case, slashes, or the Unicode form of their
+        letters. Rename one of the files, and its record.""",
+    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+    good={
+        "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+        "annotations": [{}, {"image_id": 2}],
+    },
+    requires=("M009",),
+)
+def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
+    names = document.images.texts("file_name")
+    plain = [normalised_name(name) for name in names]
+    other = first_rows(each or row for row, each in enumerate(plain)).tolist()
+
+    def says(row: int) -> str:
+        name, earlier = shortened(names[row]), shortened(names[other[row]])
+        return f"file name {name} differs only in case, slashes or Unicode form from {earlier}"
+
+    same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
+    expected = "names that differ on every system"
+    yield Rows(same, says, "images/file_name", expected, mark=plain.__getitem__)
 
 
 @rule(

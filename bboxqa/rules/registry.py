@@ -42,7 +42,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("structure", "S012 S013 S015 S016 S017 E001 E002", "record"),
     ("ids", "I001 I002 I003 I004 I006 I007 S003", "record"),
     ("images", "M001 M002 M003 M004 M007 M009", "images"),
-    ("images", "M005", "record"),
+    ("images", "M005 M006", "record"),
     ("images", "M008 M010", "files"),
     ("boxes", "B001 B002 B003 B004 B005 B006 B007 B008 B009 B010 B011 B012 B014", "record"),
     ("outlines", "P001 P002 P003 P004 P005 P006 P007 P010", "record"),
@@ -61,7 +61,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
 
 RESERVED = frozenset({
     "A005", "B013", "I005", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008",
-    "M006", "M011", "M012", "M013", "O001", "O002", "O003", "O005", "O007", "O008", "P008",
+    "M011", "M012", "M013", "O001", "O002", "O003", "O005", "O007", "O008", "P008",
     "P009", "R005", "R006", "R007", "S014", "T006", "T009",
 })  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""

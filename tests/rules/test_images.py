@@ -118,7 +118,7 @@ def test_a_size_is_not_mended_where_what_is_drawn_would_not_fit(tmp_path, annota
 def test_the_size_before_the_exif_orientation(tmp_path):
     save(tmp_path / "a.jpg", orientation=6)
     (found,) = found_in(images("a.jpg"), tmp_path, "M004")
-    assert found.message.startswith("size is 60 x 40, with width and height swapped")
+    assert found.message.startswith("size is 60 x 40, the size before the EXIF orientation")
     assert not found_in(images("a.jpg"), tmp_path, "M003")
     assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
     assert mended(images("a.jpg"), tmp_path, "M004") == ("a.jpg", 40, 60)

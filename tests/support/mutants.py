@@ -310,6 +310,7 @@ MUTATIONS = {
         image,
         *({"file_name": f"{e}x.jpg"} for e in ("../", "/", "C:\\", "http://a/", "a\\")),
     ),
+    "M006": lambda d, rng: d["images"][0].update(file_name=d["images"][1]["file_name"].upper()),
     "B001": sole([10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5]),
     "B002": sole([700, 10, 20, 20], [10, -50, 20, 20], [10, 480.5, 9, 9]),
     "B003": sole([600, 10, 60, 60], [-9, 10, 60, 60]),
