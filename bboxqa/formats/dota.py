@@ -119,12 +119,6 @@ def _category_in(rest: str) -> tuple[str, int]:
     return " ".join(words[: len(words) - has_mark]), int(words[-1]) if has_mark else 0
 
 
-_TITLE = "DOTA"
-_MOST = 9
-# Texts of CVAT, and of the other formats whose marks are 0 and 1.
-_TEXTS = {"true": 1, "false": 0} | {str(each): each for each in range(_MOST + 1)}
-
-
 def _as_words(name: str) -> str:
     """Return a category name as it is written; a number could not be told from the others."""
     words = " ".join(name.split())
@@ -138,9 +132,9 @@ def _is_mark(key: str, value: object) -> bool:
 
 
 def _mark(value: object) -> int | None:
-    """Return a mark as DOTA has it; None for another value."""
-    number = _TEXTS.get(value) if isinstance(value, str) else value
-    return int(number) if isinstance(number, int | float) and number in range(_MOST + 1) else None
+    """Return a mark as DOTA has it, which CVAT has as true or false; None for another value."""
+    text = {"true": "1", "false": "0"}.get(str(value).lower(), str(value))
+    return int(text) if text.isdecimal() and len(text) == 1 else None
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -157,7 +151,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
 
 
 DOTA = Writer(
-    _TITLE,
+    "DOTA",
     "folder",
     (".txt",),
     _files,

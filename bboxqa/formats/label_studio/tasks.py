@@ -70,18 +70,6 @@ def _rank(key: str, value: object) -> int:
     return int(is_named and " " not in value)
 
 
-def may_be_image(key: str, value: str) -> bool:
-    """Return whether a value in the data of a task may name an image.
-
-    Examples
-    --------
-    >>> values = {"image": "day1_7", "x": "b.png", "photo_quality": "very good", "text": "a dog"}
-    >>> [may_be_image(key, value) for key, value in values.items()]
-    [True, True, False, False]
-    """
-    return _rank(key, value) > 0
-
-
 def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its address: the short name where it is unique.
 
@@ -117,28 +105,23 @@ def short_path(address: str) -> str:
 
 def _path(address: str, *, query: bool = False) -> str:
     """Return the path of a URL, decoded and without host; with its query if it is no picture's."""
-    path, asked = _parts(address)
-    is_whole = not asked or (not query and _WHOLE.fullmatch(path))
-    return path if is_whole else f"{path}?{unquote(asked)}"
-
-
-def _parts(address: str) -> tuple[str, str]:
-    """Return the path of a URL, decoded, and its query as it is."""
     if address.startswith("data:"):
-        return "", ""
+        return ""
     try:
         parts = urlsplit(address)
     except ValueError:
-        return address, ""
+        return address
     is_key = "://" in address and parts.scheme not in ("http", "https")
     if is_key or not (parts.scheme or parts.query):
         # Names of files and keys of stores may contain a number sign.
         name = address.partition("://")[2].partition("/")[2] if is_key else address
-        return unquote(name).lstrip("/"), ""
+        return unquote(name).lstrip("/")
     # Files that Label Studio serves from a folder are in the query.
     if of_folder := parse_qs(parts.query).get("d"):
-        return of_folder[0].lstrip("/"), ""
-    return unquote(parts.path).lstrip("/"), parts.query
+        return of_folder[0].lstrip("/")
+    path = unquote(parts.path).lstrip("/")
+    is_whole = not parts.query or (not query and _WHOLE.fullmatch(path))
+    return path if is_whole else f"{path}?{unquote(parts.query)}"
 
 
 class Region(msgspec.Struct):

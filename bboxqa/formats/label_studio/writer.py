@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
-from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, may_be_image
+from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, images_of
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
@@ -159,7 +159,7 @@ def _written_person(name: str) -> object:
 def _address(name: str) -> str:
     """Return the name of an image as a part of a URL."""
     plain = _ESCAPED.sub(lambda found: quote(found[0]), name)
-    return plain if may_be_image("image", plain) else quote(name)
+    return plain if images_of({"image": plain}) else quote(name)
 
 
 STUDIO_JSON = Writer(
