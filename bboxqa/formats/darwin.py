@@ -12,7 +12,7 @@ from bboxqa.formats.heads import begins
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.masks import RowMask, Size, checked_size
 from bboxqa.formats.translation.reading import json_objects
 from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
@@ -22,7 +22,6 @@ _LAYER = "raster_layer"
 _NOTES = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
-    ("unsigned", "annotation", f"without annotators, {BY_NOBODY}"),
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
     ("left out", "JSON file", "left out: not of Darwin"),
@@ -49,10 +48,7 @@ def translate(path: Path, into: Collector) -> None:
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
     for member, content in json_objects(files, into):
         _add_file(into, member, content)
-    people = into.finish_signing()
-    # The only annotator was asked about all images.
-    for image in into.images if len(people) == 1 else ():
-        image["annotators"] = [*people]
+    into.ask_only()
     into.tally["left out"] += len(named) - len(files)
     into.count(_NOTES)
 
@@ -116,8 +112,7 @@ def _add(
     record["own_id"] = plain_text(given.get("id")) or where.at
     people = [mapping(each) for each in items(given.get("annotators"))]
     first = people[0] if people else {}
-    who = plain_text(first.get("email")) or plain_text(first.get("full_name"))
-    into.sign(record, who, where, f"{label}: has no annotators, as others have")
+    into.sign(record, plain_text(first.get("email")) or plain_text(first.get("full_name")))
     into.tally["several"] += len(people) > 1 and "bbox" in record
     name = plain_text(given.get("name"))
     into.labelled(record, name, where, f"{label}: has no name")

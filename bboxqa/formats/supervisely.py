@@ -15,7 +15,7 @@ from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.masks import Size, picture_mask
 from bboxqa.formats.translation.reading import NOT_JSON, json_objects
 from bboxqa.formats.translation.shapes import items, mapping, plain_text, points_of
@@ -23,7 +23,6 @@ from bboxqa.formats.translation.shapes import items, mapping, plain_text, points
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
     ("other", "file", "of videos or point clouds left out"),
-    ("unsigned", "object", f"without labelerLogin, {BY_NOBODY}"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
 # Names of shapes that are kept but not compared.
@@ -48,9 +47,7 @@ def translate(path: Path, into: Collector) -> None:
     names = short_names(name for _, name in records.paths)
     for image, name in records.paths:
         image["file_name"] = names[name]
-    people = into.finish_signing()
-    for image in into.images if len(people) == 1 else ():
-        image["annotators"] = [*people]
+    into.ask_only()
     into.count(_NOTES)
 
 
@@ -119,8 +116,7 @@ class _Records:
         if figure.get("nnCreated") is True:
             record["source"] = "prediction"
         record["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
-        login = plain_text(figure.get("labelerLogin"))
-        self._into.sign(record, login, where, f"{label}: has no labelerLogin, as others have")
+        self._into.sign(record, plain_text(figure.get("labelerLogin")))
         name = plain_text(figure.get("classTitle"))
         row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
         if row >= 0 and name and self._classes and name not in self._classes:

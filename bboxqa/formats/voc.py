@@ -18,7 +18,6 @@ from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import path_below
 from bboxqa.formats.member import Member
-from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
@@ -35,7 +34,6 @@ _OF_DATUMARO = re.compile(rb"<annotation>Unknown</annotation>\s*<image>Unknown</
 """What datumaro writes as the source of an image, which CVAT uses."""
 _NOTES = (
     *((mark, "object", f"marked {mark}: compared like the others") for mark in _MARKS),
-    ("unsigned", "object", f"without annotator, here by {UNNAMED!r}"),
     ("unsized", "image", "without a size"),
     ("unnamed", "image", "without filename: named as the XML file"),
 )
@@ -64,7 +62,7 @@ def translate(path: Path, into: Collector) -> None:
         records.add_file(place, member)
         into.step(number, len(files))
     records.add_base_notes()
-    into.named_by = "<annotator>" if into.finish_signing() else ""
+    into.named_by = "<annotator>" if any(into.people) else ""
     images.done("XML of Pascal VOC", _NOTES)
 
 
@@ -129,8 +127,7 @@ class _VocRecords:
         edges = {0, 1, image.get("width"), image.get("height")}
         shape, is_turned = _shape_of(found, base, edges)
         record = {**shape, "image_id": image["id"]}
-        missing = "an object does not name its annotator"
-        self._into.sign(record, clean(found.said("annotator")), where, missing)
+        self._into.sign(record, clean(found.said("annotator")))
         marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
         if marks:
             record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}

@@ -142,10 +142,9 @@ RULES = (
     _rule(
         "T005 warning: annotation does not name its annotator",
         breaks="Results per annotator mix people.",
-        explanation="""An annotation has no completed_by (Label Studio), labelerLogin (Supervisely),
-            annotators (Darwin) or <annotator> (Pascal VOC). Where others name theirs, it counts as
-            by the annotator "(not named)". Add the name to the import; if nobody is named, `bboxqa
-            agree` takes a file of each annotator.""",
+        explanation="""An annotation of Label Studio has no completed_by. Where others name theirs,
+            it counts as by the annotator "(not named)". Add the name to the import; if nobody is
+            named, `bboxqa agree` takes a file of each annotator.""",
         example=_changed(_BOX, ('"completed_by": 1, ', "")),
     ),
     _rule(

@@ -93,12 +93,14 @@ def test_rotated_boxes_have_an_outline(tmp_path):
 def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
     people = [f"<annotator>{name}</annotator>" for name in ("ann", "R &amp; D", " ")]
     objects = [thing(10 * n, 10, 40, 40, more=more) for n, more in enumerate(people, start=1)]
-    data = alone(write(tmp_path, **{"Annotations/a.xml": xml(*objects)}))
-    assert [each[1] for each in drawn(data)] == ["(not named)", "R & D", "ann"]
+    data = alone(write(tmp_path, **{"Annotations/a.xml": xml(*objects[:2])}))
+    assert [each[1] for each in drawn(data)] == ["R & D", "ann"]
     assert data.attribution == "<annotator>"
-    assert "1 object without annotator, here by '(not named)'" in " / ".join(data.notes)
-    ((_, _, _, message),) = found(tmp_path, "T005")
-    assert "an object does not name its annotator" in message
+    write(tmp_path, **{"Annotations/a.xml": xml(*objects)})
+    ((_, line, _, message),) = found(tmp_path, "A001")
+    assert (line, message.partition(" do not")[0]) == (6, "1 of 3 annotations")
+    with pytest.raises(DatasetError, match="does not name its annotator"):
+        alone(tmp_path)
 
 
 FIRST = "first_pixel is '{}'; expected 0 or 1"

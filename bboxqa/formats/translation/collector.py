@@ -17,7 +17,6 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
-    UNNAMED,
     WRITTEN_ANGLE,
     ReadSettings,
     extent_of,
@@ -35,8 +34,6 @@ OWN_ID = "own_id"
 """The key of an annotation that holds the id shown by its tool."""
 UNLABELLED = "(no label)"
 """The category of annotations without a label."""
-BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of the file"
-"""The end of notes on such annotations: files are attributed after they were translated."""
 SIDES = ("width", "height")
 _WINDOW, _FEW = 1 << 13, 256
 # Keys that no format has.
@@ -207,6 +204,8 @@ class Collector:
         """See `bboxqa.formats.records.AnnotationFile`."""
         self.tally: Counter[str] = Counter()
         """Counts for notes."""
+        self.people: Counter[str] = Counter()
+        """The number of signed annotations by annotator."""
         self.defects: list[ToolDefect] = []
         self.image_places: list[Where] = []
         """The location of each image."""
@@ -223,14 +222,10 @@ class Collector:
         self.records: list[Record] = []
         self.records_apart: list[Record] = []
         """The annotations with all their keys, if these are requested, and those without a box."""
-        self.is_partly_named = False
-        """Whether annotations that name nobody are by `UNNAMED`, as others name somebody."""
         self._waiting: list[tuple[Record | PlainBox, Place]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
-        self._people: set[str] = set()
-        self._by_nobody: list[tuple[str, Where]] = []
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
@@ -340,28 +335,17 @@ class Collector:
         measured = "--session-key session measures how far they agree with themselves"
         return [f"{some} left out: by someone who had annotated it before; {measured}"]
 
-    def sign(self, record: Record, annotator: str, where: Where, missing: str) -> None:
-        """Set who drew an annotation, of a format in which all name somebody or none does.
-
-        If only others do, the defect says `missing`, such as "object 3: has no labelerLogin".
-        """
+    def sign(self, record: Record, annotator: str) -> None:
+        """Set who drew an annotation; "" is nobody."""
+        self.people[annotator] += 1
         if annotator:
             record["annotator"] = annotator
-            self._people.add(annotator)
-        else:
-            self._by_nobody.append((missing, where))
 
-    def finish_signing(self) -> set[str]:
-        """Report annotations that name nobody if others do; return who drew some."""
-        if self._people and self._by_nobody:
-            self.is_partly_named = True
-            self.flush()
-            self.tally["unsigned"] += len(self._by_nobody)
-            for missing, where in self._by_nobody:
-                self.defect("T005", missing, where)
-            for record in (*self.records, *self.records_apart):
-                record.setdefault("annotator", UNNAMED)
-        return self._people | ({UNNAMED} if self.is_partly_named else set())
+    def ask_only(self) -> None:
+        """Add the annotator of all annotations, if it is one, as asked about all images."""
+        only = [*self.people] if len(self.people) == 1 else []
+        for image in self.images if any(only) else ():
+            image["annotators"] = [*only]
 
     def _number(self, own: object) -> int:
         """Return the number that a tool shows if no image has it, or else the next number."""

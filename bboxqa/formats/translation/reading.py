@@ -8,14 +8,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import count
-from bboxqa.formats.columns import Columns
 from bboxqa.formats.document import (
     STOPPING,
     OwnPlace,
@@ -31,9 +29,7 @@ from bboxqa.formats.measured import measured
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import (
-    ANNOTATOR_KEYS,
     LISTS,
-    UNNAMED,
     AnnotationFile,
     Category,
     ReadSettings,
@@ -86,13 +82,12 @@ class ToolOrigin:
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
         part, inside = self._part(row)
-        unsigned = {"annotator": UNNAMED} if self._found.is_partly_named else {}
         if isinstance(part.held, Boxes):
-            return unsigned | {"id": row + 1, **part.held.record(inside)}
+            return {"id": row + 1, **part.held.record(inside)}
         if self._last[0] != part.start:
             self._last = part.start, msgspec.json.decode(part.held or b"[]")
         found: Record = self._last[1][inside]
-        return unsigned | found
+        return found
 
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
@@ -226,22 +221,12 @@ def _read(
         {name: [] for name in LISTS},
         images,
         categories,
-        _signed(found.builder.done()) if found.is_partly_named else found.builder.done(),
+        found.builder.done(),
         {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)},
         dict.fromkeys(LISTS, (0, 0, 0)),
         origin=origin,
     )
     return document, origin, found
-
-
-def _signed(columns: Columns) -> Columns:
-    """Return columns in which annotations that name nobody are by `UNNAMED`."""
-    key, names = ANNOTATOR_KEYS[0], (*columns.annotator_names, UNNAMED)
-    if key not in columns.annotator:
-        return columns
-    code = columns.annotator[key]
-    code = np.where(code < 0, names.index(UNNAMED), code).astype(code.dtype)
-    return replace(columns, annotator={**columns.annotator, key: code}, annotator_names=names)
 
 
 def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
