@@ -19,15 +19,11 @@ def against_reference(found: ReferenceMatches) -> Table:
 
     Columns: annotator; n_images, the images of the reference that the annotator was asked about;
     the numbers of annotations there: n by the annotator, n_reference by the reference, n_matched;
-    then these figures, each with the 95 % interval over images.
-
-    - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
-    - miss_rate: of the objects of the reference, the share that the annotator did not draw, not
-      even badly placed. Extra_rate: of the annotations, the share that overlap no object.
-    - twice_rate: of the objects of the reference that the annotator drew, the share that two boxes
-      match. Second boxes and parts of objects lower the precision, but are no extras.
-    - class_share: of the matched annotations, the share with the category of the reference.
-    - mean_similarity: the mean similarity of matched annotations to the reference.
+    then with 95 % intervals over images: precision, n_matched / n; recall, n_matched / n_reference;
+    f1; miss_rate, the share of objects of the reference that the annotator did not draw, not even
+    badly placed; extra_rate, the share of annotations that overlap no object; twice_rate, the share
+    of drawn objects that two boxes match, which lower the precision but are no extras; class_share
+    and mean_similarity of matched annotations.
     """
     names, of = found.data.annotator_names[:-1], found.data.annotations
     drawn, image = _authors(found, np.flatnonzero(of.annotator < len(names)))
@@ -75,15 +71,9 @@ def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, Ind
 def reference_offsets(found: ReferenceMatches) -> Table:
     """Return the offsets of each annotator's boxes from those of the reference.
 
-    A row for each annotator and edge of the box, or measure of rotated boxes as in
-    `rotated_offsets`; an empty table for key points. Boxes that overlap the reference too little to
-    match count as well; rotated boxes across those of the reference do not.
-
-    Columns: annotator; edge, or measure and its unit; n, the number of objects; offset_px, or
-    offset, the mean offset, positive to the right or down; offset_percent, in percent of the mean
-    size of the reference's boxes (NaN for the angle), both with the 95 % interval over images;
-    p_value of a t-test over images against 0; and systematic, whether it is significant after
-    Holm's correction for all rows, and beyond rounding.
+    Rows and columns are as in `offsets` or `rotated_offsets`, without others and medians; an empty
+    table for key points. Boxes that overlap the reference too little to match count as well;
+    rotated boxes across those of the reference do not.
     """
     of, placed = found.data.annotations, found.placed
     names = found.data.annotator_names[:-1]
@@ -133,10 +123,9 @@ _MOST = 1000
 def reference_confusions(found: ReferenceMatches) -> Table:
     """Return the pairs of categories that annotators confuse, compared with the reference.
 
-    The most frequent pair comes first. Columns: first and second, the categories; n, the number of
-    matched annotations with one of them where the reference has the other; and share, n divided by
-    the matched annotations with one of them on either side, with its 95 % interval over images.
-    At most 1,000 pairs are returned.
+    The most frequent of at most 1,000 pairs comes first. Columns: first and second, the categories;
+    n, the matched annotations with one of them where the reference has the other; and share, n
+    divided by those with one of them on either side, with its 95 % interval over images.
     """
     own, expected, image = _categories(found)
     names, n_images = found.data.category_names, len(found.data.image_names)
@@ -169,9 +158,9 @@ def reference_confusions(found: ReferenceMatches) -> Table:
 def reference_confusion_matrix(found: ReferenceMatches) -> Table:
     """Return the confusion matrix of each annotator with the reference.
 
-    A row for each annotator, category of the annotator and category of the reference that occur
-    together. Columns: these three; n, the number of matched annotations; and share, n divided by
-    the annotator's matches with this category of the reference.
+    Columns: annotator, category and reference that occur together; n, the number of matched
+    annotations; and share, n divided by the annotator's matches with this category of the
+    reference.
     """
     own, expected, _ = _categories(found)
     author = found.data.annotations.annotator[found.matched.left].astype(np.int64)

@@ -38,10 +38,10 @@ _FEWEST = 4
 
 
 def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> FloatArray:
-    """Return the sums of each pair of annotators, over all images or over `images`, (I,) bool.
+    """Return the sums of each pair of annotators, over all images or `images`, (2, A, A).
 
     These are pairs of annotations of one unit and category, and half of the annotations of both in
-    the images that both were asked about, (2, A, A) float64, symmetric.
+    the images that both were asked about.
     """
     of, assigned = matched.data.annotations, matched.data.assigned
     asked = assigned if images is None else assigned & images[:, None]
@@ -69,9 +69,8 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
     """Return the agreement of each pair of annotators, ordered so that similar ones are neighbours.
 
     A row for each annotator, and a column "with NAME" for each, both in the order of a tree of
-    average linkage. The agreement is the F1 of objects with their category: 2 · pairs of equal unit
-    and category / (drawn by one + drawn by the other), in the images that both were asked about.
-    NaN without such annotations, and on the diagonal.
+    average linkage: the F1 of objects with their category, in the images that both were asked
+    about. NaN without such annotations, and on the diagonal.
     """
     names = matched.data.annotator_names
     agreement, order = _agreement(pair_sums(matched)), np.arange(len(names))
@@ -88,11 +87,9 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
 def agreement_groups(matched: MatchedUnits) -> Table:
     """Return groups of annotators who agree more with each other than with the others.
 
-    Groups have two annotators or more. They are found in every other image: the cut of the tree of
-    `agreement_matrix` with the largest difference between the agreement within the least agreeing
-    group and that between groups. They are confirmed by the other half of the images if the 95 %
-    interval of the agreement within each group lies above that between groups. Otherwise all
-    annotators are one group.
+    Groups have two annotators or more. They are the cut of the tree of `agreement_matrix` of every
+    other image with the largest difference of agreement in the least agreeing group and between
+    groups, if the 95 % intervals of the other images confirm it; otherwise all are one group.
 
     A row for each annotator: group, numbered from 1; within and between, the agreement with the own
     group and with other groups in all images, NaN if there is none.
@@ -215,23 +212,18 @@ def copies(matched: MatchedUnits) -> Table:
     """Return the number of identical boxes of each pair of annotators, copies first.
 
     Columns: annotator_1 and annotator_2; n, their matched pairs of boxes; n_identical, pairs with
-    the same box, and identical_share with its 95 % interval over images;
-    expected_share, if the four edges were equal independently of each other, estimated from pairs
-    with different boxes; others_share, of identical boxes that one of the two shares with others;
-    mean_similarity and others_similarity, the mean over their pairs and over those that one of the
-    two has with others; and copied.
+    the same box, and identical_share with its 95 % interval over images; expected_share, if the
+    four edges were equal independently of each other, estimated from pairs with different boxes;
+    others_share, of identical boxes that one of the two shares with others; mean_similarity and
+    others_similarity of their pairs and of those with others; and copied.
 
-    Edges are equal that differ by 0.01 px or less, and by 0.1 % of the shorter side or less, as a
-    copy in another format is rounded. Joints are equal that differ by 0.01 px or less, outlines
-    whose similarity is 0.99 or more, and two masks whose similarity is 1.
+    Edges that differ by 0.01 px or less, and by 0.1 % of the shorter side, are equal, as are joints
+    that differ by 0.01 px, outlines with a similarity of 0.99, and equal masks.
 
-    A pair is marked as copied if it has five identical boxes or more, and if the interval of their
-    share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
-    share or the share of boxes with exactly three equal edges. The last condition has two parts
-    because the others share as many boxes if several copy from one source; but careful annotators
-    who draw whole pixels, or correct proposals, have many boxes with three equal edges, unlike
-    copies. The similarity is no criterion: two careful annotators are closer to each other than to
-    careless ones.
+    A pair is copied if it has five identical boxes or more, and if the interval of their share lies
+    above 5 %, 3 times the expected share, and 3 times either the others' share (the others share as
+    many boxes if several copy from one source) or the share of boxes with exactly three equal edges
+    (careful annotators who draw whole pixels, or correct proposals, have many).
     """
     of, pairs = matched.data.annotations, pairs_of_units(matched)
     names = matched.data.annotator_names
@@ -317,12 +309,10 @@ _LEAST_OBJECTS = 3
 def independent(matched: MatchedUnits) -> MatchedUnits:
     """Return the annotations without copies, by which annotators are judged.
 
-    Of two annotators who share boxes (see `copies`), the annotations of the second are left out in
-    images where half of their matched boxes are identical, as two equal votes would make a
-    majority. Images in which this leaves fewer than three annotators are left out as well, unless
-    no others remain: then two annotators can still be compared. Nothing is left out if no image has
-    three annotators, as there is no majority, or if shared boxes connect all of three annotators or
-    more: they may have kept the same proposals, and their changes to these can be judged.
+    Of two annotators who share boxes (see `copies`), those of the second are left out in images
+    where half of their matched boxes are identical, and so are images in which this leaves fewer
+    than three annotators, unless no others remain. Nothing is left out without an image of three
+    annotators, or if shared boxes connect all: they may have kept the same proposals.
     """
     return _without_copies(matched) or matched
 

@@ -67,8 +67,7 @@ class Confusions(FrozenArrays, frozen=True, eq=False):
     def alpha(self, agreeing: FloatArray, products: FloatArray) -> FloatArray:
         """Return the nominal alpha with values merged, elementwise; of no merged ones for zeros.
 
-        `agreeing` are the coincidences of merged values, and `products` is the sum of n_c n_k over
-        each two of them.
+        `agreeing` are coincidences of merged values, `products` the sum of n_c n_k over each two.
         """
         if not self.has_meaning:
             return np.full(len(agreeing), np.nan)
@@ -102,11 +101,9 @@ def confusions(matched: MatchedUnits) -> Table:
 
     Columns: first and second, the categories; n, the number of objects to which both were given;
     share, n divided by the objects with either; alpha_merged, alpha if both were one category; and
-    gain, alpha_merged − alpha. Parts and second boxes of an object may have any category. Gains of
-    several pairs do not add up. A gain is negative if the two are distinguished better than
-    categories on average. Share and gain of the 1,000 most frequent pairs have 95 % intervals over
-    images. NaN where alpha is undefined (such as with one remaining category) or has no meaning
-    (with one category).
+    gain, alpha_merged − alpha, negative if the two are distinguished better than others. Parts and
+    second boxes of an object may have any category. Share and gain of the 1,000 most frequent pairs
+    have 95 % intervals over images. NaN where alpha is undefined or has no meaning.
     """
     # A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs n_c +
     # n_k times, so that only Σ o_cc and Σ n_c² change.
@@ -167,10 +164,9 @@ def confusions(matched: MatchedUnits) -> Table:
 def _merging(
     groups: Sequence[IndexArray],
 ) -> Callable[[FloatArray, FloatArray, FloatArray], FloatArray]:
-    """Return alpha, and alpha with the values of each of G groups merged, and of all of them.
+    """Return a function of marginals, (K, B), agreeing coincidences, (1, B), and those of groups.
 
-    The function takes marginals, (K, B), agreeing coincidences, (1, B), and those between values of
-    each group, (G, B), and returns (G + 2, B).
+    It returns alpha, and alpha with the values of each of G groups merged, and of all, (G + 2, B).
     """
     members = np.concatenate([np.zeros(0, np.int64), *groups])
     group_of = np.repeat(np.arange(len(groups)), [len(each) for each in groups])
@@ -240,19 +236,14 @@ def category_merges(matched: MatchedUnits) -> Table:
 
 
 def difficulty(matched: MatchedUnits) -> Table:
-    """Return the reliability of each category, the least reliable first.
+    """Return the reliability of each category that was drawn, the least reliable first.
 
-    A row for each category that was drawn. Columns: category; n, the number of its annotations;
-    n_units, that of units with the category; alpha of the category against the rest; alpha_units,
-    alpha of all values in these units, with the disagreement expected in all units; and these
-    figures with 95 % intervals over images. The alphas are NaN where they have no meaning, as with
-    one category.
-
-    - found_share: of the others who were asked about an object with an annotation of the category,
-      the share who drew it, with any category.
-    - class_share: of the others who drew it, the share who gave the category.
-    - mean_similarity: the mean similarity of annotations of the category to matching ones of
-      others.
+    Columns: category; n, the number of its annotations; n_units, that of units with the category;
+    alpha of the category against the rest; alpha_units, alpha of all values in these units, with
+    the disagreement expected in all units; and with 95 % intervals over images: found_share, of the
+    others who were asked about an object with the category, the share who drew it; class_share, of
+    these, the share who gave the category; mean_similarity to matching annotations of others. The
+    alphas are NaN where they have no meaning, as with one category.
     """
     names, found = matched.data.category_names, matched_confusions(matched)
     counts, marginal = found.counts, found.marginal
@@ -311,11 +302,10 @@ ALL = "(all)"
 def supercategories(matched: MatchedUnits) -> Table:
     """Return the gain of merging the categories of each supercategory, the largest first.
 
-    A row for each supercategory with two or more categories that occur, and one "(all)" for all of
-    them at once, if there are several. Columns: supercategory; n_categories and n, the numbers of
-    its categories and annotations; alpha_merged, alpha if these were one category; and gain,
-    alpha_merged − alpha, with its 95 % interval over images. There are no rows if the file names no
-    supercategories.
+    A row for each supercategory with two or more categories that occur, and one "(all)" if there
+    are several. Columns: supercategory; n_categories and n, the numbers of its categories and
+    annotations; alpha_merged, alpha if these were one category; and gain, alpha_merged − alpha,
+    with its 95 % interval over images.
     """
     data = matched.data
     drawn = np.bincount(data.annotations.category, minlength=len(data.category_names))
@@ -389,14 +379,11 @@ _ALARM = 0.05
 def category_use(matched: MatchedUnits) -> Table:
     """Return how often each annotator, and the majority of the others, uses each category.
 
-    Only objects count to which more than half of the other annotators gave the same category. (With
-    the shares of the others instead of the majority, one annotator who swaps categories would
-    change the expectation for all.) There is a row for each annotator and category. Columns:
+    Only objects count to which more than half of the others gave the same category. Columns:
     annotator and category; n_used, the number of objects to which the annotator gave the category;
     n_expected, that of objects to which most others gave it; use, the ratio of both, with its 95 %
     interval over images; p_value of a t-test over images against a ratio of 1; and systematic,
-    whether it is significant after Holm's correction for all rows. With one category there is no
-    row.
+    whether it is significant after Holm's correction for all rows. No row with one category.
     """
     data = object_reliability(independent(matched))
     names, categories = matched.data.annotator_names, matched.data.category_names
@@ -428,11 +415,10 @@ def category_use(matched: MatchedUnits) -> Table:
 def confusion_matrix(matched: MatchedUnits) -> Table:
     """Return the confusion matrix of each annotator with the others.
 
-    A row for each annotator, category of the annotator and category of the others that occur
-    together; "(no box)" stands for a missing annotation. Columns: these three; n, the number of
-    pairs of the annotator and another annotator; share, n divided by all pairs with this category
-    of the annotator; and n_most, the number of objects to which more than half of the others gave
-    this category of the others.
+    Columns: annotator, category of the annotator, and others, that of the others, which occur
+    together, "(no box)" for a missing annotation; n, the number of pairs of the annotator and
+    another; share, n divided by all pairs with this category of the annotator; and n_most, the
+    number of objects to which more than half of the others gave this category of the others.
     """
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")

@@ -276,14 +276,7 @@ def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
 
 @remembered
 def repairs(matched: MatchedUnits) -> dict[Kind, Repair]:
-    """Return the repair of each kind of disagreement.
-
-    - missed by some: all annotators asked draw an object if at least half drew it, otherwise none
-    - class conflict: all give the category of the majority
-    - badly placed: the units of an object become one
-    - split or merged: all draw the parts if at least half did, otherwise the whole only
-    - drawn twice by one: the second box is removed
-    """
+    """Return the repair of each kind of disagreement; see docs/disagreement.md."""
     return {kind: _repair(matched, kind) for kind in Kind}
 
 
@@ -321,10 +314,8 @@ def _repair(matched: MatchedUnits, kind: Kind) -> Repair:
 def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
     """Return how sums change if objects are settled as most annotators drew them, and which are.
 
-    All kinds of disagreement are repaired at once: all annotators asked draw the object once, in
-    one unit, with the category of the majority, if at least half drew it, and otherwise nobody
-    does. Objects that have parts, or share a unit with a second box of another object, are left
-    out.
+    All kinds of disagreement are repaired at once. Objects that have parts, or share a unit with a
+    second box of another object, are left out.
     """
     objects, found = drawn_objects(matched), disagreements(matched)
     of, n = objects.of, len(objects)
@@ -425,22 +416,13 @@ _NAMES = (ALL_AGREE, *KINDS)
 def decomposition(matched: MatchedUnits) -> Table:
     """Return the number of objects with each kind of disagreement, and the gain of repairing it.
 
-    An object may have several kinds; the last one in this list is its primary kind:
-
-    - all agree
-    - missed by some
-    - class conflict: not all gave it the same category
-    - badly placed: annotations overlap too little to match, and more than different objects do
-    - split or merged: an annotator drew two boxes where another one drew one around both
-    - drawn twice by one: an annotator drew two boxes that overlap as those of one object do
-
-    Parts and second boxes are counted with the object that they belong to.
+    An object may have several kinds; the last one in `KINDS` is its primary kind. Parts and second
+    boxes are counted with the object that they belong to.
 
     Columns: kind; n_objects and share, of objects with this primary kind; n_any and share_any, of
     all objects with this kind; and alpha_gain and f1_gain, the rise of pooled alpha and F1 if only
     this kind were repaired (see `repairs`), where these have a meaning. Shares and gains have 95 %
-    intervals over images. Gains overlap, as those of TIDE [1]_: they do not add up to the gain of
-    repairing everything.
+    intervals over images. Gains, as those of TIDE [1]_, do not add up.
 
     References
     ----------
@@ -476,10 +458,9 @@ def decomposition(matched: MatchedUnits) -> Table:
 def decomposition_by_category(matched: MatchedUnits) -> Table:
     """Return the number of objects of each category with each kind of disagreement.
 
-    The category of an object is that of the majority. A row for each category and kind that occur.
-    Columns: category; kind; n_objects, the number of objects with the kind, perhaps with others;
-    share, n_objects divided by the objects of the category; alpha_gain and f1_gain, the rise of
-    alpha and F1 of all objects if the kind were repaired in this category only.
+    Columns: category, that of the majority; kind; n_objects, the number of objects with the kind,
+    perhaps with others; share, n_objects divided by the objects of the category; alpha_gain and
+    f1_gain, the rise of alpha and F1 of all objects if it were repaired in this category only.
     """
     found, category = disagreements(matched), drawn_objects(matched).category
     kind, place = np.nonzero(found.has.T)
@@ -491,12 +472,9 @@ def decomposition_by_category(matched: MatchedUnits) -> Table:
 def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     """Return the number of objects in which each kind of disagreement concerns each annotator.
 
-    A disagreement concerns annotators who missed an object that at least half of those asked drew,
-    or drew one that fewer drew; gave another category than most; drew a box apart from most; split
-    or merged objects unlike most; or drew an object twice. Without a majority, it concerns all.
-    A row for each annotator and kind that occur. Columns: annotator; kind; n_objects; share,
+    It concerns those whom `Disagreements` names. Columns: annotator; kind; n_objects; share,
     n_objects divided by the objects in the images of the annotator; alpha_gain and f1_gain, the
-    rise of alpha and F1 of all objects if the kind were repaired in these objects only.
+    rise of alpha and F1 of all objects if it were repaired in these objects only.
     """
     found, image = disagreements(matched), drawn_objects(matched).image
     of_image = np.bincount(image[found.counted], minlength=len(matched.data.image_names))

@@ -115,10 +115,9 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
 
 
 def drawn_edges(matched: MatchedUnits) -> FloatArray:
-    """Return the edges of boxes, or of the extents of key points where these are compared, (N, 4).
+    """Return the edges of boxes, bounds of rotated boxes or extents of key points, (N, 4).
 
-    The boxes of key points may have been given to the annotators, and are then equal. For rotated
-    boxes, these are the edges of their bounds.
+    The boxes of key points may have been given to the annotators, and are then equal.
     """
     of = matched.data.annotations
     if of.keypoints is not None and matched.data.joint_sigmas:

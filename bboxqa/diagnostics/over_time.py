@@ -183,19 +183,14 @@ _AT_ONCE = 0.2
 def work(matched: MatchedUnits) -> Table:
     """Return the speed of each annotator, and the change of F1 with the others over time.
 
-    A row for all annotators together, and one for each. A session
-    ends with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
-    annotations per minute within sessions, with its 95 % interval over images; median_seconds
-    between two annotations of a session; hours, the duration of all sessions; n, the number of
-    annotations with a time; and
-
-    - drift, the change of F1 from one session to the next,
-    - fatigue, the change of F1 with each hour within sessions,
-
-    each with its interval over images and a status. Both are least-squares slopes of the F1 of
-    images, weighted by the number of annotations. The slopes of all compare each annotator only
-    with themselves. An annotator whose annotations were mostly made at once, as by an import, has
-    no speed and no change.
+    A row for all annotators together, and one for each. A session ends with a pause of more than 30
+    minutes. Columns: annotator; n_sessions; per_minute, the annotations per minute within sessions,
+    and median_seconds between two annotations of a session; hours, the duration of all sessions; n,
+    the number of annotations with a time; drift, the change of F1 from one session to the next, and
+    fatigue, that with each hour within sessions, each with a status. All but numbers have 95 %
+    intervals over images. Changes are least-squares slopes of the F1 of images, weighted by the
+    number of annotations; those of all compare each annotator only with themselves. An annotator
+    whose annotations were mostly made at once, as by an import, has no speed and no change.
     """
     found, names = worked(matched), matched.data.annotator_names
     author, n_annotators = matched.data.annotations.annotator, len(names)
@@ -225,10 +220,9 @@ def work(matched: MatchedUnits) -> Table:
 def work_sessions(matched: MatchedUnits) -> Table:
     """Return the speed of each annotator and F1 with the others in each session.
 
-    A row for each annotator and session. Columns: annotator;
-    session, numbered from 1; start, in UTC; minutes until the last annotation; n, the number of
-    annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
-    median_seconds between two annotations. An image counts in the session of its median annotation.
+    Columns: annotator; session, numbered from 1; start, in UTC; minutes until the last annotation;
+    n, the number of annotations; n_images; per_minute and f1 with their 95 % intervals over images;
+    and median_seconds between two. An image counts in the session of its median annotation.
     """
     found = worked(matched)
     known, n = np.flatnonzero(found.place >= 0), len(found.owner)
@@ -253,10 +247,9 @@ def work_sessions(matched: MatchedUnits) -> Table:
 def work_hours(matched: MatchedUnits) -> Table:
     """Return F1 with the others and speed in each hour of the sessions.
 
-    A row for each hour of all annotators together and of each one.
-    Columns: annotator; hour of the session, from 1, over all sessions of an annotator; n_images; f1
-    and per_minute, with their 95 % intervals over images; and median_seconds between two
-    annotations.
+    A row for each hour of all annotators together and of each one. Columns: annotator; hour of the
+    session, from 1; n_images; f1 and per_minute, with their 95 % intervals over images; and
+    median_seconds between two annotations.
     """
     work, names = worked(matched), matched.data.annotator_names
     author, elapsed = matched.data.annotations.annotator, np.nan_to_num(work.times.elapsed)
@@ -355,11 +348,9 @@ def track_switches(matched: MatchedUnits) -> Table:
 
     Two tracks that are assigned to each other stay so in every frame in which they overlap. In each
     frame, the remaining ones are assigned one to one by similarity. A track that was assigned to
-    another one before has an identity switch.
-
-    A row for each switch: annotator_1 and track; annotator_2, and before and after, this
-    annotator's two tracks; until and since, the last image with the former and the first with the
-    latter; and video. Rows are sorted by annotators, then image.
+    another one before has an identity switch: annotator_1 and track; annotator_2, and before and
+    after, this annotator's two tracks; until and since, the last image with the former and the
+    first with the latter; and video. Rows are sorted by annotators, then image.
 
     References
     ----------
@@ -393,8 +384,7 @@ def track_switches(matched: MatchedUnits) -> Table:
 def switches(matched: MatchedUnits) -> IndexArray:
     """Return the identity switches between all pairs of annotators, (S, 5) int64.
 
-    The columns are the track, the other annotator's tracks before and after, the last image with
-    the former, and the first one with the latter.
+    The track, the other's tracks before and after, and the last image of one and first of other.
     """
     pairs = track_pairs(matched)
     place = pairs.frame[pairs.image]
@@ -444,11 +434,10 @@ def tracks(matched: MatchedUnits) -> Table:
 
     Columns: annotator_1, annotator_2; n_tracks_1, n_tracks_2, n_boxes_1 and n_boxes_2, the numbers
     of tracks and of their boxes in frames about which both were asked; idtp, the frames in which
-    assigned tracks overlap; idfn and idfp, the other boxes of the first and of the second
-    annotator, as if the first were right; idf1, 2 idtp / (n_boxes_1 + n_boxes_2), with its 95 %
-    interval; switches_1 and switches_2, how often a track of each switches to another track of the
-    other annotator; switches, their sum, with its interval; and interval_over, what intervals draw:
-    videos, or the objects of a single video.
+    assigned tracks overlap; idfn and idfp, the other boxes of the first and of the second; idf1, 2
+    idtp / (n_boxes_1 + n_boxes_2); switches_1 and switches_2, how often a track of each switches to
+    another track of the other; switches, their sum, with an interval as idf1; and interval_over,
+    what intervals draw.
 
     References
     ----------

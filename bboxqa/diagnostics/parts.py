@@ -73,10 +73,9 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
 def drawn_with(
     matched: MatchedUnits, one: IndexArray, other: IndexArray
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the annotations of the first of two objects, and those of the second.
+    """Return pairs, the annotations of the first of two objects and of the second by the same one.
 
-    These are the pair, the annotation of the first object, and that of the second object by the
-    same annotator, -1 for none, of each annotation of the first objects.
+    There is a row for each annotation of the first objects; -1 where the second is missing.
     """
     cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
     drawn = np.flatnonzero(cells.drawn)
@@ -111,10 +110,9 @@ def _categories(
 
 @remembered
 def object_ranks(matched: MatchedUnits) -> IndexArray:
-    """Return the rank of objects that may be a part or a repetition of another one, (O,).
+    """Return the rank of objects that may be a part or a repetition of another one, (O,); else -1.
 
-    They are ranked by the number of annotators, most first, then by their boxes, independently of
-    names and ids; -1 for others.
+    Objects that more annotators drew come first, then boxes decide, independently of names.
     """
     objects = drawn_objects(matched)
     ends = objects.of[np.stack(_pairs_of_objects(matched))]
@@ -290,8 +288,7 @@ def repetitions(
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
     """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
 
-    A second box that only its annotator drew is a repetition of the object that more drew; it is
-    tied to the object of the others in its unit.
+    A second box that only its annotator drew repeats the object that more drew.
     """
     of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
     tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
@@ -327,9 +324,8 @@ def join_parts(
     """Set in `root` the objects that parts are joined with.
 
     Return the numbers of object and annotator of merged ones, (M,); which objects are joined with
-    another one as a part or as a box around several, (O,); how many annotators merged each, and how
-    many of their boxes are joined with it, (O,) each; and split and merged objects with their
-    annotators.
+    another one, (O,); how many annotators merged each, and how many of their boxes are joined with
+    it, (O,) each; and split and merged objects with their annotators.
     """
     n, merge = len(objects), drawn.is_merge
     is_again = root != np.arange(n)
@@ -397,11 +393,9 @@ class _Beside(FrozenArrays, frozen=True, eq=False):
 def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     """Return units in which second boxes and parts that match by chance are separate objects.
 
-    If one annotator draws an object twice and another draws it in halves, the second box may match
-    a half. Such boxes are an object that the others miss only if more than half of the annotators
-    drew them for the same reason. Otherwise each becomes an object of its own, which
-    `disagreements` counts with the surrounding object, and single boxes of others that match them
-    are joined to that object.
+    If one annotator draws an object twice and another in halves, the second box may match a half.
+    Unless more than half drew such boxes for the same reason, each becomes an object of its own,
+    which `disagreements` counts with the surrounding one; single boxes that match join that one.
     """
     objects, rank, n = drawn_objects(matched), object_ranks(matched), len(matched.objects)
     ends = objects.of[np.stack(_pairs_of_objects(matched))]

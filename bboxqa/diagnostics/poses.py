@@ -156,18 +156,15 @@ def _are_swapped(xy: FloatArray, variance: FloatArray, people: IndexArray) -> Bo
 
 
 def joints(matched: MatchedUnits) -> Table:
-    """Return the agreement on each joint of each category.
-
-    A row for each joint. Figures are over pairs of annotators who drew the same object.
+    """Return the agreement on each joint of each category, over pairs of annotators of one object.
 
     Columns: category; joint; n, the pairs in which either labelled it, and n_both; same_visibility,
-    the share of all pairs with equal visibility (0, 1 or 2), with its 95 % interval over images;
-    visibility_alpha, Krippendorff's nominal alpha of the visibility; missing_share, the share of n
-    that only one labelled; distance_px and distance_percent, the mean distance in px and in percent
-    of the scale; sigma, the scatter about the true position relative to the scale, from the median
-    distance; and swapped_share, the share of the pairs who both labelled left and right in which
-    these are clearly exchanged, NaN for joints without a side. Exchanged joints do not count in
-    distances.
+    the share of pairs with equal visibility (0, 1 or 2), with its 95 % interval over images;
+    visibility_alpha, Krippendorff's nominal alpha of it; missing_share, the share of n that only
+    one labelled; distance_px and distance_percent, the mean distance in px and in percent of the
+    scale; sigma, the scatter about the true position relative to the scale, from the median
+    distance; and swapped_share, the share in which left and right are clearly exchanged, NaN for
+    joints without a side. Exchanged joints do not count in distances.
     """
     found, n_joints = joint_pairs(matched), int(joint_offsets(matched)[-1])
     some = np.asarray((found.visibility > 0).any(1))
@@ -209,19 +206,16 @@ _FIGURES = ("offset_x_px", "offset_y_px", "missing_share", "swapped_share")
 
 
 def joint_annotators(matched: MatchedUnits) -> Table:
-    """Return offsets and rates of missing and swapped joints of each annotator.
+    """Return offsets and rates of missing and swapped joints of each annotator and joint.
 
-    A row for each annotator and joint. Each other annotator gives one figure; the row has the value
-    that others with 60 % of the weight confirm, as for offsets of edges, so that the errors of one
-    annotator do not affect the figures of the others.
+    As for offsets of edges, the figures are those that others with 60 % of the weight confirm.
 
     Columns: annotator; category; joint; n, the number of pairs of an object and another annotator
     who labelled the joint as well; n_images; offset_x_px and offset_y_px, positive to the right and
     down, with their 95 % intervals over images; offset_percent, their length in percent of the
-    scale; p_value, twice the smaller one of the tests of both offsets against 0; systematic,
-    whether it is significant after Holm's correction for all rows, and beyond rounding (0.01 px);
-    missing_share, the share of the joints labelled by others that the annotator did not label; and
-    swapped_share, the share with left and right clearly exchanged.
+    scale; p_value, twice the smaller one of the tests of both offsets against 0; systematic, after
+    Holm's correction for all rows and beyond rounding; missing_share, the share of the joints
+    labelled by others that the annotator left out; and swapped_share.
     """
     found, data = joint_pairs(matched), matched.data
     n_joints, n_people = int(joint_offsets(matched)[-1]), len(data.annotator_names)

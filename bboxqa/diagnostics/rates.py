@@ -199,10 +199,8 @@ def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
 def category_vitality(matched: MatchedUnits) -> Table:
     """Return the fall of each category's alpha (against the rest) without each annotator.
 
-    A row for each category that occurs and each annotator whose absence changes its values: their
-    names, alpha of all annotators, alpha without the annotator, and their difference, the vitality.
-    NaN where an alpha is undefined. A single category has no rows, as its alpha has no
-    meaning.
+    Columns: category, annotator, alpha of all, alpha_without and their difference, vitality, where
+    the absence changes values. NaN where undefined; a single category has no rows.
     """
     names, categories = matched.data.annotator_names, matched.data.category_names
     lost = lost_coincidences(matched)
@@ -240,8 +238,7 @@ def image_f1(
     """Return each image of two annotators or more and each of its annotators, sorted, (C,) each.
 
     Also return twice the number of matched pairs with an annotation of the annotator, and the
-    number of annotations of the annotator and of another, summed over the others. The ratio of the
-    two is F1.
+    number of annotations of both, summed over the others: the ratio of the two is F1.
     """
     of, unit = matched.data.annotations, matched.units.unit
     image, annotator = np.nonzero(asked_with_others(matched))
@@ -267,21 +264,16 @@ def annotators(matched: MatchedUnits) -> Table:
     Copies are left out (see `independent`), also from n_images, but not from n and vitality.
 
     Columns: annotator; n, the number of compared annotations; n_images, and n_images_asked, which
-    includes images where copies are left out; vitality, the fall of alpha without the annotator,
-    NaN where alpha has no meaning; and each of `RATES`; vitality and rates have 95 % intervals over
-    images.
+    includes images where copies are left out; and with 95 % intervals over images: vitality, the
+    fall of alpha without the annotator, NaN where alpha has no meaning; f1 of annotations with each
+    other annotator, in units of the threshold; and of objects, so that badly placed, second and
+    split boxes are neither missed nor extra:
 
-    - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
-      and image that both were asked about, in units of the threshold.
-    - miss_rate: of the objects that more than half of the others drew (the model of `predictions`
-      has no vote), the share that the annotator did not draw; n_missed is their number. Extra_rate:
-      of the annotator's objects, the share that fewer than half of the others drew; n_extra is
-      their number. Objects that exactly half of the others drew are neither. Both count objects, so
-      that a badly placed box is neither a miss nor an extra; nor are objects that are drawn twice,
-      in parts, or with others in one box (see `boxes_per_object`).
-    - class_share: of the other annotators' boxes of objects that the annotator drew, the share with
-      the same category, without split or merged objects. Mean_similarity: the mean of matched
-      pairs, without boxes that show parts of objects, or several objects.
+    - miss_rate: of the objects that more than half of the others drew (a model has no vote), the
+      share that the annotator did not draw; n_missed is their number. Extra_rate: of the
+      annotator's objects, the share that fewer than half of the others drew; n_extra.
+    - class_share: of the others' boxes of objects that the annotator drew, the share with the same
+      category. Mean_similarity: the mean of matched pairs. Both without parts of objects.
     """
     names, judged = matched.data.annotator_names, independent(matched)
     unknown = np.full((len(names), 2), np.nan)
@@ -345,13 +337,9 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
     """Return the rates at which each annotator draws objects twice, splits and merges them.
 
     Columns: annotator; n, the number of objects that the annotator drew; n_expected, that of
-    objects that more than half of the others drew; then n_twice, n_split and n_merged, each with
-    its rate and the 95 % interval over images.
-
-    - twice_rate: of the n objects, the share that the annotator drew twice.
-    - split_rate: of the n objects, the share that the annotator drew in parts.
-    - merge_rate: of the n_expected objects, the share that the annotator drew in one box with
-      another object.
+    objects that more than half of the others drew; n_twice and n_split, of n, drawn twice or in
+    parts, and n_merged, of n_expected, drawn in one box with another; each with its rate and the 95
+    % interval over images.
     """
     matched = independent(matched)
     cells, names = object_cells(matched), matched.data.annotator_names

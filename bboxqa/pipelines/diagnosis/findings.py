@@ -171,10 +171,8 @@ def confuser(
 ) -> list[str]:
     """Return who of three or more confuse two categories significantly more, if anybody.
 
-    These are the one with most confusions and others with at least half as many, if their shares
-    are significantly above the others', and if they have enough images to be named. The matrix has
-    a row per annotator and pair of categories: the annotator's, that of the others or a reference
-    in the column `other`, and in a `column` the objects with both.
+    These are the one with most confusions and others with at least half as many, with enough images
+    to be named. The matrix has a row per annotator and pair of categories, and counts in `column`.
     """
     is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
     cells = matrix.take(np.flatnonzero(is_of_both))

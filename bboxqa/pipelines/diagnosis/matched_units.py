@@ -27,10 +27,9 @@ _SAME_BOX = 0.5
 def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     """Return units in which displaced boxes belong to the objects that they show.
 
-    A box that is 5 px too far to the right does not overlap an object of 4 px at all. It is a badly
-    placed box, not a miss and an extra. The displacement of each annotator is estimated from larger
-    objects; if the IoU without it is at least `least`, the box is joined to the others' object.
-    Objects that all annotators drew, second boxes and parts are not changed.
+    A box that is 5 px too far to the right does not overlap an object of 4 px at all. Without the
+    displacement of its annotator, estimated from larger objects, it is joined to an object with an
+    IoU of at least `least`, unless all annotators drew this.
     """
     matched = _with_misread_joined(matched)
     # How far the boxes of each annotator are displaced to the right and down, (A, 2).

@@ -148,15 +148,14 @@ class Review(NamedTuple):
 def review_of(matched: MatchedUnits) -> Review:
     """Return the objects whose repair would raise agreement most, and their images.
 
-    A review is expected to settle an object as most annotators drew it (see `settled`). The gain is
-    the rise of pooled alpha if this object alone were settled, or of F1 where alpha has no meaning
-    or no object would raise it. Of objects with parts, it is that of repairing the kind of
-    disagreement that gains most (see `repairs`).
+    The gain is the rise of pooled alpha if the object alone were settled as most annotators drew it
+    (see `settled`), or of F1 where no object would raise alpha. Of objects with parts, it is that
+    of repairing the kind that gains most.
 
     Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
-    kinds of the object in words; annotators, whom they concern; categories, annotations (ids) and
-    boxes (x, y, width, height), each by annotator. Columns of images: image; gain, the sum over its
-    objects; n_objects; and the reasons and annotators of its first three objects in the queue.
+    kinds in words; annotators, whom they concern; categories, annotations (ids) and boxes, each by
+    annotator. Columns of images: image; gain; n_objects; and the reasons and annotators of its
+    first three objects in the queue.
     """
     data = matched.data
     place, kind, gain, column = _gains(matched)
@@ -224,11 +223,7 @@ def _by_annotator(data: Dataset, words: Sequence[Described]) -> dict[str, Column
 
 
 def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, str]:
-    """Return the objects with a gain of settling them.
-
-    Also return the kind of disagreement of each whose repair gains most, the gain of all kinds and
-    its name.
-    """
+    """Return the objects with a gain of settling them, the best kind, the gain and its name."""
     found = disagreements(matched)
     both = np.full((2, len(Kind), len(found.root)), -np.inf)
     for kind, change in repairs(matched).items():
@@ -251,8 +246,7 @@ def _items(
 ) -> tuple[ReviewItem, ...]:
     """Return who should look at which objects again, in the order of the queue.
 
-    An annotator who drew nothing of an object is shown the first annotation of it. An annotation of
-    two objects belongs to the first.
+    Who drew nothing of an object is shown its first annotation.
     """
     of, categories = data.annotations, data.category_names
     ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
@@ -359,8 +353,7 @@ def _file_records(
 ) -> tuple[list[tuple[Record, Record]], list[Record]] | None:
     """Return the records of annotations and their images, and the categories of all files.
 
-    None if the files no longer have all of them. Annotations are found by id and box, and by the
-    file of their annotator if several files have the same.
+    None if the files no longer have all. Annotations are found by id, box, and their annotator.
     """
     keys = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
     found: dict[Any, list[tuple[str, Record, Record]]] = {key: [] for key in keys}
@@ -401,11 +394,10 @@ def review_document(
 ) -> dict[str, Any]:
     """Return a COCO document of the annotations to review, in their order, and their images.
 
-    Records keep all keys of the files. Added are "reason", "gain" (how much agreement would gain if
-    the object were settled), and "annotator", "area" and "iscrowd" where they are missing. Images
-    have the total "gain" of their objects. Records of a single file keep their ids. With several
-    files, images and categories get new ids, and so do annotations if their ids repeat. Where the
-    files cannot be read again, or annotators have pseudonyms, there are only boxes.
+    Records keep all keys of the files. Added are "reason", "gain", and "annotator", "area" and
+    "iscrowd" where they are missing. Records of a single file keep their ids; otherwise images and
+    categories get new ids, and so do annotations if their ids repeat. Where the files cannot be
+    read again, or annotators have pseudonyms, there are only boxes.
     """
     of = data.annotations.take(annotations)
     found = None if data.is_pseudonymous else _file_records(data, of)

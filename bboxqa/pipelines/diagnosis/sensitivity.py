@@ -54,10 +54,8 @@ def sensitivity(
 ) -> Sensitivity:
     """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
 
-    Of more than 100,000 annotations, random images with about so many are measured. Errors are
-    those of `agree`; the threshold of the settings has no effect. `images` is the result of
-    `compared_images`. `by_chance` is the F1 by chance of some thresholds, measured with more
-    passes: if all images are measured, the F1 by chance of all thresholds is scaled to it.
+    Of more than 100,000 annotations, random images are measured. `by_chance` is the F1 by chance of
+    some thresholds, measured with more passes, to which that of all thresholds is scaled.
     """
     settings = replace(settings, iou_threshold=THRESHOLDS)
     part = _sampled(images, settings.seed)
