@@ -23,6 +23,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     LEAST_CONFUSED,
     LEAST_IMAGES,
     LEAST_SHARE,
+    NO_SIZE,
     SUBSETS,
     Bounds,
     Diagnosed,
@@ -81,7 +82,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], None
         pairs = of.of_pairs(name, "f1")
-        others = of_others(pairs, f1.value[place], _two_digits, "the others with each other")
+        others = of_others(pairs, _two_digits, "the others with each other")
         if vital.high[place] < 0:
             without = of.instead(f"without {name}", -float(vital.value[place]))
         # Boxes that are only badly placed are not missed.
@@ -95,20 +96,13 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield who drew nothing where others drew objects."""
-    asked, matched = asked_with_others(of.matched), of.matched
-    objects, first = np.unique(matched.objects, return_index=True)
-    image = matched.data.annotations.image[first]
-    n_there = np.bincount(image, minlength=len(asked)) @ asked
+    asked, annotations = asked_with_others(of.matched), of.matched.data.annotations
+    n_there = np.bincount(annotations.image, minlength=len(asked)) @ asked
     told = []
     for place in np.flatnonzero((of.tables["annotators"]["n"] == 0) & (n_there > 0)).tolist():
-        images, n = count(int(asked[:, place].sum()), "image"), int(n_there[place])
-        values, weight = {"images": images, "objects": count(n, "object")}, n / len(objects)
-        told.append(
-            Finding(
-                "idle", (of.names[place],), weight=weight, values=values, cause=Kind.MISSED,
-                table="annotators",
-            )
-        )  # fmt: skip
+        weight = float(n_there[place]) / len(annotations)
+        values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
+        told.append(Finding("idle", who, NO_SIZE, weight, values, Kind.MISSED, table="annotators"))
     yield from largest(told)
 
 
@@ -134,7 +128,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
         for place in places.tolist():
             others = found.others(place)
             if rate == "class_share":
-                others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
+                others = of_others(1 - of.of_pairs(names[place], rate))
             more = _of_some(of, rate, place) if rate in ("miss_rate", "class_share") else {}
             kind, values = f"{rate} of some" if more else rate, {"others": others} | more
             size, who = found.at(place), (str(names[place]),)
@@ -339,21 +333,8 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         else:
             values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
-            # Without the table, nobody may be named.
-            values["explained"] = {name: _explained(of, name, both) for name in of.names if named}
             size, weight = share.at(place), n / n_objects
             yield Finding("confusion", (*who,), size, weight, values, gain=merged)
-
-
-def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:
-    """Return the share of the unequal categories of an annotator that are these two."""
-    matrix = of.tables["confusion_matrix"]
-    category, others = matrix["category"], matrix["others"]
-    unequal = (matrix["annotator"] == who) & (category != others)
-    unequal &= (category != NO_BOX) & (others != NO_BOX)
-    n = matrix["n"][unequal]
-    of_both = (np.isin(category, both) & np.isin(others, both))[unequal]
-    return float(n[of_both].sum() / max(n.sum(), 1))
 
 
 def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
@@ -367,7 +348,6 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) ->
         cases.append((n / max(int(own["n"][there].sum()), 1), n, first, second))
     (share, _, first, second), back = sorted(cases, reverse=True)
     values: dict[str, Any] = {"first": first, "second": second, "back": ""}
-    values["explained"] = {who: _explained(of, who, both)}
     if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
         values["back"] = f", {second} {first} in {in_percent(back[0])}"
     size = Measure(share, nan, nan)
@@ -585,7 +565,7 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
         pairs = of.of_pairs(name, "mean_iou")
-        others = of_others(pairs, found.value[place], "{:.2f}".format, "the others with each other")
+        others = of_others(pairs, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         told.append(

@@ -89,7 +89,7 @@ class Bounds(NamedTuple):
 
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
-        return of_others(np.delete(self.value, place), self.value[place], *how)
+        return of_others(np.delete(self.value, place), *how)
 
 
 def bounds(table: Table, name: str) -> Bounds:
@@ -254,8 +254,8 @@ def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray)
 # The most annotators named for one kind of error; others are counted.
 _MOST_NAMED = 3
 
-# From so many others on, the range of most of them is told; of so few, each figure may be.
-_MANY, _FEW = 10, 3
+# From so many others on, the range of most of them is told.
+_MANY = 10
 
 # By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
 # fields are values of the finding. The number of further annotators comes last.
@@ -265,7 +265,7 @@ TEMPLATES = {
         "{who} agrees with nobody: F1 {size:2}{others}: perhaps other images, or another task"
     ),
     "worst": "{who} matches the others less than they match each other: F1 {size:2}{others}",
-    "idle": "{who} drew nothing in {images} (the others drew {objects} there)",
+    "idle": "{who} drew nothing in {images} where the others drew something",
     "miss_rate": "{who} misses {size:%} of what most others drew{others}",
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
     "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
@@ -487,27 +487,18 @@ def largest(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def of_others(
-    values: FloatArray, own: float, shown: Callable[[float], str] = in_percent,
-    who: str = "the others",
-) -> str:  # fmt: skip
+    values: FloatArray, shown: Callable[[float], str] = in_percent, who: str = "the others"
+) -> str:
     """Return the range of the figures of the others as the end of a sentence; "" if unknown.
 
-    Of many others, it is the range of the middle 80 %. A range around the `own` figure, as others
-    err too, is narrowed to the middle half or the median; of a few others, each figure is told.
+    Of many others, it is the range of the middle 80 %.
     """
-    values = np.sort(values[~np.isnan(values)])
+    values = values[~np.isnan(values)]
     if not len(values):
         return ""
-    widest = ("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)
-    for part, *ends in (widest, ("half of ", 0.25, 0.75), ("the median of ", 0.5, 0.5)):
-        low, high = np.quantile(values, ends).tolist()
-        whose, first, last = f"{part}{who}", shown(low), shown(high)
-        if not low <= own <= high and shown(own) not in (first, last):
-            break
-        if len(values) <= _FEW:
-            texts = [shown(each).removesuffix(" %") for each in values.tolist()]
-            return f"; {who}: {joined([*texts[:-1], last])}"
-    return f"; {whose}: " + (last if last == first else f"{first.removesuffix(' %')} to {last}")
+    part, *ends = ("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)
+    low, high = (shown(each) for each in np.quantile(values, ends).tolist())
+    return f"; {part}{who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
 
 
 def above_all(who: Sequence[str]) -> str:

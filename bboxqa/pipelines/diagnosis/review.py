@@ -46,11 +46,14 @@ class Described(NamedTuple):
 
     reasons: list[str]
     """By kind, such as "not drawn by p1"."""
-    reason: str
-    """All reasons, with what they mean."""
     people: list[str]
     """Whom it concerns: those who differ from most."""
     rows: list[int]
+
+    @property
+    def reason(self) -> str:
+        """All reasons."""
+        return "; ".join(self.reasons)
 
 
 def described_objects(matched: MatchedUnits, place: IndexArray) -> dict[int, Described]:
@@ -81,10 +84,8 @@ def described_objects(matched: MatchedUnits, place: IndexArray) -> dict[int, Des
         given: dict[str, list[str]] = {}
         for row in drawn[is_named].tolist():
             given.setdefault(said[of.category[row]], []).append(in_words[of.annotator[row]])
-        reasons = _reasons(matched, entries, given, in_words)
         described[at] = Described(
-            reasons=[text for text, _ in reasons],
-            reason="; ".join(f"{text}{detail}" for text, detail in reasons),
+            reasons=_reasons(matched, entries, given, in_words),
             people=[names[code] for code in dict.fromkeys(found.annotator[entries].tolist())],
             rows=drawn.tolist(),
         )
@@ -101,27 +102,27 @@ def _grouped(group: IndexArray, wanted: IndexArray) -> dict[int, list[int]]:
 
 def _reasons(
     matched: MatchedUnits, entries: IndexArray, given: dict[str, list[str]], names: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return why annotators disagree, and what it means, for each kind of some entries."""
+) -> list[str]:
+    """Return why annotators disagree for each kind of some entries."""
     objects, found = drawn_objects(matched), disagreements(matched)
     kind, of = found.kind[entries], found.object[entries]
     is_missed, by_most = kind == Kind.MISSED, 2 * objects.n_drawn[of] >= objects.n_asked[of]
+    is_apart, drawn = kind == Kind.BADLY_PLACED, shape_word(matched.compared)
     categories = ", ".join(
         f"{category} by {_joined_names([*dict.fromkeys(who)])}" for category, who in given.items()
     )
-    apart = f": the {shape_word(matched.compared)} overlap too little to match"
     reasons = []
-    for text, concerned, detail in (
-        ("not drawn by {}", is_missed & by_most, ""),
-        ("drawn by {} only", is_missed & ~by_most, ""),
-        ("", kind == Kind.CLASS_CONFLICT, ""),
-        ("drawn elsewhere by {}", kind == Kind.BADLY_PLACED, apart),
-        ("split or merged by {}", kind == Kind.SPLIT, ""),
-        ("drawn twice by {}", kind == Kind.TWICE, ""),
+    for text, concerned in (
+        ("not drawn by {}", is_missed & by_most),
+        ("drawn by {} only", is_missed & ~by_most),
+        (categories.replace("{", "{{").replace("}", "}}"), kind == Kind.CLASS_CONFLICT),
+        (f"drawn elsewhere by {{}}: the {drawn} overlap too little to match", is_apart),
+        ("split or merged by {}", kind == Kind.SPLIT),
+        ("drawn twice by {}", kind == Kind.TWICE),
     ):
         who = [names[code] for code in dict.fromkeys(found.annotator[entries[concerned]].tolist())]
         if who:
-            reasons.append((text.replace("{}", _joined_names(who)) or categories, detail))
+            reasons.append(text.format(_joined_names(who)))
     return reasons
 
 

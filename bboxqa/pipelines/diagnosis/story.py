@@ -84,17 +84,13 @@ def story_of(of: Diagnosed) -> list[Line]:
     elif named:
         found += disagreements.reference_confusions(reference)
     found += disagreements.track_findings(of)
-    # Who does something else altogether is told so, and not how it differs; and shares of unequal
-    # categories that confusions explain are not told again.
+    # Who does something else altogether is told so, and not how it differs; and who confuses two
+    # categories is not told to use others again.
     strangers = {each.owner for each in worst if each.kind == "stranger"}
-    explained: dict[str, float] = {}
-    for each in found:
-        for who, share in each.values.get("explained", {}).items():
-            explained[who] = explained.get(who, 0) + share
-    named_twice = {who for who, share in explained.items() if share >= _MOSTLY}
+    confusers = {who for each in found if each.kind in ("calls", "confusion") for who in each.who}
     found = [
         each for each in found if each.owner not in strangers
-        and not (each.kind.startswith("class_share") and each.owner in named_twice)
+        and not (each.kind.startswith("class_share") and each.owner in confusers)
     ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(_with_worst(found, worst))
@@ -169,7 +165,6 @@ def _with_kinds(
     """
     found, whole = [*found], of.tables["decomposition"]
     table = of.tables["decomposition_by_annotator"]
-    n_of = dict(zip(whole["kind"], whole["n_any"].tolist(), strict=True))
     for kind in kinds:
         name = KINDS[kind.cause or 0]
         own = [each for each in found if each.cause == kind.cause and each.owner]
@@ -177,16 +172,15 @@ def _with_kinds(
         if of_two:
             found[found.index(of_two[0])] = replace(of_two[0], gain=kind.gain)
             continue
-        named = {each.owner for each in own}
-        is_own = table["kind"] == name
-        n = dict(zip(table["annotator"][is_own], table["n_objects"][is_own].tolist(), strict=True))
+        named = [each.owner for each in own]
+        rows, n = table["kind"] == name, max(int(whole["n_any"][whole["kind"] == name].sum()), 1)
         own_share, share = (
-            sum(n[who] for who in n if who in these) / max(n_of[name], 1)
-            for these in (named, named | {*strangers})
+            float(table["n_objects"][rows & np.isin(table["annotator"], these)].sum() / n)
+            for these in (named, [*named, *strangers])
         )
         if kind.cause == Kind.CLASS_CONFLICT:
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
-            share = max(share, n_confused / max(n_of[name], 1))
+            share = max(share, n_confused / n)
         if len(own) == 1 and own_share >= disagreements.MOSTLY:
             found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else None)
         elif share < _MOSTLY:
