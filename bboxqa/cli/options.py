@@ -238,8 +238,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True, callback=_number, type=click.Choice(("0", "1"))),
     "rotated": option("--rotated FORM", READ,
         "COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, cw "
-        "or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
-        "them, else from the angles.", rare=True),
+        "or ccw (counter-clockwise), degrees or radians; without it, they are refused.", rare=True),
     "columns": option("--columns WHAT=NAME,…", READ,
         "Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md). Label Studio: image=KEY of data.",

@@ -195,7 +195,7 @@ UNUSABLE = "has a value that cannot be used: see bboxqa validate"
 _EXPECTED = {
     "": "an object",
     **dict.fromkeys(ID_KEYS, "a whole number, or text"),
-    "bbox": "4 finite numbers: x, y, width, height",
+    "bbox": "4 finite numbers: x, y, width, height (what five are: --rotated FORM)",
     "iscrowd": "0 or 1",
     "segmentation": "a list of rings [x, y, x, y, ...] of finite numbers, or size and counts",
     "keypoints": "finite numbers: x, y and visibility of each",

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,80 +25,39 @@ from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import SegmentationKind, Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright
 
-_FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
 _FIVE, _EIGHT = 5, 8
-# Corners this close to the corners of an outline, in pixels or as a share of the longer side, are
-# the same corners.
-_ROUNDED, _SHARE = 1.0, 0.01
-_NO_EFFECT = "no box has five numbers: --rotated has no effect"
+_TURNED = "with a rotated box compared by the upright bounds (else: --similarity obb)"
+_SINGLE_CROWDS = "with iscrowd 1 taken as single objects: CVAT writes 1 for every mask and ellipse"
 
 
-class BoxNumbers(msgspec.Struct, frozen=True, eq=False):
+class _Turned(NamedTuple):
     """The boxes of annotations that are written with five or eight numbers."""
 
-    five: IndexArray
-    """(A,) int64. The annotations with five numbers."""
-    boxes: FloatArray
-    """(A, 5) float64. Their rotated boxes."""
-    eight: IndexArray
-    """(B,) int64. The annotations with the eight numbers of four corners."""
-    points: FloatArray
-    """(B, 4, 2) float64. Their corners."""
-    notes: tuple[str, ...]
-    """How five numbers are read, and why."""
-
-    def put_bounds(self, bbox: FloatArray) -> FloatArray:
-        """Return boxes as x, y, width and height, with the bounds of rotated ones."""
-        bbox = bbox.copy()
-        bbox[self.five], bbox[self.eight] = _bounds(corners(self.boxes)), _bounds(self.points)
-        # Negative sides are kept, so that the boxes are refused.
-        wrong = (self.boxes[:, 2:4] < 0).any(1)
-        bbox[self.five[wrong], 2:] = self.boxes[wrong, 2:4]
-        return bbox
+    row: IndexArray
+    """(T,) int64. Their annotations."""
+    corners: FloatArray
+    """(T, 4, 2) float64."""
+    box: FloatArray
+    """(T, 5) float64. The rotated boxes."""
+    form: ByteArray
+    """(T,) uint8. A `BoxForm` each."""
 
 
-def _bounds(points: FloatArray) -> FloatArray:
-    """Return the bounds of (N, K, 2) points as x, y, width and height, (N, 4)."""
-    low = points.min(1)
-    return np.concatenate([low, points.max(1) - low], axis=1)
-
-
-def _box_numbers(columns: Columns, said: FiveNumbers | None) -> BoxNumbers:
-    """Return the boxes of five and eight numbers; `said` is the layout that the user chose."""
+def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
+    """Return the boxes of eight numbers, and those of five if the user said their layout."""
     of = columns.rotations
-    are_five, are_eight = of.n_numbers == _FIVE, of.n_numbers == _EIGHT
-    five, values = of.row[are_five], of.values[are_five, :_FIVE]
-    eight, points = of.row[are_eight], of.values[are_eight].reshape(-1, 4, 2)
-    if not len(five):
-        return BoxNumbers(five, values, eight, points, (_NO_EFFECT,) if said else ())
-    form, why = (said, "as asked for") if said is not None else _meaning(columns, five, values)
-    notes = [f"{count(len(five), 'box', 'boxes')} of five numbers taken as {form}, {why}"]
-    if n_four := len(columns) - int((of.n_numbers > 0).sum()):
-        boxes = count(n_four, "box", "boxes")
-        notes.append(f"{boxes} of four numbers beside them taken as x, y, width, height, upright")
-    return BoxNumbers(five, rotated_of(values, form), eight, points, tuple(notes))
-
-
-def _meaning(columns: Columns, rows: IndexArray, values: FloatArray) -> tuple[FiveNumbers, str]:
-    """Return the layout of five numbers, and the reason for it."""
-    of_outlines, points = quadrilaterals(columns)
-    known = np.isin(of_outlines, rows)
-    given, points = values[np.searchsorted(rows, of_outlines[known])], points[known]
-    fits = {}
-    for form in _FORMS:
-        boxes = rotated_of(given, form)
-        # The same corners, in any order.
-        apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
-        near = np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
-        fits[form] = int((apart <= near).sum())
-    best = max(_FORMS, key=lambda form: fits[form])
-    if 2 * fits[best] > len(points):
-        return best, f"as {fits[best]:,} of {count(len(points), 'outline')} beside them show"
-    largest = float(np.abs(values[:, 4]).max())
-    other = f"as angles reach {largest:.4g}; if they are not: --rotated"
-    if 0 < largest <= 2 * np.pi:
-        return "cxcywh-cw-radians", other
-    return "cxcywh-ccw-degrees", other
+    five = np.flatnonzero((of.n_numbers == _FIVE) & (said is not None))
+    eight = np.flatnonzero(of.n_numbers == _EIGHT)
+    boxes = of.values[five, :_FIVE] if said is None else rotated_of(of.values[five, :_FIVE], said)
+    points = of.values[eight].reshape(-1, 4, 2)
+    around, is_rectangle = from_corners(points)
+    form = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
+    return _Turned(
+        of.row[np.concatenate([five, eight])],
+        np.concatenate([corners(boxes), points]),
+        np.concatenate([boxes, around]),
+        np.append(np.full(len(five), BoxForm.ANGLE), form).astype(np.uint8),
+    )
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
@@ -134,34 +93,24 @@ def quadrilaterals(columns: Columns) -> tuple[IndexArray, FloatArray]:
     return rings.row[found], rings.xy[first[found][:, None] + np.arange(4)]
 
 
-def _rotated_columns(
-    columns: Columns, bbox: FloatArray, numbers: BoxNumbers | None
-) -> RotatedColumns:
-    """Return the rotated boxes of annotations with (N, 4) boxes.
-
-    An outline takes precedence over an angle, also if it is upright.
-    """
+def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None) -> RotatedColumns:
+    """Return the rotated boxes of annotations; an outline, also upright, precedes an angle."""
     n = len(columns)
     box, form = upright(bbox), np.zeros(n, np.uint8)
     form[columns.rings.row] = form[columns.rles.row] = BoxForm.OTHER
-    _put_corners(box, form, *quadrilaterals(columns))
-    if numbers is not None:
-        _put_corners(box, form, numbers.eight, numbers.points)
+    quads, points = quadrilaterals(columns)
+    box[quads], is_rectangle = from_corners(points)
+    form[quads] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
+    if turned is not None:
+        box[turned.row], form[turned.row] = turned.box, turned.form
     said = np.full(n, np.nan)
     said[list(columns.angles)] = list(columns.angles.values())
     said[~(np.abs(said) < FARTHEST)] = np.nan
-    turned = np.flatnonzero((form == BoxForm.UPRIGHT) & (np.nan_to_num(said) % 360 != 0))
-    box[turned, 4], form[turned] = said[turned] % 360, BoxForm.ANGLE
+    angled = np.flatnonzero((form == BoxForm.UPRIGHT) & (np.nan_to_num(said) % 360 != 0))
+    box[angled, 4], form[angled] = said[angled] % 360, BoxForm.ANGLE
     named = np.flatnonzero(~np.isnan(said) & (form == BoxForm.RECTANGLE))
     box[named] = turned_to(box[named], said[named])
-    if numbers is not None:
-        box[numbers.five], form[numbers.five] = numbers.boxes, BoxForm.ANGLE
     return RotatedColumns(box, form)
-
-
-def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: FloatArray) -> None:
-    box[rows], is_rectangle = from_corners(points)
-    form[rows] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
 
 
 MOST_VISIBLE = 2
@@ -187,7 +136,6 @@ def measured(
     columns: Columns,
     options: ReadSettings,
     *,
-    said: FiveNumbers | None = None,
     boxes_are_outlines: bool = False,
 ) -> Measured:
     """Return the annotations of a document as agreement needs them.
@@ -197,15 +145,13 @@ def measured(
     columns : Columns
     options : ReadSettings
         What is compared.
-    said : str, optional
-        The layout of boxes of five numbers, if the user chose it.
     boxes_are_outlines : bool
         Whether a box without an outline has that of its four sides.
     """
     has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
-    numbers = _box_numbers(columns, said) if has_more else None
+    turned = _turned_boxes(columns, options.choices.rotated) if has_more else None
     keypoints = _keypoints(columns) if options.keypoints else None
-    bbox = _boxes(columns, numbers, keypoints)
+    bbox = _boxes(columns, turned, keypoints)
     left_out, score = np.zeros(len(columns), np.bool_), None
     # Annotations with key points but no box, unless all are such, or are compared.
     if not options.keypoints and len(columns.point_rows) < len(columns):
@@ -217,7 +163,7 @@ def measured(
     outlines = None
     if options.outlines:
         outlines = outlines_of(columns, bbox if boxes_are_outlines else None)
-    rotated = _rotated_columns(columns, bbox, numbers) if options.rotated else None
+    rotated = _rotated_columns(columns, bbox, turned) if options.rotated else None
     crowd = columns.iscrowd == 1
     crowd[list(columns.single_crowds)] = False
     crowd[list(columns.ignored)] = True
@@ -226,8 +172,7 @@ def measured(
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
         keypoints, _text_ids(columns), rotated, score,
     )  # fmt: skip
-    notes = [*numbers.notes] if numbers else [_NO_EFFECT] * (said is not None)
-    notes += _notes(columns, options, found, numbers)
+    notes = [*_notes(columns, options, found, turned)]
     kept = np.flatnonzero(~left_out)
     if n_left := len(columns) - len(kept):
         some = f"{count(n_left, 'annotation')} with key points and no box"
@@ -271,10 +216,17 @@ def _text_ids(columns: Columns) -> TextArray | None:
     return found
 
 
-def _boxes(columns: Columns, numbers: BoxNumbers | None, keypoints: Keypoints | None) -> FloatArray:
-    bbox = columns.bbox if numbers is None else numbers.put_bounds(columns.bbox)
+def _boxes(columns: Columns, turned: _Turned | None, keypoints: Keypoints | None) -> FloatArray:
+    """Return boxes as x, y, width and height, with the bounds of rotated ones and of key points."""
+    bbox = columns.bbox.copy()
+    if turned is not None:
+        low = turned.corners.min(1)
+        sides = turned.corners.max(1) - low
+        # Negative sides are kept, so that the boxes are refused.
+        wrong = (turned.box[:, 2:4] < 0).any(1)
+        sides[wrong] = turned.box[wrong, 2:4]
+        bbox[turned.row] = np.concatenate([low, sides], axis=1)
     if keypoints is not None and columns.point_rows:
-        bbox = bbox.copy()
         places = np.array(sorted(columns.point_rows))
         bbox[places] = keypoints.take(places).extent()
     return bbox
@@ -368,37 +320,27 @@ def _keypoints(columns: Columns) -> Keypoints:
 
 
 def _notes(
-    columns: Columns, options: ReadSettings, found: FileColumns, numbers: BoxNumbers | None
+    columns: Columns, options: ReadSettings, found: FileColumns, turned: _Turned | None
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
-    if numbers is not None and not (options.rotated or options.outlines):
-        boxes = count(len(numbers.five) + len(numbers.eight), "box", "boxes")
-        yield (
-            f"{boxes} of five or eight numbers compared by the upright bounds; --similarity obb "
-            "compares rotated boxes"
-        )
+    n_turned = 0 if turned is None else len(turned.row)
+    n_quadrilaterals = n_others = n_visibilities = 0
+    if found.rotated is not None and not options.outlines:
+        of_form = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
+        n_quadrilaterals, n_others = of_form[BoxForm.QUADRILATERAL], of_form[BoxForm.OTHER]
     if found.keypoints is not None:
         visibility = columns.keypoints.points[:, 2]
-        if n := int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum()):
-            yield (
-                f"{count(n, 'key point')} with a visibility below 0 or above 2 taken as not "
-                "labelled and as visible; bboxqa validate finds them (K002)"
-            )
-    if found.rotated is not None and not options.outlines:
-        number = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
-        if n := number[BoxForm.QUADRILATERAL]:
-            some = f"{count(n, 'outline')} with four corners"
-            yield f"{some} compared by the smallest rectangle around it, as no rectangle"
-        if n := number[BoxForm.OTHER]:
-            some = count(n, "other outline")
-            yield f"{some} compared by the upright box; --similarity polygon compares outlines"
-    if n := len(columns.single_crowds):
-        yield (
-            f"{count(n, 'annotation')} with iscrowd 1 taken as single objects: CVAT writes 1 for "
-            "every mask and ellipse"
-        )
-    if n := len(columns.ignored):
-        yield f"{count(n, 'annotation')} with ignore 1 taken as crowd; bboxqa validate: S017"
+        n_visibilities = int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum())
+    for n, what, said in (
+        (n_turned * (not (options.rotated or options.outlines)), "annotation", _TURNED),
+        (n_visibilities, "key point", "of another visibility than 0, 1 and 2 clipped to it (K002)"),
+        (n_quadrilaterals, "outline", "with four corners compared by the rectangle around it"),
+        (n_others, "other outline", "compared by the upright box (else: --similarity polygon)"),
+        (len(columns.single_crowds), "annotation", _SINGLE_CROWDS),
+        (len(columns.ignored), "annotation", "with ignore 1 taken as crowd; bboxqa validate: S017"),
+    ):
+        if n:
+            yield f"{count(n, what)} {said}"
 
 
 def turned_note(columns: Columns) -> Iterator[str]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.choices import reading
 from bboxqa.model.annotations import Choices
 from bboxqa.model.rotated_boxes import bounds, corners, smallest_angle
@@ -112,16 +112,11 @@ def test_rotation_says_which_side_is_the_width(path):
 @pytest.mark.parametrize("origin", ["cxcywh", "xywh"])
 @pytest.mark.parametrize("direction", ["cw", "ccw"])
 @pytest.mark.parametrize("unit", ["degrees", "radians"])
-def test_outlines_or_the_user_show_what_five_numbers_mean(path, origin, direction, unit):
+def test_the_user_says_what_five_numbers_mean(path, origin, direction, unit):
     shapes, form = five(origin, direction, unit), f"{origin}-{direction}-{unit}"
-    pairs = zip(shapes, rings(), strict=True)
-    data = read(path, [{**each, "segmentation": [ring]} for each, ring in pairs])
-    assert_same(rectangles(data))
-    said = f"8 boxes of five numbers taken as {form}, as "
-    assert data.notes == (f"{said}8 of 8 outlines beside them show",)
-    data = read(path, shapes, choices=Choices(rotated=form))
-    assert_same(rectangles(data))
-    assert data.notes == (f"{said}asked for",)
+    assert_same(rectangles(read(path, shapes, choices=Choices(rotated=form))))
+    with pytest.raises(DatasetError, match="what five are: --rotated FORM"):
+        read(path, shapes)
 
 
 def test_a_convention_that_there_is_not_is_refused():
@@ -131,11 +126,10 @@ def test_a_convention_that_there_is_not_is_refused():
 
 @pytest.mark.parametrize("shapes", [five(direction="ccw"), [{"bbox": ring} for ring in rings()]])
 def test_boxes_are_the_bounds(path, shapes):
-    data = bboxqa.read_coco(written(path, of_two(shapes)), segmentation=False)
+    with reading(rotated="cxcywh-ccw-degrees"):
+        data = bboxqa.read_coco(written(path, of_two(shapes)), segmentation=False)
     assert data.annotations.rotated_box is None
-    assert data.notes[-1].startswith(
-        "8 boxes of five or eight numbers compared by the upright bounds"
-    )
+    assert "8 annotations with a rotated box compared by the upright bounds" in data.notes[-1]
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]
     assert found == pytest.approx(edges(), abs=0.01)
 
@@ -146,8 +140,8 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     data = read(path, [*outlined()[:1], trapezium, triangle])
     assert rectangles(data)[1:].tolist() == [[30, 20, 40, 20, 0], [80, 70, 40, 20, 0]]
     of_four, others = data.notes
-    assert of_four.startswith("2 outlines with four corners compared by the smallest rectangle")
-    assert others.startswith("2 other outlines compared by the upright box; ")
+    assert of_four.startswith("2 outlines with four corners compared by the rectangle around")
+    assert others.startswith("2 other outlines compared by the upright box")
 
 
 # Formats in which rotated boxes are written and read.
@@ -200,7 +194,8 @@ def test_centre_size_and_angle_stay(to, then, tmp_path):
 def test_numbers_without_an_outline_become_corners(tmp_path, record):
     content = document([("a.png", 200, 200, ["ann"])], [(0, "ann", 0, record)])
     out = tmp_path / f"out{ENDINGS['coco']}"
-    bboxqa.convert(written(tmp_path / "source.json", content), out, to="coco")
+    with reading(rotated="cxcywh-cw-radians"):
+        bboxqa.convert(written(tmp_path / "source.json", content), out, to="coco")
     (found,) = json.loads(out.read_bytes())["annotations"]
     assert found["bbox"] == pytest.approx([90, 80, 20, 40])
     assert found["area"] == pytest.approx(800)

@@ -88,7 +88,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     images = _converted("images", document, image_type(options.keys), problems)
     categories = _converted("categories", document, Category, problems)
     columns = document.annotations
-    found = measured(columns, options, said=options.choices.rotated)
+    found = measured(columns, options)
     problems += problems_of(document.name, columns, found)
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
@@ -359,7 +359,7 @@ def _results_file(
         document = read_bytes(document.text, document.name, replace(options, outlines=True))
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
-    found = measured(columns, options, said=options.choices.rotated)
+    found = measured(columns, options)
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
     problems = [*problems_of(document.name, columns, found, "results")]
