@@ -1,8 +1,6 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
-import shlex
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -33,70 +31,49 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     if problem := folder_problem(folder):
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
         raise DatasetError([problem], hint)
-    contents: dict[str, bytes] = {}
-    found: dict[str, dict[str, Any]] = {}
-    for name, key in _KEYS.items():
-        path = folder / f"{name}.json"
-        if not path.is_file():
-            hint = f"Make one: bboxqa agree FILE --out {shlex.quote(f'{folder}/result')}"
-            if (folder / "projects").is_dir():
-                hint = f"Of a run of `bboxqa batch`, name a folder in {folder / 'projects'}."
-            problem = "it is not a result of `bboxqa agree --out`"
-            if "manifest" in found:
-                problem = "it is a result of an earlier version"
-                hint = f"Make it again: bboxqa agree FILE --out {shlex.quote(str(folder))} --force"
-            if (folder / "changes.csv").is_file():
-                problem, hint = "it is a result of `bboxqa compare`", "Name one of `bboxqa agree`."
-            raise DatasetError([f"{folder}: has no {path.name}: {problem}"], hint)
-        with named_errors(path, "a file"):
-            contents[path.name] = path.read_bytes()
-        found[name] = _document(path, key, contents[path.name])
-    _check_outputs(folder, contents, found["manifest"])
+    found = {name: _document(folder / f"{name}.json", key) for name, key in _KEYS.items()}
+    _check_outputs(folder, found["manifest"])
     details = found.pop("details")
     return found | {name: details[name] for name in _IN_DETAILS if name in details}
 
 
-def _document(path: Path, key: str, content: bytes) -> dict[str, Any]:
+def _document(path: Path, key: str) -> dict[str, Any]:
     """Return the object in a file, checked for a key."""
+    found: dict[str, Any] = {}
     try:
-        found = msgspec.json.decode(content)
-        problem = "" if isinstance(found, dict) and key in found else f"has no key {key!r}"
+        if path.is_file():
+            with named_errors(path, "a file"):
+                found = msgspec.json.decode(path.read_bytes())
+            problem = "" if isinstance(found, dict) and key in found else f"has no key {key!r}"
+        else:
+            problem = "is missing: the folder is not a result of `bboxqa agree --out`, or is a "
+            problem += "result of an earlier version"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"is not JSON: {error}"
     if problem:
-        hint = f"It may be cut off, or come from another version: {_AGAIN}."
+        hint = f"Name the folder that `bboxqa agree … --out FOLDER` wrote, or {_AGAIN}."
         raise DatasetError([f"{path}: {problem}"], hint)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
-def _check_outputs(
-    folder: Path, contents: Mapping[str, bytes], manifest: Mapping[str, Any]
-) -> None:
+def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse files that differ from the files written with the manifest."""
     try:
-        listed = msgspec.convert(manifest.get("outputs"), list[Source])
+        listed = msgspec.convert(manifest.get("outputs", ()), list[Source])
     except msgspec.ValidationError:
-        problem = f"{folder / 'manifest.json'}: has no list of outputs with their digests"
-        hint = f"It comes from another version, or was edited: {_AGAIN}."
-        raise DatasetError([problem], hint) from None
-    outputs = {each.name: each.blake2b or "" for each in listed}
-    digests = {name: blake2b(content).hexdigest() for name, content in contents.items()}
-    del digests["manifest.json"]
-    # Other files are not part of the page: they may be missing, but must not differ.
-    for name in sorted(outputs.keys() - digests.keys()):
+        listed = []
+    expected = {each.name: each.blake2b or "" for each in listed}
+    problems = []
+    for name in sorted(expected.keys() | {"summary.json", "details.json"}):
         path = folder / name
+        # Other files are not part of the page: they may be missing, but must not differ.
         if path.name == name and path.is_file():
             with named_errors(path, "a file"):
-                digests[name] = digest_of(path)
-    problems = []
-    for name, digest in digests.items():
-        if name not in outputs:
-            problem = "does not belong to this run: manifest.json does not list it"
-            problems.append(f"{folder / name}: {problem}")
-        elif digest != outputs[name]:
-            found = f"found BLAKE2b {digest[:_DIGITS]}…"
-            expected = f"expected {outputs[name][:_DIGITS]}…, as manifest.json says"
-            problems.append(f"{folder / name}: {found}; {expected}")
+                digest = digest_of(path)
+            if digest != expected.get(name):
+                wanted = f"{expected[name][:_DIGITS]}…" if name in expected else "no such file"
+                problem = f"found BLAKE2b {digest[:_DIGITS]}…; expected {wanted}, as manifest.json"
+                problems.append(f"{path}: {problem} says")
     if problems:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}."
         raise DatasetError(problems, hint)
@@ -112,27 +89,19 @@ def pseudonymous_documents(
     or number in sentences.
     """
     known = {*pseudonyms_of(key, ()).values()}
-    annotators = {*_annotators(documents)}
-    names = {*people_among(annotators)} - _models(documents) - known
+    inputs = documents["manifest"].get("inputs", ())
+    models = {each.get("annotator") for each in inputs if each.get("role") == "predictions"}
+    names = {*people_among({*_annotators(documents)})} - models - known
     unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
     if unclear:
         raise ConfigError(
             f"the annotator {unclear[0]!r} cannot be distinguished from other words in the "
-            "sentences "
-            "of a saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out FOLDER"
+            "sentences of a saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out "
+            "FOLDER"
         )
     given = pseudonyms_of(key, names)
     found: dict[str, dict[str, Any]] = hider({each: given[each] for each in names})(documents)
     return found
-
-
-def _models(documents: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the names of models."""
-    try:
-        inputs = msgspec.convert(documents["manifest"].get("inputs"), list[Source])
-    except msgspec.ValidationError:
-        return set()
-    return {each.annotator for each in inputs if each.role == "predictions" and each.annotator}
 
 
 def _annotators(documents: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

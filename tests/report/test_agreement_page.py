@@ -267,11 +267,10 @@ def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
     ("name", "text", "message"),
     [
         (None, None, "no such folder"),
-        ("other.txt", "", "has no summary.json: it is not a result of `bboxqa agree --out`"),
+        ("other.txt", "", "summary.json: is missing: the folder is not a result of"),
         ("summary.json", "", "is not JSON"),
         ("summary.json", "[]", "has no key 'thresholds'"),
-        ("summary.json", '{"thresholds": []}', "has no manifest.json"),
-        ("changes.csv", "", "has no summary.json: it is a result of `bboxqa compare`"),
+        ("summary.json", '{"thresholds": []}', "manifest.json: is missing: "),
     ],
 )
 def test_report_of_what_is_no_result(name, text, message, tmp_path):
@@ -334,9 +333,8 @@ def without_summary_listed(path):
          "details.json: found BLAKE2b"),
         ("images.csv", lambda path: path.write_text(path.read_text() + "\n"),
          "images.csv: found"),
-        ("manifest.json", without_outputs, "has no list of outputs with their digests"),
-        ("manifest.json", without_summary_listed,
-         "summary.json: does not belong to this run: manifest.json does not list it"),
+        ("manifest.json", without_outputs, "expected no such file, as manifest.json says"),
+        ("manifest.json", without_summary_listed, "summary.json: found BLAKE2b"),
     ],
 )  # fmt: skip
 def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
@@ -353,8 +351,8 @@ def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
     (folder / "details.json").rename(folder / "diagnosis.json")
     done = run("report", folder)
     assert done.returncode == 2
-    assert "has no details.json: it is a result of an earlier version" in done.stderr
-    assert "Make it again: bboxqa agree FILE --out " in done.stderr
+    assert "details.json: is missing: " in done.stderr
+    assert "or is a result of an earlier version" in done.stderr
 
 
 def test_a_long_table_is_cut_and_says_so(found):
