@@ -30,6 +30,7 @@ _ALLOWED = {
     "missing_txt": get_args(MissingTxt),
     "box_format": get_args(BoxFormat),
     "rotated": get_args(FiveNumbers),
+    "voc_base": (0, 1),
 }
 
 
@@ -87,8 +88,7 @@ def reading(
     rotated : str, optional
         The layout of boxes of five numbers in COCO files, such as "cxcywh-ccw-degrees": "cxcywh"
         for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
-        or counter-clockwise angles; "degrees" or "radians". By default, it is inferred from
-        outlines of the same annotations, or else from the angles.
+        or counter-clockwise angles; "degrees" or "radians". Without it, such files are refused.
     from_format : str, optional
         The format to read of a folder or archive that holds several, such as "coco".
     mask : str, optional
@@ -123,31 +123,25 @@ def reading(
 
 def choices_of(values: Mapping[str, Any]) -> Choices:
     """Return the values of `reading`, checked, without those that are None."""
+    from bboxqa.formats.registry import names
+
     values = {name: value for name, value in values.items() if value is not None}
-    for name, allowed in _ALLOWED.items():
-        if name in values and values[name] not in allowed:
+    for name, allowed in {**_ALLOWED, "from_format": names()}.items():
+        value = values.get(name)
+        if value is not None and (isinstance(value, bool) or value not in allowed):
             forms = ", ".join(map(repr, allowed))
-            raise ConfigError(f"{name} is {values[name]!r}; expected one of {forms}")
-    mask = values.get("mask")
+            raise ConfigError(f"{name} is {value!r}; expected one of {forms}")
+    mask, columns = values.get("mask"), values.get("columns", {})
     if mask is not None and not (isinstance(mask, str) and _MASK.fullmatch(mask)):
         raise ConfigError(
             f"mask is {mask!r}; expected 'instances', 'classes', or 'binary' or 'objects', with a "
             "value where it is not 255, such as 'binary:1'"
         )
-    base, columns = values.get("voc_base"), values.get("columns", {})
-    if base is not None and (isinstance(base, bool) or base not in (0, 1)):
-        raise ConfigError(f"voc_base is {base!r}; expected 0 or 1")
-    if not isinstance(columns, Mapping):
-        raise ConfigError(f"columns is {columns!r}; expected such as {{'image': 'file'}}")
-    unknown = [key for key in columns if key not in COLUMNS]
-    if unknown:
-        raise ConfigError(f"columns: {unknown[0]!r} is not one of {', '.join(COLUMNS)}")
-    if "from_format" in values:
-        from bboxqa.formats.registry import names
-
-        if values["from_format"] not in names():
-            found, known = values["from_format"], ", ".join(names())
-            raise ConfigError(f"from_format is {found!r}; expected one of {known}")
+    if not (isinstance(columns, Mapping) and columns.keys() <= {*COLUMNS}):
+        raise ConfigError(
+            f"columns is {columns!r}; expected such as {{'image': 'file'}}, the names of columns "
+            f"by {', '.join(COLUMNS)}"
+        )
     size = values.get("image_size")
     if size is not None:
         is_file = isinstance(size, str | PathLike)

@@ -45,11 +45,10 @@ def content_of(
     files: Sequence[AnnotationFile],
     attribution: Attribution,
     rows: Rows,
-    notes: Sequence[str],
 ) -> tuple[Content, list[str]]:
-    """Return the records of all files, joined as in their data set, and notes on them.
+    """Return the records of all files, joined as in their data set, and notes.
 
-    Names in the records are replaced by pseudonyms. The last four are those of `Reading.on_joined`.
+    Names in the records are replaced by pseudonyms. The last three are of `Reading.on_joined`.
     """
     is_named = attribution.names != (UNNAMED,)
     found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)
@@ -70,7 +69,7 @@ def content_of(
         for file, name, other, problem in renamed_categories(files)
     ]
     of_files = file_notes(files, attribution, with_losses=False)
-    return content, [*of_files, *notes, *renamed, *found.id_notes()]
+    return content, [*of_files, *renamed, *found.id_notes()]
 
 
 class _Joined:
@@ -88,7 +87,6 @@ class _Joined:
         # The files that have ids of their own, each with the ids of its images and categories.
         self._given: list[tuple[str, dict[int, str], dict[int, str]]] = []
         self._tops: list[Record] = []
-        self._has_text_ids = False
 
     def add(
         self,
@@ -160,7 +158,6 @@ class _Joined:
             number = id_number(category.id)
             names[number] = name
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
-            self._has_text_ids |= "own_id" in ids
             known = self._categories.setdefault(name, {**record, **ids, "name": name})
             if isinstance(given, list) and len(given) > len(joints_named(known)):
                 known["keypoints"] = given
@@ -178,20 +175,15 @@ class _Joined:
         own = (each["name"] for each in records["categories"])
         renamed = dict(zip(own, names.values(), strict=True))
         for record in records.get("apart", ()):
-            inside = record.get("attributes")
-            given = record.get("annotator") or (
-                inside.get("annotator") if isinstance(inside, dict) else None
-            )
+            given = record.get("annotator") or _inside(record).get("annotator")
             author = (of_all or (annotator_name(given) if given else "")) if people else ""
             if "points" not in record or (people and author not in people):
                 self._apart.append(({"shape": record["shape"]}, ""))
                 continue
+            label = record.get("label")
+            found = renamed.get(label, clean(label)) if label else names[record["category_id"]]
             whole = {key: each for key, each in record.items() if key not in _REPLACED}
-            if label := record.get("label"):
-                whole["label"] = renamed.get(label, clean(label))
-            else:
-                whole["label"] = names[record["category_id"]]
-            whole |= {"annotator": author} if author else {}
+            whole |= {"label": found} | ({"annotator": author} if author else {})
             self._apart.append((whole, labels[record["image_id"]]))
 
     def done(self) -> Content:
@@ -199,7 +191,7 @@ class _Joined:
         images, asked = self._with_asked()
         _number(images, anew=any("own_id" in each for each in images))
         categories = list(self._categories.values())
-        _number(categories, anew=self._has_text_ids)
+        _number(categories, anew=any("own_id" in each for each in categories))
         image_ids = {name: each["id"] for name, each in self._images.items()}
         category_ids = {name: each["id"] for name, each in self._categories.items()}
         annotations = []
@@ -210,21 +202,20 @@ class _Joined:
                 record["keypoints"] = completed(record["keypoints"], len(joints))
             annotations.append(record)
         own = [whole_number(each.get("own_id")) for each in annotations]
-        if None not in own and len(set(own)) == len(own):
+        if None not in own and len({*own}) == len(own):
             # The ids that a tool shows are unique whole numbers.
-            for each, number in zip(annotations, own, strict=True):
-                each["id"] = number
-                del each["own_id"]
+            for each in annotations:
+                each["id"] = whole_number(each.pop("own_id"))
         _number(annotations, anew=self._data.has_text_ids)
         numbers = counting(1 + max((each["id"] for each in annotations), default=0))
         apart = [
             {**record, "image_id": image_ids[label], "id": next(numbers)} if label else record
             for record, label in self._apart
         ]
-        top = {key: each for keys in self._tops for key, each in keys.items()}
+        whole = {key: each for keys in self._tops for key, each in keys.items()}
         # One file may lack a key of the others.
-        differing = [k for k in top if any(each.get(k, top[k]) != top[k] for each in self._tops)]
-        top = {key: each for key, each in top.items() if key not in differing}
+        top = {k: v for k, v in whole.items() if all(each.get(k, v) == v for each in self._tops)}
+        differing = [key for key in whole if key not in top]
         own_names = {category_ids[name]: own for name, own in self._own_names.items()}
         return Content(
             images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
@@ -278,12 +269,18 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
     for key in ANNOTATOR_KEYS if author else ("annotator",):
         if key in whole and annotator_name(whole[key]) == named:
             del whole[key]
-    inside = whole.get("attributes")
-    if author and isinstance(inside, dict) and annotator_name(inside.get("annotator")) == author:
-        whole["attributes"] = {key: each for key, each in inside.items() if key != "annotator"}
-        if not whole["attributes"]:
-            del whole["attributes"]
+    inside = _inside(whole)
+    if author and annotator_name(inside.get("annotator")) == author:
+        del whole["attributes"]
+        others = {key: each for key, each in inside.items() if key != "annotator"}
+        whole |= {"attributes": others} if others else {}
     return whole | ({"annotator": author} if author else {})
+
+
+def _inside(record: Record) -> Record:
+    """Return the attributes of a record."""
+    found = record.get("attributes")
+    return found if isinstance(found, dict) else {}
 
 
 def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
@@ -296,12 +293,10 @@ def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
     box = rotated.box[row : row + 1]
     points = np.array(given) if len(given) == 8 else corners(box)[0]
     left, top, right, bottom = bounds(box)[0].tolist()
-    inside = record.get("attributes")
-    attributes = inside if isinstance(inside, dict) else {}
     return {
         "bbox": [left, top, right - left, bottom - top],
         "segmentation": [points.ravel().tolist()],
-        "attributes": {**attributes, "rotation": float(box[0, 4])},
+        "attributes": {**_inside(record), "rotation": float(box[0, 4])},
     }
 
 
@@ -328,8 +323,7 @@ def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
     for own, each in zip(records["images"], found["images"], strict=True):
         each["file_name"] = own.get("file_name")
     for each in found["annotations"]:
-        inside = each.get("attributes")
-        for holder in (each, inside if isinstance(inside, dict) else {}):
+        for holder in (each, _inside(each)):
             for key in holder.keys() & {*ANNOTATOR_KEYS}:
                 name = annotator_name(holder[key])
                 holder[key] = pseudonyms.get(name, name)

@@ -219,8 +219,7 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
     similarity, check = settings.similarity, reading.check
     outlines = reading.outlines or needs_outlines(similarity)
     if check is None and settings.checks:
-        sessions = settings.session_key is not None
-        check = partial(check_files, boxes=not outlines, sessions=sessions, choices=reading.choices)
+        check = partial(check_files, boxes=not outlines, choices=reading.choices)
     if needs_outlines(similarity):
         check = partial(_with_outlines, similarity, check)
     reading = replace(

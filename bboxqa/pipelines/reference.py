@@ -63,9 +63,8 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
     if isinstance(reference, Dataset):
         name = file_names(reference, "data set")
         team, own, sources = data, as_one(reference, name), reference.sources
-        sides = _used_categories(team), _used_categories(own)
-        users = {each: {int(each not in sides[0])} for side in sides for each in side}
-        headlines = tuple(filter(None, [variant_remark(users)]))
+        remark = variant_remark(dict.fromkeys((*_used_categories(team), *_used_categories(own))))
+        headlines = (remark,) if remark else ()
     else:
         name = reference
         team, own = apart(data, name)

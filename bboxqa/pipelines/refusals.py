@@ -13,7 +13,6 @@ from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
-from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
 from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, is_id
 from bboxqa.formats.registry import document_of
@@ -65,14 +64,12 @@ def check_files(
     attribution: Attribution,
     *,
     boxes: bool,
-    sessions: bool = False,
     choices: Choices = NO_CHOICES,
 ) -> None:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
     The boxes that were read show which files are suspect; the rules decide. Raises DatasetError
-    with the findings of all files. `boxes` says whether boxes are compared, `sessions` whether
-    annotators may have annotated an image in several sessions.
+    with the findings of all files. `boxes` says whether boxes are compared.
     """
     found: dict[Path, _Causes] = {}
     for path, file, author in zip(paths, files, attribution.author, strict=True):
@@ -96,8 +93,6 @@ def check_files(
             found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found)
     if found:
         raise _refused(found, [], _validate_command(found, choices), _ANYWAY)
-    if not sessions:
-        refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
 
 
 def _refused(

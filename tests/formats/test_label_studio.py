@@ -99,7 +99,7 @@ def test_json_min_has_one_record_for_each_annotation(tmp_path):
 def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
     named = [work(person, BOX) for person in (1, 2)]
     tasks = task(1, *named), task(2, named[0], work(None, BOX))
-    with pytest.raises(DatasetError, match="does not name its annotator; the others do"):
+    with pytest.raises(DatasetError, match="1 of 4 annotations do not name their annotator"):
         of_tasks(tmp_path, *tasks)
     data = alone(tmp_path / "a.json")
     assert data.annotator_names == ("1", "2", "(not named)")

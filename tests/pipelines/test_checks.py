@@ -164,8 +164,9 @@ def test_a_list_in_place_of_an_annotator_stops(tmp_path):
     outcome = run("agree", path, "--bootstrap", "0")
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(
-        f'Error: {path}: annotation 3 (and 1 more): annotator is ["bob", "cid"]; expected the name '
-        f"of one annotator\nFor all findings, and what to do about them: bboxqa validate {path}\n"
+        f'Error: {path}: annotation 3 and 1 more: annotator is ["bob", "cid"]; expected the name '
+        "of one annotator (inside an object: --annotator-key annotator.KEY)\n"
+        f"For all findings, and what to do about them: bboxqa validate {path}\n"
     )
     assert "A001 error" in run("validate", path).stdout
     assert run("agree", path, "--bootstrap", "0", "--no-checks").returncode == 0
@@ -176,8 +177,8 @@ def test_an_object_in_place_of_an_annotator_stops_and_its_key_can_be_named(tmp_p
     refused = run("agree", path, "--annotator-key", "made_by")
     assert refused.returncode == 2
     assert (
-        'annotation 1 (and 3 more): made_by is {"name": "ann"}; expected the name of one annotator;'
-        " for a name inside the object: --annotator-key made_by.KEY\n"
+        'annotation 1 and 3 more: made_by is {"name": "ann"}; expected the name of one annotator '
+        "(inside an object: --annotator-key made_by.KEY)\n"
     ) in refused.stderr
     outcome = run("agree", path, "--annotator-key", "made_by.name", "--bootstrap", "0")
     assert "2 annotators" in outcome.stdout

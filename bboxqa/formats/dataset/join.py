@@ -1,7 +1,7 @@
 """Joining files to one data set: images by file name, categories by name; who was asked; notes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, find
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import (
-    alike,
-    clean,
-    count,
-    first_few,
-    in_natural_order,
-    joined,
-    one_line,
-)
+from bboxqa.core.text import alike, clean, count, first_few, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.names import (
     join_advice,
@@ -31,27 +23,25 @@ from bboxqa.formats.dataset.names import (
     supercategories,
     variant_remark,
     variants_of,
-    with_joints,
+    with_one_order,
 )
 from bboxqa.formats.dataset.people import Attribution, listed_files, unnamed
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
     read_tracks,
-    refuse_versions,
+    repeated_work,
     split_sessions,
     with_repeats,
-    without_repeated,
 )
-from bboxqa.formats.document import apart_note
+from bboxqa.formats.document import apart_note, more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.raw_values import MAX_COORDINATE
-from bboxqa.formats.records import UNNAMED, AnnotationFile, Image, ids_of
+from bboxqa.formats.records import UNNAMED, AnnotationFile, ids_of
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.masks import Segmentations
-from bboxqa.model.table import ShownIds
 
 _SHOWN = 3
+_SIDES = f"expected 0 or more, and at most {MAX_COORDINATE:g} px"
 
 
 class _Joined(msgspec.Struct):
@@ -66,8 +56,7 @@ class _Joined(msgspec.Struct):
     categories: dict[str, int] = msgspec.field(default_factory=dict)
     problems: list[str] = msgspec.field(default_factory=list)
     origins: list[Path | None] = msgspec.field(default_factory=list)
-    resized: list[str] = msgspec.field(default_factory=list)
-    """The files with images whose size contradicts an earlier file."""
+    advice: list[str] = msgspec.field(default_factory=list)
 
     def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
         """Add problems of a file; those that show only with other files are `shared`."""
@@ -88,49 +77,51 @@ def join(
     """Join all files to one data set.
 
     Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
-    annotation by an annotator who was not asked, and contradiction between files. Two files with
-    annotations of the same image by the same annotator are a contradiction.
+    annotation by an annotator who was not asked, and contradiction between files. Annotations of
+    one image by one annotator in two files, or in two records, are a contradiction.
 
     `paths` are for errors; `sessions` and `seconds` are those of annotations, if they were read.
     """
+    files, joints = with_one_order(files)
     names = tuple(in_natural_order(attribution.names))
     images = tuple(sorted(set[str]().union(*(file.image_labels for file in files))))
     places = {name: place for place, name in enumerate(images)}
     sizes = np.zeros((len(images), 2), np.int32)
     joined = _Joined(dict(zip(files, paths, strict=True)), places, sizes)
-    renamed = _add_tables(joined, files, are_named_alike=not reading.records)
+    _add_tables(joined, files, are_named_alike=not reading.records)
     of_record = joined.of_record
-    rows = _index(joined, files, of_record, attribution, names)
+    rows = _index(joined, files, attribution, names)
     codes = None if sessions is None else sessions.code
     rows = replace(rows, session=_of_rows(rows, codes), seconds=_of_rows(rows, seconds))
-    assigned, listed = _assign_all(joined, files, rows, of_record, attribution, names)
-    if len(files) > 1 and attribution.names != (UNNAMED,) and not any(joined.origins):
+    assigned, listed = _assign_all(joined, files, rows, attribution, names)
+    again, are_kept = "", reading.records or reading.check is None
+    if not any(joined.origins) and (attribution.names != (UNNAMED,) or len(files) == 1):
         # Versions of one file contradict each other in many places; this error names the cause.
-        refuse_versions(files, rows, sessions, images, names, attribution.key)
+        again = repeated_work(files, rows, images, names, is_kept=are_kept)
     if joined.problems:
-        advice = _advice(joined, renamed, rows, attribution, files)
-        raise DatasetError(joined.problems, advice, files=joined.origins)
+        if lists := [file.source.name for file in files if file.records == "results"]:
+            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
+            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
+            joined.advice.append(f"For all findings: bboxqa validate {typed}")
+        raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
     if reading.asked == "all":
         assigned[~listed] = True
     if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
-        raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
-    again: list[str] = []
-    if attribution.way:
-        rows, again = without_repeated(files, rows, attribution.author, sessions)
+        raise _nothing_shared(files, attribution)
     if reading.on_joined is not None:
-        reading.on_joined(files, attribution, rows, again)
-    notes: list[str] = []
+        reading.on_joined(files, attribution, rows)
+    notes = [*_notes(files, attribution, assigned, reading.min_annotators), *filter(None, [again])]
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
         files, rows = _without(joined, files, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
-    notes = [*notes_of(files, attribution, assigned, reading.min_annotators), *notes, *again]
     split, tracks = None, None
     if sessions is not None:
         split = split_sessions(rows, of_record, sessions, attribution, names)
         rows = split.first
     if reading.tracks:
         rows, tracks = read_tracks(files, rows, of_record, images)
+    skeletons = [joints[name] for name in joined.categories] if joints else []
     data = Dataset(
         image_names=images,
         image_size=joined.sizes,
@@ -138,6 +129,8 @@ def join(
         supercategories=supercategories(files, joined.categories),
         annotator_names=names,
         annotations=merge(files, rows),
+        joint_names=tuple(each.numbered() for each in skeletons),
+        limbs=tuple(each.drawn() for each in skeletons),
         tracks=tracks,
         assigned=assigned,
         attribution=attribution.way,
@@ -149,53 +142,55 @@ def join(
     )
     if split is not None:
         data = with_repeats(data, files, split)
-    data = with_joints(data, files)
-    remarks = headlines_of(data, files) if data.assigned.sum(1).max(initial=0) >= 2 else ()
+    remarks = _headlines(data, files) if data.assigned.sum(1).max(initial=0) >= 2 else ()
     return replace(data, headlines=(*remarks, *_machine_remarks(files)))
 
 
-def _add_tables(
-    joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool
-) -> dict[str, str]:
-    """Add sizes of images, and sorted categories, of all files; return suggested renamings."""
+def _add_tables(joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool) -> None:
+    """Add sizes of images, and sorted categories, of all files."""
     for file in files:
         labels = file.image_labels
         row = np.fromiter(map(joined.images.__getitem__, labels), np.int32, len(labels))
         joined.of_record.append(row)
         # Comparisons with NaN are false.
         are_sides = np.logical_and(file.image_sizes >= 0, file.image_sizes <= MAX_COORDINATE)
-        bad = np.flatnonzero(~are_sides.all(axis=1))
-        joined.add(file, bad_sizes(file.images[row] for row in bad.tolist()))
+        if len(bad := np.flatnonzero(~are_sides.all(axis=1))):
+            width, height = file.image_sizes[bad[0]]
+            problem = f"image {file.images[bad[0]].id}{more_rows(bad)}: size is {width:g} × "
+            joined.add(file, [f"{problem}{height:g}; {_SIDES}"])
         size = np.where(are_sides, file.image_sizes, 0).astype(np.int32)
         known = np.flatnonzero(size.all(axis=1))
         # The first size of an image counts.
         new = known[(joined.sizes[row[known]] == 0).all(axis=1)][::-1]
         joined.sizes[row[new]] = size[new]
-        for image in file.images if len(files) > 1 else ():
-            if not image.file_name:
-                problem = f"image {image.id!r} has no file_name; expected one, since "
-                joined.add(file, [f"{problem}images of several files are joined by it"])
-        unequal = known[(joined.sizes[row[known]] != size[known]).any(axis=1)].tolist()
-        if unequal:
+        nameless = [image.id for image in file.images if not image.file_name]
+        if nameless and len(files) > 1:
+            problem = f"image {nameless[0]} has no file_name; expected one, since "
+            joined.add(file, [f"{problem}images of several files are joined by it"])
+        unequal = known[(joined.sizes[row[known]] != size[known]).any(axis=1)]
+        if len(unequal):
             (width, height), before = size[unequal[0]], joined.sizes[row[unequal[0]]]
-            problem = f"image {labels[unequal[0]]!r} is {width} × {height}; another record of it "
-            problem += f"says {before[0]} × {before[1]}"
-            n_more = len(unequal) - 1
-            more = f" ({count(n_more, 'more image')} of another size)" if n_more else ""
-            joined.add(file, [problem + more], shared=True)
-            joined.resized.append(file.source.name)
+            problem = f"image {labels[unequal[0]]!r}{more_rows(unequal)} is {width} × {height}; "
+            problem += f"another record of it says {before[0]} × {before[1]}"
+            joined.add(file, [problem], shared=True)
+            joined.advice.append(
+                "Boxes of resized pictures cannot be compared: export all of the same pictures.\n"
+                f"Which size is right: bboxqa validate {typed_paths([file.source.name])} "
+                "--images DIR"
+            )
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
     for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
         joined.add(file, [problem], shared=True)
         renamed.setdefault(name, renamed.get(other, other))
+    if renamed := {name: kept for name, kept in renamed.items() if name != kept}:
+        joined.advice.insert(0, f"If they are one category: {map_options(renamed)}")
     for noun, names in (
         ("images", (image.file_name or "" for file in files for image in file.images)),
         ("categories", (category.name for file in files for category in file.categories)),
     ):
         joined.add(files[0], (f"{noun} {each}" for each in alike(names)), shared=True)
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
-    return {name: kept for name, kept in renamed.items() if name != kept}
 
 
 def _of_rows(rows: Rows, values: Sequence[NDArray[Any]] | None) -> NDArray[Any] | None:
@@ -209,7 +204,6 @@ def _of_rows(rows: Rows, values: Sequence[NDArray[Any]] | None) -> NDArray[Any] 
 def _index(
     joined: _Joined,
     files: Sequence[AnnotationFile],
-    of_record: Sequence[IntArray],
     attribution: Attribution,
     annotator_names: Sequence[str],
 ) -> Rows:
@@ -218,44 +212,60 @@ def _index(
     code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
     parts = []
     for place, file in enumerate(files):
-        columns, shown = file.columns, file.shown_ids
-        ids = {"image_id": file.image_ids, "category_id": ids_of(file.categories)}
-        for key, each in zip(
-            ("images", "categories", "annotations"), (*ids.values(), columns.id), strict=True
-        ):
-            joined.add(file, repeated_ids(key, each))
-        found = {key: find(each, getattr(columns, key)) for key, each in ids.items()}
-        for key, index in found.items():
-            what = "an image" if key == "image_id" else "a category"
-            values = getattr(columns, key)
-            joined.add(
-                file,
-                (
-                    f"annotation {shown[row]}: {key} is {values[row]}; expected the id of {what}"
-                    for row in np.flatnonzero(index < 0).tolist()
-                ),
-            )
-        joined.add(file, bad_boxes(shown, columns.bbox))
-        if columns.segmentation is not None:
-            joined.add(file, bad_outlines(shown, columns.segmentation))
-        image, category = found.values()
+        columns = file.columns
+        image = find(file.image_ids, columns.image_id)
+        category = find(ids_of(file.categories), columns.category_id)
+        joined.add(file, _wrong_values(file, image, category))
         usable = np.flatnonzero((image >= 0) & (category >= 0))
         names = (clean(each.name) for each in file.categories)
         of_category = np.array([joined.categories[name] for name in names], np.int32)
         parts.append(
             (
-                np.full(len(usable), place, np.int32), usable, of_record[place][image[usable]],
-                of_category[category[usable]], code[attribution.author[place][usable]],
+                np.full(len(usable), place, np.int32), usable,
+                joined.of_record[place][image[usable]], of_category[category[usable]],
+                code[attribution.author[place][usable]],
             )
         )  # fmt: skip
     return Rows(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray) -> Iterator[str]:
+    """Yield a problem for repeated ids, unknown ids, and numbers that are too large or negative.
+
+    `image` and `category` are (N,) int64, the places of the ids of annotations; -1 for none.
+    """
+    columns, outlines = file.columns, file.columns.segmentation
+    lists = {"images": file.image_ids, "categories": ids_of(file.categories)}
+    for key, ids in (lists | {"annotations": columns.id}).items():
+        if not (ids[1:] > ids[:-1]).all():
+            ordered = np.sort(ids)
+            for value in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
+                yield f"{key}: id {value} occurs more than once; expected once"
+    # Comparisons with NaN are false.
+    sound = (np.abs(columns.bbox) <= MAX_COORDINATE).all(1) & (columns.bbox[:, 2:] >= 0).all(1)
+    far = np.zeros(0, np.int64)
+    if outlines is not None and not np.abs(outlines.xy).max(initial=0) <= MAX_COORDINATE:
+        points = np.flatnonzero(~(np.abs(outlines.xy) <= MAX_COORDINATE).all(1))
+        ring = np.searchsorted(outlines.ring_offsets, points, side="right") - 1
+        far = np.unique(np.searchsorted(outlines.part_stop, ring, side="right"))
+    for rows, key, expected in (
+        (np.flatnonzero(image < 0), "image_id", "the id of an image"),
+        (np.flatnonzero(category < 0), "category_id", "the id of a category"),
+        (np.flatnonzero(~sound), "bbox", f"sides of {_SIDES[9:]}"),
+        (far, "", f"coordinates up to {MAX_COORDINATE:g} px"),
+    ):
+        if len(rows):
+            found = "a polygon has a point far away; "
+            if key:
+                found = f"{key} is {getattr(columns, key)[rows[0]].tolist()}; "
+            label = f"annotation {file.shown_ids[int(rows[0])]}{more_rows(rows)}"
+            yield f"{label}: {found}expected {expected}"
 
 
 def _assign_all(
     joined: _Joined,
     files: Sequence[AnnotationFile],
     rows: Rows,
-    of_record: Sequence[IntArray],
     attribution: Attribution,
     annotator_names: Sequence[str],
 ) -> tuple[BoolArray, BoolArray]:
@@ -270,36 +280,40 @@ def _assign_all(
         ids, own = file.shown_ids[rows.place[part]], np.zeros(len(listed), np.bool_)
         joined.add(file, unnamed(ids[author < 0], len(ids), "annotation"), shared=True)
         lists: dict[tuple[str, ...], list[int]] = {}
-        for each, names in zip(of_record[place].tolist(), asked, strict=True):
+        for each, names in zip(joined.of_record[place].tolist(), asked, strict=True):
             if names is not None:
                 lists.setdefault(names, []).append(each)
         for names, images in lists.items():
             own[images] = True
             assigned[np.ix_(images, [number[name] for name in names])] = True
         named = author >= 0
-        uninvited = named & own[image] & ~assigned[image, author]
-        joined.add(
-            file,
-            (
-                f"annotation {ids[row]}: is by {annotator_names[author[row]]!r}, who is not in the "
-                "list of annotators of its image; add the name there, or correct it"
-                for row in np.flatnonzero(uninvited).tolist()
-            ),
-        )
+        uninvited = np.flatnonzero(named & own[image] & ~assigned[image, author])
+        if len(uninvited):
+            who = annotator_names[author[uninvited[0]]]
+            problem = (
+                f"annotation {ids[int(uninvited[0])]}{more_rows(uninvited)}: is by {who!r}, who "
+            )
+            problem += "is not in the list of annotators of its image; add the name, or correct it"
+            joined.add(file, [problem])
         free = named & ~own[image]
         assigned[image[free], author[free]] = True
         if place < len(files) - attribution.n_beside:
             listed |= own
+    if (rows.annotator < 0).any():
+        joined.advice.append(
+            f"Annotators are named by {attribution.way}: name who drew these annotations there, "
+            "or delete them."
+        )
     if attribution.of_files and not assigned.all():
         people = [number[asked[0][0]] if asked and asked[0] else -1 for asked in attribution.asked]
-        listed &= ~_may_be_asked(files, rows, of_record, people, assigned)
+        listed &= ~_may_be_asked(joined, files, rows, people, assigned)
     return assigned, listed
 
 
 def _may_be_asked(
+    joined: _Joined,
     files: Sequence[AnnotationFile],
     rows: Rows,
-    of_record: Sequence[IntArray],
     people: Sequence[int],
     assigned: BoolArray,
 ) -> BoolArray:
@@ -309,70 +323,35 @@ def _may_be_asked(
     known = {
         file.title
         for file, drawn, held in zip(
-            files, rows.by_file(len(files), "image"), of_record, strict=True
+            files, rows.by_file(len(files), "image"), joined.of_record, strict=True
         )
         # Shapes without a box are annotations, too.
         if not file.n_apart and len(np.unique(drawn)) < len(np.unique(held))
     }
-    ends = np.ones(assigned.shape[1], np.bool_)
-    ends[[each for each in people if each >= 0]] = False
-    for file, person in zip(files, people, strict=True):
-        if person >= 0:
-            ends[person] |= file.lists_images or file.title in known
+    pairs = [each for each in zip(files, people, strict=True) if each[1] >= 0]
+    is_open = np.zeros(assigned.shape[1], np.bool_)
+    is_open[[person for _, person in pairs]] = True
+    is_open[[who for file, who in pairs if file.lists_images or file.title in known]] = False
     authors = np.zeros_like(assigned)
     authors[rows.image, rows.annotator] = True
     lacking = ~assigned
-    open_ = lacking.any(1) & ~(lacking & ends).any(1) & (authors >= assigned).all(1)
-    return np.asarray(open_)
+    found = lacking.any(1) & (is_open | ~lacking).all(1) & (authors >= assigned).all(1)
+    return np.asarray(found)
 
 
 def _nothing_shared(
-    files: Sequence[AnnotationFile], attribution: Attribution, *, all_listed: bool
+    files: Sequence[AnnotationFile], attribution: Attribution
 ) -> NothingToCompareError:
     """Return the error for files in which no image has two annotators."""
     problem = (
         f"{listed_files(files)}: {count(len(attribution.names), 'annotator')} by "
         f"{attribution.way}, but no image has two of them"
     )
+    advice = "Images may list who was asked under the key `annotators`. If all were: --asked all"
     if len(files) > 1:
-        found = join_advice(names_of_images(files))
-        how = f": {found}" if found else "; check that the names are the same in all files."
-        advice = f"Images are joined by file_name{how}"
-    elif all_listed:
-        advice = "All images list who was asked; expected two annotators in one of the lists."
-    else:
-        advice = (
-            "Images may list who was asked about them under the key `annotators`. If all were "
-            "asked about all images: --asked all"
-        )
+        found = join_advice(names_of_images(files)) or "check that they are the same in all files."
+        advice = f"Images are joined by file_name: {found}"
     return NothingToCompareError([problem], advice)
-
-
-def _advice(
-    joined: _Joined,
-    renamed: Mapping[str, str],
-    rows: Rows,
-    attribution: Attribution,
-    files: Sequence[AnnotationFile],
-) -> str:
-    """Return advice for problems that no single file shows."""
-    lines = [f"If they are one category: {map_options(renamed)}"] if renamed else []
-    if lists := [file.source.name for file in files if file.records == "results"]:
-        truth = next((f.source.name for f in files if f.records != "results"), "ANNOTATIONS")
-        typed = typed_paths([lists[0], "--ground-truth", truth])
-        lines.append(f"For all findings: bboxqa validate {typed}")
-    if joined.resized:
-        typed = typed_paths([*joined.resized, "--images", "DIR"])
-        lines += [
-            "Boxes of resized pictures cannot be compared: export all of the same pictures.",
-            f"Which size is right: bboxqa validate {typed}",
-        ]
-    if (rows.annotator < 0).any():
-        lines.append(
-            f"Annotators are named by {attribution.way}: name who drew these annotations there, "
-            "or delete them."
-        )
-    return "\n".join(lines)
 
 
 def _without(
@@ -380,8 +359,7 @@ def _without(
 ) -> tuple[list[AnnotationFile], Rows]:
     """Leave out categories and their annotations; images and annotators stay."""
     kept = {name: place for place, name in enumerate(sorted({*joined.categories} - names))}
-    new = np.full(len(joined.categories), -1, np.int32)
-    new[[joined.categories[name] for name in kept]] = [*kept.values()]
+    new = np.array([kept.get(name, -1) for name in joined.categories], np.int32)
     found = np.flatnonzero(new[rows.category] >= 0)
     if len(rows.file) and not len(found):
         shown = first_few(sorted(names & {*joined.categories}), _SHOWN, repr)
@@ -408,92 +386,33 @@ def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
         yield f"{count(n, 'annotation')} of {shown} left out, as --map says"
 
 
-def repeated_ids(key: str, ids: IndexArray) -> Iterator[str]:
-    """Yield a problem for each id that several records of a list share."""
-    if (ids[1:] > ids[:-1]).all():
-        return
-    ordered = np.sort(ids)
-    for value in np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist():
-        yield f"{key}: id {value} occurs more than once; expected once"
-
-
-def bad_sizes(images: Iterable[Image]) -> Iterator[str]:
-    """Yield a problem for each impossible image side."""
-    for image in images:
-        for key, side in (("width", image.width), ("height", image.height)):
-            if side is not None and not 0 <= side <= MAX_COORDINATE:
-                yield (
-                    f"image {image.id}: {key} is {side:g}; "
-                    f"expected 0 or more, and at most {MAX_COORDINATE:g} px"
-                )
-
-
-def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
-    """Yield a problem for each box with a negative side, NaN, or a number too large to be exact."""
-    # Comparisons with NaN are false.
-    sound = np.logical_and((np.abs(bbox) <= MAX_COORDINATE).all(1), (bbox[:, 2:] >= 0).all(1))
-    for row in np.flatnonzero(~sound).tolist():
-        numbers = ", ".join(f"{each:g}" for each in bbox[row])
+def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield facts that may make results useless: few common images, variants of names."""
+    if groups := variants_of(data.annotator_names):
+        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each)))
         yield (
-            f"annotation {ids[row]}: bbox is {numbers}; expected sides of 0 or more, and at most "
-            f"{MAX_COORDINATE:g} px"
+            f"annotators {shown} differ only in case, blanks or invisible characters, and count "
+            "as different people: bboxqa validate shows where (A001)"
         )
-
-
-def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
-    """Yield problems for outlines with NaN, or with coordinates too large to be exact."""
-    xy = segmentation.xy
-    if not len(xy) or (xy.min() >= -MAX_COORDINATE and xy.max() <= MAX_COORDINATE):
-        return
-    far = np.flatnonzero(~(np.abs(xy) <= MAX_COORDINATE).all(1))
-    ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
-    for row in np.unique(np.searchsorted(segmentation.part_stop, ring, side="right")).tolist():
-        expected = f"expected numbers up to {MAX_COORDINATE:g} px"
-        yield f"annotation {ids[row]}: a polygon has a point far away; {expected}"
-
-
-def headlines_of(data: Dataset, files: Sequence[AnnotationFile]) -> tuple[str, ...]:
-    """Return facts that may make results useless: few common images, variants of names."""
     several = data.assigned.sum(1) >= 2
     few = len(files) > 1 and bool((2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any())
-    advice = join_advice(names_of_images(files)) if few else ""
-    if advice:
+    if few and (advice := join_advice(names_of_images(files))):
         n_joined = count(int(several.sum()), "image")
-        advice = f"only {n_joined} of {len(several):,} joined: {advice}"
-    remarks = _spellings(data.annotator_names), advice, variant_remark(_users(data))
-    return tuple(filter(None, remarks))
+        yield f"only {n_joined} of {len(several):,} joined: {advice}"
+    used = np.unique(data.annotations.category).tolist()
+    if remark := variant_remark(data.category_names[each] for each in used):
+        yield remark
 
 
-def _spellings(names: Sequence[str]) -> str:
-    """Return which annotators may be one person, spelled in several ways; empty if none may."""
-    groups = variants_of(names)
-    shown = first_few(groups, _SHOWN, lambda each: " and ".join(f"'{one_line(e)}'" for e in each))
-    if not groups:
-        return ""
-    return (
-        f"annotators {shown} differ only in case, blanks or invisible characters, and count as "
-        "different people: bboxqa validate shows where (A001)"
-    )
-
-
-def _machine_remarks(files: Sequence[AnnotationFile]) -> list[str]:
-    """Return a remark on annotations that a machine created first, if there are any."""
-    marks = sum((file.columns.marks for file in files), Counter[str]())
-    n_annotations = count(sum(len(file.columns.id) for file in files), "annotation")
-    marked = f"a machine began {marks.total():,} of {n_annotations} ({', '.join(sorted(marks))})"
-    marked += ": annotators who correct the same proposals share their errors, and agree more than "
-    return [f"{marked}independent ones"] * bool(marks)
-
-
-def _users(data: Dataset) -> dict[str, set[int]]:
-    """Return the annotators who used each category, by category name."""
-    n_annotators = len(data.annotator_names)
-    pairs = data.annotations.category.astype(np.int64) * n_annotators + data.annotations.annotator
-    used = compact(pairs, len(data.category_names) * n_annotators)[0].tolist()
-    users: dict[str, set[int]] = {}
-    for category, annotator in (divmod(pair, n_annotators) for pair in used):
-        users.setdefault(data.category_names[category], set()).add(annotator)
-    return users
+def _machine_remarks(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield a remark on annotations that a machine created first, if there are any."""
+    if marks := sum((file.columns.marks for file in files), Counter[str]()):
+        n_annotations = count(sum(len(file.columns.id) for file in files), "annotation")
+        yield (
+            f"a machine began {marks.total():,} of {n_annotations} ({', '.join(sorted(marks))}): "
+            "annotators who correct the same proposals share their errors, and agree more than "
+            "independent ones"
+        )
 
 
 def file_notes(
@@ -511,27 +430,20 @@ def file_notes(
         for note in (*file.notes, *nobody, *(losses if with_losses else ())):
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
-        shown = [*of_note]
-        if len(shown) > _SHOWN:
-            shown[_SHOWN - 1 :] = [f"{len(shown) - _SHOWN + 1:,} more files"]
-        each = "each of " if len(of_note) > 1 else ""
-        yield f"{each}{joined(shown)}: {note}" if len(files) > 1 else note
+        each = f"{'each of ' * (len(of_note) > 1)}{first_few([*of_note], _SHOWN)}: "
+        yield f"{each * (len(files) > 1)}{note}"
 
 
-def notes_of(
+def _notes(
     files: Sequence[AnnotationFile],
     attribution: Attribution,
     assigned: BoolArray,
     min_annotators: int,
-) -> tuple[str, ...]:
-    """Return notes on the data for readers of a result."""
-    notes = [*file_notes(files, attribution)]
+) -> Iterator[str]:
+    """Yield notes on the data for readers of a result."""
+    yield from file_notes(files, attribution)
     n_asked = assigned.sum(1)
-    single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
-    bare = int((n_asked == 0).sum())
-    if attribution.numbered:
-        notes.append("annotators are numbered image by image, so results per annotator mix people")
-    if single:
+    single, bare = int((n_asked < 2).sum()), int((n_asked == 0).sum())
+    if single and min_annotators > 1:
         unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
-        notes.append(f"{count(single, 'image')} with fewer than two annotators left out{unknown}")
-    return tuple(notes)
+        yield f"{count(single, 'image')} with fewer than two annotators left out{unknown}"

@@ -4,19 +4,17 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from itertools import combinations
 from unicodedata import normalize
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import IndexArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, nearest, one_line
-from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
-from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.keypoints import Keypoints, limbs_of
+from bboxqa.formats.records import AnnotationFile, Category, ids_of, most_joints, whole_number
+from bboxqa.model.keypoints import limbs_of
 from bboxqa.model.settings import JoinBy
 
 _SHOWN = 3
@@ -47,62 +45,39 @@ def with_join_names(
     """Return files whose images are named by the names that join them.
 
     With "none", names begin with those of `people`, by file, so that no image is in two files.
+    Letters with marks have one spelling, that of the first file.
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
-    names = names_of_images(files)
-    if by == "none":
-        return [
-            _renamed(file, {name: f"{who}/{name}" for name in own})
-            for file, own, who in zip(files, names, people, strict=False)
+    if by != "none":
+        _refuse_numbered(files)
+    problems, found = [], []
+    for file, who, names in zip(files, people, names_of_images(files), strict=False):
+        seen: dict[str, str] = {}
+        new = {n: f"{who}/{n}" if by == "none" else join_name(n, by) for n in sorted(names)}
+        problems += [
+            f"{file.source.name}: images {one_line(seen[key])!r} and {one_line(name)!r} have one "
+            f"{by}, {one_line(key)!r}"
+            for name, key in new.items()
+            if seen.setdefault(key, name) != name
         ]
-    _refuse_numbered(files)
-    if by == "path":
-        return _with_one_spelling(files)
-    new = [{name: join_name(name, by) for name in own} for own in names]
-    problems = [
-        f"{file.source.name}: images {one_line(first)!r} and {one_line(name)!r} have one {by}, "
-        f"{one_line(of_file[name])!r}"
-        for file, of_file in zip(files, new, strict=True)
-        for first, name in _alike(file, of_file)
-    ]
+        found.append(_renamed(file, new))
     if problems:
         other = "try --join name, or --join path." if by == "stem" else "use --join path."
         advice = f"Images cannot be joined by {by}; {other}"
         raise DatasetError(problems[:_SHOWN], advice, total=len(problems))
-    return _with_one_spelling([_renamed(*each) for each in zip(files, new, strict=True)])
-
-
-def _alike(file: AnnotationFile, new: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each name of an image, with the first that gets the same new name."""
-    seen: dict[str, str] = {}
-    for name in (image.file_name for image in file.images if image.file_name):
-        first = seen.setdefault(new[name], name)
-        if first != name:
-            yield first, name
-
-
-def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
-    """Return files with one spelling of letters with marks, that of the first file with a name."""
-    # macOS decomposes them in names of files (Unicode form NFD). Both forms in a file may be two
+    # macOS decomposes letters in names of files (Unicode form NFD). Both forms in a file may be two
     # images.
-    if len(files) == 1:
-        return list(files)
     forms = [
         {name: normalize("NFC", name) for name in names if not name.isascii()}
-        for names in names_of_images(files)
+        for names in names_of_images(found)
     ]
     doubled = {form for each in forms for form, n in Counter(each.values()).items() if n > 1}
-    spellings: dict[str, str] = {}
-    found = []
-    for file, of_name in zip(files, forms, strict=True):
-        joined = {name: form for name, form in of_name.items() if form not in doubled}
-        found.append(
-            _renamed(
-                file, {name: spellings.setdefault(form, name) for name, form in joined.items()}
-            )
-        )
-    return found
+    first: dict[str, str] = {}
+    return [
+        _renamed(file, {n: first.setdefault(f, n) for n, f in of.items() if f not in doubled})
+        for file, of in zip(found, forms, strict=True)
+    ]
 
 
 def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
@@ -146,16 +121,13 @@ def join_advice(names: Sequence[set[str]]) -> str:
     best, most = "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
+        own = [{join_name(name, by): name for name in sorted(each)} for each in names]
         found: dict[str, dict[str, None]] = {}
-        n_names = 0
-        for each in names:
-            own = {join_name(name, by): name for name in sorted(each)}
-            n_names += len(own)
-            for key, name in sorted(own.items()):
-                found.setdefault(key, {})[name] = None
-        # Two images of one file must not get one name.
+        for key, name in (pair for each in own for pair in each.items()):
+            found.setdefault(key, {})[name] = None
         pairs = [[*each][:2] for each in found.values() if len(each) > 1]
-        if len(pairs) > most and n_names == sum(map(len, names)):
+        # Two images of one file must not get one name.
+        if len(pairs) > most and sum(map(len, own)) == sum(map(len, names)):
             shown = (f"{one_line(name)!r} = {one_line(other)!r}" for name, other in pairs[:_SHOWN])
             more = count(len(pairs), "more image")
             best, most = f"--join {by} would join {more}, such as {', '.join(shown)}", len(pairs)
@@ -177,8 +149,7 @@ def with_category_map(
             problem = f"--map names {name!r}, which is not a category{nearest(name, known)}"
             raise ConfigError(problem)
         if name not in known:
-            near = nearest(name, known - {other})
-            unused[name] = f"{map_options({name: other})}: no category is called {name!r}{near}"
+            unused[name] = f"{map_options({name: other})}: no category is called {name!r}"
     if not category_map:
         return list(files), unused
     new = [
@@ -239,31 +210,20 @@ def variants_of(names: Iterable[str]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
+def variant_remark(categories: Iterable[str]) -> str:
     """Return a remark on categories that differ only by case or blanks; "" if there are none.
-
-    `users` are the annotators who used each category: an annotator who uses both variants may mean
-    two things, such as the letters A and a.
 
     Examples
     --------
-    >>> print(variant_remark({"cat": {0}, "Cat": {1}, "dog": {0, 1}, "Dog": {0}}))
+    >>> print(variant_remark(["cat", "Cat", "dog"]))
     categories 'cat' and 'Cat' differ only by case or blanks, and count as different; to join \
 them: --map Cat=cat
     """
-    variants = [
-        group
-        for group in variants_of(users)
-        if all(users[a].isdisjoint(users[b]) for a, b in combinations(group, 2))
-    ]
-    if not variants:
-        return ""
+    variants = variants_of(categories)
     shown = first_few(variants, _SHOWN, lambda group: " and ".join(map(repr, group)))
     options = map_options({name: group[0] for group in variants for name in group[1:]})
-    return (
-        f"categories {shown} differ only by case or blanks, and count as different; "
-        f"to join them: {options}"
-    )
+    said = f"categories {shown} differ only by case or blanks, and count as different; to join "
+    return f"{said}them: {options}" if variants else ""
 
 
 def map_options(category_map: Mapping[str, str]) -> str:
@@ -302,144 +262,117 @@ _Names = tuple[str, ...]
 _Limbs = tuple[tuple[int, int], ...]
 
 
-def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
-    """Return files with the key points of each category in the order of the first file.
+class Joints(msgspec.Struct):
+    """The joints of a category of all files."""
 
-    Raises DatasetError if each of two files has a name that the other does not have, since these
-    may be two names of one joint.
+    source: str
+    names: _Names = ()
+    limbs: _Limbs = ()
+    most: int = 0
+    """The largest number of joints of an annotation."""
+
+    def numbered(self) -> _Names:
+        """Return the names of joints, numbers where there are none; () if none was drawn."""
+        missing = range(len(self.names) + 1, self.most + 1)
+        return (*self.names, *map(str, missing)) if self.most else ()
+
+    def drawn(self) -> _Limbs:
+        """Return the lines of the first skeleton, or else those of COCO's person."""
+        names = self.numbered()
+        are_there = bool(self.limbs) and max(map(max, self.limbs)) < len(names)
+        return self.limbs if are_there else limbs_of(names)
+
+
+def with_one_order(
+    files: Sequence[AnnotationFile],
+) -> tuple[list[AnnotationFile], dict[str, Joints]]:
+    """Return files with all joints of each category, in the order of the first file; and joints.
+
+    Joints that an annotation omits are not labelled. Raises DatasetError if each of two files has a
+    name that the other does not have, since these may be two names of one joint.
     """
-    orders: dict[str, _Names] = {}
-    sources: dict[str, str] = {}
+    known: dict[str, Joints] = {}
     problems = []
-    for file in (each for each in files if each.columns.keypoints is not None):
-        for category in file.categories:
-            name, joints = clean(category.name), _names_of(category)
-            known = orders.get(name, ())
-            had, has = {*known}, {*joints}
-            more = tuple(joint for joint in joints if joint not in had)
-            fewer = [joint for joint in known if joint not in has]
-            if joints and more and fewer and not file.numbers_categories:
-                found = f"{first_few(more, _SHOWN)} in {file.source.name} only"
+    for file in files:
+        keypoints = file.columns.keypoints
+        if keypoints is None:
+            continue
+        most = np.zeros(len(file.categories) + 1, np.int64)
+        np.maximum.at(most, _category_rows(file), keypoints.stop - keypoints.start)
+        for category, n_joints in zip(file.categories, most.tolist(), strict=False):
+            name, own = clean(category.name), _names_of(category)
+            joints = known.setdefault(name, Joints(file.source.name))
+            had, has = {*joints.names}, {*own}
+            more = tuple(each for each in own if each not in had)
+            fewer = [each for each in joints.names if each not in has]
+            if own and more and fewer and not file.numbers_categories:
                 problems.append(
-                    f"category {name!r} has key points {found}, and {first_few(fewer, _SHOWN)} in "
-                    f"{sources[name]} only; expected the same names"
+                    f"category {name!r} has key points {first_few(more, _SHOWN)} in "
+                    f"{file.source.name} only, and {first_few(fewer, _SHOWN)} in {joints.source} "
+                    "only; expected the same names"
                 )
-            orders[name] = known + more
-            sources.setdefault(name, file.source.name)
+            joints.names, joints.most = joints.names + more, max(joints.most, n_joints)
+            if not joints.limbs and (limbs := skeleton_of(category)):
+                place = _places(own, joints.names)
+                joints.limbs = tuple((place[a], place[b]) for a, b in limbs) if own else limbs
     if problems:
         raise DatasetError(problems, "Give the key points the same names in all files.")
-    return [_reordered(file, orders) for file in files]
+    return [_ordered(file, known) for file in files], known
 
 
-def _reordered(file: AnnotationFile, orders: dict[str, _Names]) -> AnnotationFile:
-    keypoints = file.columns.keypoints
-    if keypoints is None:
+def _category_rows(file: AnnotationFile) -> IndexArray:
+    """Return the place of the category of each annotation in its file, (N,); -1 for none."""
+    return find(ids_of(file.categories), file.columns.category_id)
+
+
+def _places(own: _Names, order: _Names) -> list[int]:
+    """Return the places of names in an order; the first of two equal names counts."""
+    if order[: len(own)] == own:
+        return [*range(len(own))]
+    places = {name: number for number, name in reversed([*enumerate(order)])}
+    return [places[name] for name in own]
+
+
+def _ordered(file: AnnotationFile, known: Mapping[str, Joints]) -> AnnotationFile:
+    """Return a file whose annotations have all joints of their category, in their order."""
+    if file.columns.keypoints is None:
         return file
-    categories = []
-    for category in file.categories:
-        joints, order = _names_of(category), orders.get(clean(category.name), ())
-        if joints and order[: len(joints)] != joints:
-            rows = np.flatnonzero(file.columns.category_id == whole_number(category.id))
-            # The first of two equal names counts.
-            places = {joint: number for number, joint in reversed([*enumerate(order)])}
-            place = np.array([places[joint] for joint in joints], np.int64)
-            held = (keypoints.stop - keypoints.start)[rows]
-            keypoints = _placed(keypoints, rows[held <= len(joints)], place, len(order))
-            limbs = [[int(place[end]) + 1 for end in ends] for ends in skeleton_of(category)]
-            named = Category(category.id, category.name, category.supercategory, [*order], limbs)
-            categories.append(named)
-        else:
-            categories.append(category)
-    columns = replace(file.columns, keypoints=keypoints)
-    return replace(file, categories=categories, columns=columns)
-
-
-def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
-    """Return a data set with joint names, in which every annotation has all joints of its category.
-
-    Joints without a name are numbered. Joints that an annotation omits at the end of its list are
-    not labelled. Lines come from the first skeleton in the files, or else from COCO's person
-    skeleton.
-    """
-    if data.annotations.keypoints is None:
-        return data
-    named: dict[str, _Names] = {}
-    skeletons: dict[str, _Limbs] = {}
-    for category in (each for file in files for each in file.categories):
-        name, joints = clean(category.name), _names_of(category)
-        skeletons[name] = skeletons.get(name) or skeleton_of(category)
-        if len(joints) > len(named.get(name, ())):
-            named[name] = joints
-    most = np.zeros(len(data.category_names), np.int64)
-    for each in (data, *(() if data.repeats is None else (data.repeats.sessions,))):
-        points = each.annotations.keypoints
-        if points is not None:
-            np.maximum.at(most, each.annotations.category, points.stop - points.start)
-    joint_names = []
-    for name, number in zip(data.category_names, most.tolist(), strict=True):
-        joints = named.get(name, ())
-        joints += tuple(str(place) for place in range(len(joints) + 1, number + 1))
-        # The names of joints that no annotation has are dropped.
-        joint_names.append(joints if number else ())
-    known = tuple(joint_names)
-    limbs = []
-    for name, joints in zip(data.category_names, known, strict=True):
-        drawn = skeletons.get(name, ())
-        are_there = bool(drawn) and max(map(max, drawn)) < len(joints)
-        limbs.append(drawn if are_there else limbs_of(joints))
-    annotations = _completed(data.annotations, known)
-    data = replace(data, annotations=annotations, joint_names=known, limbs=tuple(limbs))
-    repeats = data.repeats
-    if repeats is None:
-        return data
-    annotations = _completed(repeats.sessions.annotations, known)
-    sessions = replace(
-        repeats.sessions, annotations=annotations, joint_names=known, limbs=data.limbs
-    )
-    return replace(data, repeats=replace(repeats, sessions=sessions))
-
-
-def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Annotations:
-    """Return annotations with unlabelled joints in place of omitted joints."""
-    keypoints = annotations.keypoints
-    if keypoints is None:
-        return annotations
-    expected = np.array([len(names) for names in joint_names], np.int64)[annotations.category]
-    held = keypoints.stop - keypoints.start
-    short = held < expected
+    joints = [known[clean(category.name)] for category in file.categories]
+    own = [_names_of(category) for category in file.categories]
+    places = [_places(names, of.names) for names, of in zip(own, joints, strict=True)]
+    n_joints = np.array([*(len(of.numbered()) for of in joints), 0])
+    categories = [
+        Category(
+            each.id, each.name, each.supercategory, [*of.names],
+            [[place[a] + 1, place[b] + 1] for a, b in skeleton_of(each)],
+        )
+        if place != [*range(len(place))] else each
+        for each, of, place in zip(file.categories, joints, places, strict=True)
+    ]  # fmt: skip
+    points, rows = file.columns.keypoints.packed(), _category_rows(file)
+    held = points.stop - points.start
+    stop = np.cumsum(np.maximum(held, n_joints[rows]))
     # A few names of a category may stand for very many omitted joints.
-    n_points, most = int(expected[short].sum()), most_joints(n_given := int(held.sum()))
+    n_points, most = int(stop[-1]) if len(stop) else 0, most_joints(len(points.xy))
     if n_points > most:
-        have = f"{count(int(short.sum()), 'list')} of key points with fewer than the category names"
-        found = f"{have} would have {n_points:,} points"
+        problem = f"{file.source.name}: key points with all joints that their categories name"
         raise DatasetError(
-            [f"{found}; expected at most {most:,} where {n_given:,} are given"],
+            [f"{problem} would have {n_points:,} points; expected at most {most:,}"],
             "Leave out names of key points that no annotation has.",
         )
-    for number in np.unique(expected[short]).tolist():
-        rows = np.flatnonzero(short & (expected == number))
-        keypoints = _placed(keypoints, rows, np.arange(number), number)
-    return replace(annotations, keypoints=keypoints)
-
-
-def _placed(keypoints: Keypoints, rows: IndexArray, place: IndexArray, n_joints: int) -> Keypoints:
-    """Return key points with the joints of some rows moved to new places among `n_joints`."""
-    taken = keypoints.take(rows).packed()
-    xy = np.zeros((len(rows) * n_joints, 2))
-    visibility = np.zeros(len(xy), np.uint8)
-    number = np.repeat(np.arange(len(rows)), taken.stop - taken.start)
-    to = number * n_joints + place[np.arange(len(number)) - taken.start[number]]
-    xy[to], visibility[to] = taken.xy, taken.visibility
-    start, stop = keypoints.start.copy(), keypoints.stop.copy()
-    start[rows] = len(keypoints.xy) + np.arange(len(rows)) * n_joints
-    stop[rows] = start[rows] + n_joints
-    return replace(
-        keypoints,
-        xy=np.concatenate([keypoints.xy, xy]),
-        visibility=np.concatenate([keypoints.visibility, visibility]),
-        start=start,
-        stop=stop,
-    )
+    row = np.repeat(np.arange(len(held)), held)
+    to = np.arange(len(row)) - points.start[row]
+    n_named = np.array([*map(len, places), 0])
+    moved = np.flatnonzero((held <= n_named[rows])[row])
+    first = np.cumsum(n_named) - n_named
+    table = np.array([place for each in places for place in each], np.int64)
+    to[moved] = table[first[rows[row[moved]]] + to[moved]]
+    start = np.append(0, stop[:-1])[: len(stop)]
+    xy, visibility = np.zeros((n_points, 2)), np.zeros(n_points, np.uint8)
+    to += start[row]
+    xy[to], visibility[to] = points.xy, points.visibility
+    points = replace(points, xy=xy, visibility=visibility, start=start, stop=stop)
+    return replace(file, categories=categories, columns=replace(file.columns, keypoints=points))
 
 
 def _names_of(category: Category) -> _Names:

@@ -1,7 +1,7 @@
 """Who drew what, by the first of three ways: a key, a list in image records, or the files."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.dataset.names import join_advice, names_of_images
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.document import apart_advice, apart_note
+from bboxqa.formats.document import apart_advice, apart_note, more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
@@ -24,18 +24,17 @@ from bboxqa.formats.records import (
     ReadSettings,
     annotator_name,
     ids_of,
-    image_field,
 )
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
-from bboxqa.model.table import FilePlaces, ShownIds
+from bboxqa.model.table import ShownIds
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
-_SHOWN, _LINES, _EXAMPLES = 3, 20, 3
+_SHOWN, _LINES = 3, 20
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
 _Asked = list[tuple[str, ...] | None]
@@ -54,8 +53,6 @@ class Attribution(msgspec.Struct, frozen=True, eq=False):
     """By file, who was asked about each image record; None where the record does not say."""
     names: tuple[str, ...]
     """The names of the annotators."""
-    numbered: bool = False
-    """Whether annotators are only numbered, image by image, since the files name nobody."""
     of_files: bool = False
     """Whether each file was made by one annotator."""
     n_beside: int = 0
@@ -76,7 +73,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
     if reading.min_annotators > 1 and not any(len(file.columns.id) for file in files):
-        raise nothing_to_compare(files, reading.choices)
+        raise _nothing_to_compare(files)
     if sources.is_named:
         return _by_file(files, sources, reading)
     if reading.annotator_key is not None:
@@ -85,11 +82,9 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if way in (None, "annotator-key"):
         found += _by_key(files, reading, chosen=way is not None)
     if way == "image-records" or (way is None and not any(map(_is_named, found))):
-        found += _by_records(files, reading.session_key, chosen=way is not None)
+        found += _by_records(files, chosen=way is not None)
     several = next((each for each in found if len(each.names) > 1), None)
     if several is not None:
-        if reading.min_annotators > 1:
-            _refuse_unnamed(files, several)
         return several
     # The field of a tool counts even where it names one person.
     is_own = all(file.named_by for file in files)
@@ -107,21 +102,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
         authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
         asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
         return Attribution("", authors, asked, (UNNAMED,))
-    raise _nothing_found(files, sources, found, reading)
-
-
-def _refuse_unnamed(files: Sequence[AnnotationFile], found: Attribution) -> None:
-    """Refuse files in which a tool names only some annotators."""
-    if UNNAMED not in found.names:
-        return
-    problems = []
-    for file, author in zip(files, found.author, strict=True):
-        rows = np.flatnonzero(author == found.names.index(UNNAMED))
-        lacking = unnamed(file.shown_ids[rows], len(author), "annotation")
-        problems += [f"{file.source.name}: {each}" for each in lacking]
-    if problems:
-        advice = f"Annotators are named by {found.way}: name who drew these annotations there."
-        raise DatasetError(problems, advice)
+    raise _nothing_found(files, found, reading)
 
 
 def _is_named(found: Attribution) -> bool:
@@ -158,22 +139,27 @@ def _by_key(
         names = tuple(sorted({name for author in authors for name in author.names}))
         if not names:
             continue
-        way = way_by_key(pairs)
-        lacking = [file for file, key in pairs if not _names_in(file, key)]
-        if lacking and not chosen and is_own and reading.min_annotators == 1:
+        # Users have never seen the keys of translated formats.
+        own_ways = (file.named_by if key == ANNOTATOR_KEYS[0] else "" for file, key in pairs)
+        ways = zip(own_ways, of_files, strict=True)
+        way = " and ".join({each or f"the key {key!r} on annotations": None for each, key in ways})
+        lacking = [] if chosen else [file for file, key in pairs if not _names_in(file, key)]
+        if lacking and is_own and reading.min_annotators == 1:
             names = tuple(dict.fromkeys((*names, UNNAMED)))
-        elif lacking and not chosen:
+        elif lacking:
             if len({*names} - {UNNAMED}) >= (1 if is_own else 2) and not is_mixed:
-                name = "names" if len(lacking) == 1 else "name"
                 problem = (
-                    f"{listed_files(lacking)}: {name} nobody, while {way} names "
+                    f"{listed_files(lacking)}: nobody is named, while {way} names "
                     f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
                     "to name annotators, or each to be by one"
                 )
                 raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
         number = {name: place for place, name in enumerate(names)}
-        nobody = number[UNNAMED] if lacking and not chosen else -1
+        nobody = number[UNNAMED] if lacking else -1
+        if len(names) > 1 < reading.min_annotators:
+            # Who is named in part is refused with the records.
+            number[UNNAMED] = -1
         codes = [
             np.array([*(number[name] for name in author.names), nobody], np.int32)[author.code]
             for author in authors
@@ -190,16 +176,6 @@ def _by_key(
         key = of_files[0] if len({*of_files}) == 1 else ""
         result.append(Attribution(way, codes, asked, names, key=key))
     return result
-
-
-def way_by_key(pairs: Iterable[tuple[AnnotationFile, str]]) -> str:
-    """Return how files name annotators, each by its key on annotations."""
-    # Users have never seen the keys of translated formats.
-    ways = [
-        (file.named_by if key == ANNOTATOR_KEYS[0] else "") or f"the key {key!r} on annotations"
-        for file, key in pairs
-    ]
-    return " and ".join(dict.fromkeys(ways))
 
 
 def _asked_in(images: Sequence[Image]) -> _Asked:
@@ -227,25 +203,21 @@ def _names_in(file: AnnotationFile, key: str) -> set[str]:
     return {name for names in _asked_in(file.images) for name in names or ()}
 
 
-def _by_records(
-    files: Sequence[AnnotationFile], session_key: str | None, *, chosen: bool
-) -> list[Attribution]:
+def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attribution]:
     """Return the attribution by repeated image records."""
-    named = [all(image.annotator is not None for image in file.images) for file in files]
+    named = [image.annotator is not None for file in files for image in file.images]
     names = [image.file_name for image in files[0].images if image.file_name]
-    if not chosen and not (len({*names}) < len(names) if len(files) == 1 else all(named)):
+    is_repeated = len({*names}) < len(names) if len(files) == 1 else all(named)
+    if not any(named) or not (chosen or is_repeated):
         return []
-    _check_records(files, session_key)
-    labels: list[list[str]] = []
-    for file in files:
-        times: Counter[str | None] = Counter()
-        label = [""] * len(file.images)
-        for place in sorted(range(len(file.images)), key=lambda place: file.images[place].id):
-            image = file.images[place]
-            times[image.file_name] += 1
-            number = f"annotator {times[image.file_name]}"
-            label[place] = number if image.annotator is None else annotator_name(image.annotator)
-        labels.append(label)
+    if not all(named):
+        lacking = [image.id for file in files for image in file.images if image.annotator is None]
+        problems = unnamed(lacking, len(named), "image record")
+        raise DatasetError(
+            [f"{listed_files(files)}: {each}" for each in problems],
+            "Name every annotator by the key `annotator` on its records.",
+        )
+    labels = [[annotator_name(image.annotator) for image in file.images] for file in files]
     people = tuple(sorted({label for part in labels for label in part}))
     code = {label: place for place, label in enumerate(people)}
     authors = [
@@ -255,32 +227,7 @@ def _by_records(
         for file, part in zip(files, labels, strict=True)
     ]
     asked: list[_Asked] = [[(label,) for label in part] for part in labels]
-    way = "repeated image records with one file_name"
-    if not all(named):
-        way += ", numbered, since they do not name their annotator"
-    return [Attribution(way, authors, asked, people, numbered=not all(named))]
-
-
-def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
-    """Refuse records if only some name an annotator, or if two of a session name the same one."""
-    session = image_field(session_key or "session")
-    problems = []
-    for file in files:
-        lacking = [image.id for image in file.images if image.annotator is None]
-        found = [*unnamed(lacking, len(file.images), "image record")]
-        times = Counter(
-            (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
-            for image in file.images
-            if image.annotator is not None
-        )
-        repeated = [
-            f"image {label!r}: {n} records of it name the annotator {author!r}; expected one"
-            for (label, author, _), n in times.items()
-            if label and n > 1
-        ]
-        problems += [f"{file.source.name}: {each}" for each in [*found * bool(times), *repeated]]
-    if problems:
-        raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+    return [Attribution("repeated image records with one file_name", authors, asked, people)]
 
 
 def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
@@ -329,11 +276,11 @@ def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
     # Images without a name are refused later.
     if len(groups) < 2 or not all(image.file_name for file in files for image in file.images):
         return
-    found = "no image is in two of them"
-    if max(map(len, groups)) > 1:
-        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
-        found = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
-    problem = f"{listed_files(files)}: nobody is named in the files, and {found}"
+    shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
+    problem = (
+        f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
+        f"{len(groups):,} groups that share no image: {shown}"
+    )
     joining = join_advice(names_of_images(files))
     advice = [f"Images are joined by file_name: {joining}"] if joining else []
     raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
@@ -356,10 +303,9 @@ def _refuse_shared_image(files: Sequence[AnnotationFile], sources: Sources) -> N
         name, image, first, second = map(one_line, shared)
         problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
         again = "If a person annotated the images again and each file is a session:"
-        lines = [] if sources.is_named else [_lines(files)]
         raise NothingToCompareError(
             [f"{problem}; expected one file, or files about different images"],
-            "\n".join([*lines, f"{again} --session-key file"]),
+            f"{_lines(files)}\n{again} --session-key file",
         )
 
 
@@ -377,105 +323,82 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:
-    """Refuse two people of one folder whose annotations are equal."""
-    seen: dict[bytes, int] = {}
+    """Refuse two people of one folder whose images, categories, boxes and outlines are equal."""
+    seen: dict[str, int] = {}
     for place, file in enumerate(files):
-        if not len(file.columns.id):
+        columns = file.columns
+        if not len(columns.id):
             continue
-        other = seen.setdefault(_drawn(file), place)
-        if names[other] != names[place] and (
-            _outlines(files[other], choices) == _outlines(file, choices)
-        ):
-            problem = (
-                f"{one_line(files[other].source.name)} and {one_line(file.source.name)}: have the "
-                "same annotations; expected those of two people"
-            )
+        images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
+        labels = np.array([*(clean(each.name) for each in file.categories), ""])
+        image = images[find(file.image_ids, columns.image_id)].tolist()
+        label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
+        box = (np.round(columns.bbox, 2) + 0.0).tolist()
+        other = seen.setdefault(repr(sorted(zip(image, label, box, strict=True))), place)
+        is_other = names[other] != names[place]
+        if is_other and _outlines(files[other], choices) == _outlines(file, choices):
+            first, second = (one_line(files[each].source.name) for each in (other, place))
+            problem = f"{first} and {second}: have the same annotations; expected other ones"
             raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
 
 
-def _drawn(file: AnnotationFile) -> bytes:
-    """Return the images, categories and boxes of all annotations, in one order."""
-    columns = file.columns
-    images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
-    labels = np.array([*(clean(each.name) for each in file.categories), ""])
-    image = images[find(file.image_ids, columns.image_id)].tolist()
-    label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
-    box = (np.round(columns.bbox, 2) + 0.0).tolist()
-    return repr(sorted(zip(image, label, box, strict=True))).encode()
-
-
 def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
-    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
+    """Return the outlines of all annotations, which may tell equal boxes apart."""
     path = SourcePath(file.source.name)
-    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
-    columns = format_of(path, choices).read(path, settings).columns
-    outlines, points = columns.segmentation, columns.keypoints
-    of_outlines = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
-    return (*of_outlines, b"" if points is None else points.xy.tobytes())
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, choices=choices)
+    outlines = format_of(path, choices).read(path, settings).columns.segmentation
+    return () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
     """Return a line for each file that names who made it, to be edited."""
-    known = [_names_in(file, ANNOTATOR_KEYS[0]) if file.named_by else set() for file in files]
-    names = ["NAME" if len(each) != 1 or UNNAMED in each else min(each) for each in known]
-    typed = [f"{name}={file.source.name}" for name, file in zip(names, files, strict=True)]
-    lines = [f"  --annotator {typed_paths([each])}" for each in typed[:_LINES]]
-    more = [f"  … and {len(files) - _LINES:,} more"] if len(files) > _LINES else []
+    names = (typed_paths([f"NAME={file.source.name}"]) for file in files[:_LINES])
+    lines = [f"  --annotator {each}" for each in names]
+    if len(files) > _LINES:
+        lines.append(f"  … and {len(files) - _LINES:,} more")
     say = "Name who made each file, a person as often as needed (edit NAME):"
-    is_cvat = files[0].named_by == "the assignee" and not any(known)
-    return "\n".join([*[_CVAT] * is_cvat, say, *lines, *more])
+    return "\n".join([*[_CVAT] * (files[0].named_by == "the assignee"), say, *lines])
 
 
 def _nothing_found(
-    files: Sequence[AnnotationFile],
-    sources: Sources,
-    found: Sequence[Attribution],
-    reading: Reading,
+    files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: Reading
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators."""
     one = next((each for each in found if _is_named(each)), None)
-    problem, advice = "no annotator is named in the files", _ways_to_name(files[0])
+    problem = "no annotator is named in the files"
     if one is not None:
         problem = f"one annotator only, {one.names[0]!r}, by {one.way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    if one is not None and (key := reading.session_key):
-        option = "--attribution files" if key == "file" else f"--annotator-key {key}"
-        advice = f"To measure agreement across sessions, take each as an annotator: {option}"
-    elif one is not None and len(files) > 1 and reading.annotator_key is None:
-        advice = (
-            "If each file is by another person: --attribution files\n"
-            "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
-        )
-    elif len(files) > 1 or (sources.is_typed and not found):
-        advice = _lines(files)
+    advice = f"{_lines(files)}\n{_NEVERTHELESS}" if len(files) > 1 else _ways_to_name(files[0])
     return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
 def _ways_to_name(file: AnnotationFile) -> str:
     """Return how a file of this format, or several, name annotators."""
-    path = Path(file.source.name)
-    end = "" if path.is_dir() else path.suffix
-    by = "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME)"
+    end = Path(file.source.name).suffix
+    by = f"{file.named_by} in the export"
     if not file.title:
-        by = f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"
-        by += "by the key annotator of image records, one for each with the same file_name"
-    by = f"{file.named_by} in the export" if file.named_by else by
+        by = (
+            f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"
+            "by the key annotator of image records, one for each with the same file_name"
+        )
+    elif not file.named_by:
+        by = "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME)"
     each = f"by a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
     return f"Agreement needs at least two annotators, named by {by},\nor {each}"
 
 
-def nothing_to_compare(files: Sequence[AnnotationFile], choices: Choices) -> NothingToCompareError:
+def _nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
     """Return the error for files without annotations to compare."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
-    if n_apart:
-        problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
-        return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
-    problem = f"{listed_files(files)}: no annotations; nothing to measure"
-    # Such as a second, empty list under the same key.
     command = f"bboxqa validate {typed_paths([file.source.name for file in files[:_SHOWN]])}"
-    command += f" --mask {choices.mask}" if choices.mask else ""
-    return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
+    what, advice = "annotations", f"For a possible cause: {command}"
+    if n_apart:
+        what, command = "annotations that have a box", ""
+        advice = f"{apart_note(n_apart)}\n{apart_advice(n_apart)}"
+    problem = f"{listed_files(files)}: no {what}; nothing to measure"
+    return NothingToCompareError([problem], advice, command=command)
 
 
 def listed_files(files: Sequence[AnnotationFile]) -> str:
@@ -488,31 +411,21 @@ def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[st
 
     Examples
     --------
-    >>> [*unnamed([3], 90, "image")]
-    ['image 3: does not name its annotator; the others do']
-    >>> [*unnamed([3, 4, 5, 8], 90, "image")]
-    ['4 of 90 images do not name their annotator (ids 3, 4, 5, …); the others do']
+    >>> [*unnamed([3, 4], 90, "image")]
+    ['2 of 90 images do not name their annotator (such as 3); expected a name on each']
     """
-    others = "the others do" if len(ids) < total else "those of other files do"
-    if len(ids) == 1:
-        yield f"{noun} {ids[0]}: does not name its annotator; {others}"
-    elif len(ids):
-        first = ", ".join(map(str, ids[:_EXAMPLES])) + ", …" * (len(ids) > _EXAMPLES)
-        each = "at" if isinstance(ids, FilePlaces) else "ids"
-        number = f"{len(ids):,} of {total:,} {noun}s"
-        yield f"{number} do not name their annotator ({each} {first}); {others}"
+    if len(ids):
+        number = f"{len(ids):,} of {count(total, noun)}"
+        yield f"{number} do not name their annotator (such as {ids[0]}); expected a name on each"
 
 
 def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:
     """Yield one problem for all annotations with a list or an object as annotator, if any."""
-    if not authors.composed:
-        return
-    codes = [code for code, name in enumerate(authors.names) if name in authors.composed]
-    rows = np.flatnonzero(np.isin(authors.code, codes)).tolist()
-    found = authors.names[authors.code[rows[0]]]
-    more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
-    inside = f"; for a name inside the object: --annotator-key {key}.KEY"
-    yield (
-        f"annotation {ids[rows[0]]}{more}: {key} is {found}; expected the name of one annotator"
-        + inside * found.startswith("{")
-    )
+    if authors.composed:
+        codes = [code for code, name in enumerate(authors.names) if name in authors.composed]
+        rows = np.flatnonzero(np.isin(authors.code, codes))
+        yield (
+            f"annotation {ids[int(rows[0])]}{more_rows(rows)}: {key} is "
+            f"{authors.names[authors.code[rows[0]]]}; expected the name of one annotator "
+            f"(inside an object: --annotator-key {key}.KEY)"
+        )

@@ -1,37 +1,36 @@
-"""Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
+"""Reading files into a data set: joined, ordered, and checked for errors that falsify results.
 
-from collections.abc import Callable, Sequence
+Lists of results are annotators with the images and categories of other files.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import Files
-from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.machine import check_free_memory, gc_paused
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import (
     left_out_by,
     with_category_map,
     with_join_names,
-    with_one_order,
 )
-from bboxqa.formats.dataset.people import Attribution, refuse_equal_names
-from bboxqa.formats.dataset.predictions import (
-    are_results,
-    attribution_of,
-    with_results,
-)
+from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import (
+    lacking_notes,
     read_sessions,
     read_times,
-    trackless_notes,
-    untimed_notes,
 )
-from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
+from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
@@ -44,8 +43,7 @@ from bboxqa.formats.sources import (
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import FilePlaces
 
-# What notes of readers say of files that are not read.
-_LEFT_OUT = " left out"
+_NAMED = 3
 _NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 
 
@@ -56,11 +54,9 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    session_key, time_key = reading.session_key, reading.time_key
     left_out_by(reading.category_map)
-    if reading.predictions is not None and session_key is not None:
+    if reading.predictions is not None and reading.session_key is not None:
         raise ConfigError(_NO_SESSIONS)
-    options = reading.settings()
     are_files = reading.min_annotators > 1 or reading.attribution == "files"
     may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
     sources = sources_of(
@@ -73,21 +69,27 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     if reading.pseudonyms is not None:
         sources.notes = without_files(sources.notes)
     refuse_repeated_files(sources.files)
-    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
     try:
-        read = _read_all(sources.files, replace(options, tables=has_lists))
+        return _dataset_of(sources, reading)
     except DatasetError as error:
+        # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
-    if session_key is not None and any(map(are_results, read)):
+
+
+def _dataset_of(sources: Sources, reading: Reading) -> Dataset:
+    """Return the data set of sources."""
+    session_key, time_key, options = reading.session_key, reading.time_key, reading.settings()
+    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
+    read = _read_all(sources.files, replace(options, tables=has_lists))
+    if session_key is not None and any(map(_are_results, read)):
         raise ConfigError(_NO_SESSIONS)
     if sources.is_named:
         pairs = zip(read, sources.names, strict=True)
         read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
-    read, found, of_results = with_results(read, sources, reading, options)
+    read, found, of_results = _with_results(read, sources, reading, options)
     read = with_join_names(read, reading.join_by, found.names)
     read, unused = with_category_map(read, reading.category_map)
-    read = with_one_order(read)
-    attributed, hide = _attributed(read, found, reading), hider({})
+    attributed, hide = _attribution_of(read, found, reading), hider({})
     if reading.pseudonyms is not None:
         attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
         read = [_renamed(each, hide) for each in read]
@@ -97,33 +99,16 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         reading.check(found.files, read, attributed)
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
-    try:
-        data = join(read, found.files, attributed, reading, sessions, seconds)
-    except NothingToCompareError as error:
-        # What is left out, or is read as one annotator's, may be the work of others.
-        raise error.with_advice(found.notes) from None
-    notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
-    if time_key is not None and seconds is not None:
-        notes += untimed_notes(seconds, time_key)
-    tables = [_renamed(each, hide).source for each in found.tables]
+    data = join(read, found.files, attributed, reading, sessions, seconds)
+    lacking = lacking_notes(data, seconds or (), str(time_key))
     return replace(
         data,
-        notes=tuple(hide([*notes, *of_results])),
+        notes=tuple(hide([*found.notes, *data.notes, *unused.values(), *lacking, *of_results])),
         map_notes=unused,
         left_out=tuple(hide(found.notes)),
-        sources=(*data.sources, *tables),
+        sources=(*data.sources, *(_renamed(each, hide).source for each in found.tables)),
         is_pseudonymous=reading.pseudonyms is not None,
     )
-
-
-def _attributed(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
-    """Return the annotators of all files."""
-    try:
-        return attribution_of(read, sources, reading)
-    except DatasetError as error:
-        # What is left out may be the work of other annotators.
-        inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
-        raise error.with_advice([*sources.notes, *inside]) from None
 
 
 def _pseudonymous(
@@ -158,22 +143,148 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
 def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     check_free_memory(sum(each.size for each in files), str(files[0]), len(files) - 1)
-    if len(files) > 1:
-        options = replace(options, digest=True)
-    problems: list[str] = []
-    advice: list[str] = []
-    origins: list[Path | None] = []
+    errors: list[DatasetError] = []
     read = []
     for file in files:
         try:
-            found = format_of(file, options.choices).read(file, options)
-            read.append(found)
+            of_file = replace(options, digest=options.digest or len(files) > 1)
+            read.append(format_of(file, options.choices).read(file, of_file))
         except DatasetError as error:
-            if len(files) == 1:
-                raise
-            problems += error.problems
-            origins += error.files
-            advice += [error.advice] if error.advice else []
-    if problems:
-        raise DatasetError(problems, "\n".join(dict.fromkeys(advice)), files=origins)
+            errors.append(error)
+    if len(errors) == len(files) == 1:
+        raise errors[0]
+    if errors:
+        raise DatasetError(
+            [problem for error in errors for problem in error.problems],
+            "\n".join(dict.fromkeys(error.advice for error in errors if error.advice)),
+            files=[origin for error in errors for origin in error.files],
+        )
     return read
+
+
+def _are_results(file: AnnotationFile) -> bool:
+    """Return whether a file is a list of results."""
+    return file.records == "results"
+
+
+def _with_results(
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading, options: ReadSettings
+) -> tuple[list[AnnotationFile], Sources, list[str]]:
+    """Return files whose lists of results, last, have images and categories of others; and notes.
+
+    The results of a model are the last file. Beside lists, a file without annotations is by nobody:
+    it is among the `tables` of the sources. Without other files, images and categories keep their
+    ids as names, and each list is about the images of all lists. Raises DatasetError if the results
+    cannot be read, or if the ids can mean several things.
+    """
+    triples = [*zip(read, sources.files, sources.names, strict=True)]
+    tables: list[AnnotationFile] = []
+    if any(map(_are_results, read)) and not sources.is_named:
+        tables = [each for each in read if not (_are_results(each) or len(each.columns.id))]
+        triples = [each for each in triples if each[0] not in tables]
+    triples.sort(key=lambda each: _are_results(each[0]))
+    others = [*tables, *(file for file, _, _ in triples if not _are_results(file))]
+    if reading.truth is not None and not others and triples:
+        truth = SourcePath(reading.truth)
+        wanted = replace(options, tables=True, progress=None)
+        others = [format_of(truth, options.choices).read(truth, wanted)]
+    if (model := reading.predictions) is not None:
+        found = read_results(model.path, replace(options, score=model.score))
+        source = replace(found.source, role="predictions", annotator=model.annotator)
+        triples.append((replace(found, source=source), SourcePath(model.path), model.annotator))
+    lists = [file for file, _, _ in triples if _are_results(file)]
+    notes = [
+        f"{one_line(each.source.name)}: no annotations; the results take images and categories "
+        "from there"
+        for each in tables
+    ]
+    left = replace(
+        sources,
+        files=[path for _, path, _ in triples],
+        names=[name for _, _, name in triples],
+        notes=[*sources.notes, *notes],
+        tables=tables,
+    )
+    known = [each for each in others if not each.numbers_categories]
+    if lists and others and not known:
+        problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
+        raise DatasetError(
+            [f"{problem}{others[0].source.name} is of another format"],
+            "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
+        )
+    images = _by_id(known or lists, "images", "file_name") if lists else []
+    categories = _by_id(known or lists, "categories", "name") if lists else []
+    files = [
+        replace(file, images=images, categories=categories) if _are_results(file) else file
+        for file, _, _ in triples
+    ]
+    return files, left, [*_result_notes(lists, are_named=bool(others))]
+
+
+def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
+    """Return the records of all files, each id once; refuse ids with several meanings."""
+    known: dict[int, tuple[AnnotationFile, Any]] = {}
+    for file in files:
+        for record in getattr(file, name):
+            first, other = known.setdefault(id_number(record.id), (file, record))
+            here, there = (one_line(str(getattr(each, label))) for each in (other, record))
+            if here != there:
+                problem = (
+                    f"{name}: {record.id} is {here!r} in {first.source.name}, "
+                    f"but {there!r} in {file.source.name}: the results can mean either"
+                )
+                advice = "Name only the annotated file that the results belong to."
+                raise DatasetError([problem], advice)
+    return [record for _, record in known.values()]
+
+
+def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> Iterator[str]:
+    """Yield notes on the results that count as annotations, and on images known by id only."""
+    for file in lists:
+        source, n = file.source, len(file.columns.id)
+        least = f"with a score of {source.score:g} or more"
+        if source.role == "predictions":
+            found = f"{source.annotator}: {count(n, 'result')} of {Path(source.name).name} {least}"
+            yield f"{one_line(found)}; the model was asked about all images"
+        else:
+            found = f"results {least} count: {n:,} of {n + file.n_below:,}"
+            yield f"{one_line(source.name)}: {found}; asked about all images"
+    if lists and not are_named:
+        names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
+        yield (
+            f"images and categories of {names} are known by id only (image 7, category 3): to name "
+            "them, give the COCO file with these ids as well"
+        )
+
+
+def _attribution_of(
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
+) -> Attribution:
+    """Return the annotators of all files, among them those of lists of results, and a model."""
+    n_given = len(read) - (reading.predictions is not None)
+    # Lists of results alone are attributed as other files are.
+    n = sum(not _are_results(each) for each in read) or n_given
+    whole = replace(sources, names=sources.names[:n], files=sources.files[:n])
+    least = 1 if n < len(read) else reading.min_annotators
+    found = attribute(read[:n], whole, replace(reading, min_annotators=least))
+    if n < n_given and found.names == (UNNAMED,):
+        by_files = replace(reading, attribution="files", min_annotators=1)
+        found = attribute(read[:n], whole, by_files)
+    for file, name in zip(read[n:], sources.names[n:], strict=True):
+        # Who wrote a list of results was asked about all images.
+        if name in found.names:
+            raise DatasetError(
+                [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
+                "Results are by an annotator who is named after the file: rename the file.",
+            )
+        is_model = file.source.role == "predictions"
+        way = found.way or "one file per annotator"
+        if is_model or not found.of_files:
+            way += f"; {one_line(name)} {'is a model' if is_model else 'by its list of results'}"
+        author = np.full(len(file.columns.id), len(found.names), np.int32)
+        found = replace(
+            found, way=way, author=[*found.author, author],
+            asked=[*found.asked, [(name,)] * len(file.images)], names=(*found.names, name),
+            n_beside=found.n_beside + 1,
+        )  # fmt: skip
+    return found

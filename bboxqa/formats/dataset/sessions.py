@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Rows, merge
-from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
+from bboxqa.formats.dataset.people import Attribution, listed_files
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.document import more_rows
 from bboxqa.formats.opening import typed_paths
@@ -47,20 +47,18 @@ def read_sessions(
         if attribution.of_files and len(files) == len(attribution.names):
             raise ConfigError(
                 "each file is by one annotator, and cannot be a session as well; name all files of "
-                "each annotator, such as --annotator NAME=FIRST --annotator NAME=SECOND, or the "
-                "key of annotations that names annotators with --annotator-key"
+                "each: --annotator NAME=FIRST --annotator NAME=SECOND"
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]
         return FileSessions(codes, of_records=records)
     columns = [file.columns.authors[key] for file in files]
     of_images = not any(column.names for column in columns)
-    field = image_field(key)
-    values = [[getattr(image, field, None) for image in file.images] for file in files]
+    said = [[*column.names, ""] for column in columns]
     if of_images:
+        field = image_field(key)
+        values = [[getattr(image, field, None) for image in file.images] for file in files]
         said = [["" if v is None else annotator_name(v) for v in part] for part in values]
-    else:
-        said = [[*column.names, ""] for column in columns]
     names = in_natural_order({name for part in said for name in part} - {""})
     if not names:
         raise DatasetError(
@@ -68,191 +66,71 @@ def read_sessions(
             f"Give the key of annotations that names their session; if each file is one: {FILE}",
         )
     number = {name: place for place, name in enumerate(names)} | {"": -1}
-    codes = [np.array([number[name] for name in part], np.int32) for part in said]
-    records = codes
+    records = codes = [np.array([number[name] for name in part], np.int32) for part in said]
+    if not of_images:
+        codes = [code[column.code] for code, column in zip(codes, columns, strict=True)]
+    problems = []
+    for file, code in zip(files, codes, strict=True):
+        if len(rows := np.flatnonzero(code < 0)):
+            first = f"annotation {file.shown_ids[int(rows[0])]}"
+            first = f"image {file.images[rows[0]].id}" if of_images else first
+            problem = f"{file.source.name}: {first}{more_rows(rows)}: {key} is missing"
+            problems.append(f"{problem}; expected the session, as on others")
+    if problems:
+        raise DatasetError(problems)
     if of_images:
-        _check_named(files, key, "image", codes)
         codes = [
             np.append(code, np.int32(-1))[find(file.image_ids, file.columns.image_id)]
             for file, code in zip(files, codes, strict=True)
         ]
-    else:
-        codes = [code[column.code] for code, column in zip(codes, columns, strict=True)]
-        _check_named(files, key, "annotation", codes)
     return FileSessions(codes, tuple(names), records if of_images else None)
 
 
-def _check_named(
-    files: Sequence[AnnotationFile], key: str, noun: str, codes: Sequence[IntArray]
-) -> None:
-    """Refuse records without a session."""
-    problems = []
-    for file, code in zip(files, codes, strict=True):
-        if len(rows := np.flatnonzero(code < 0)):
-            first = file.images[rows[0]].id if noun == "image" else file.shown_ids[rows[0]]
-            problem = f"{file.source.name}: {noun} {first}{more_rows(rows)}: {key} is missing"
-            problems.append(f"{problem}; expected the session, as on others")
-    if problems:
-        raise DatasetError(problems)
-
-
-def refuse_versions(
+def repeated_work(
     files: Sequence[AnnotationFile],
     rows: Rows,
-    sessions: FileSessions | None,
     image_names: Sequence[str],
     annotator_names: Sequence[str],
-    key: str,
-) -> None:
-    """Refuse two files with annotations of one image by one annotator in one session.
+    *,
+    is_kept: bool,
+) -> str:
+    """Refuse annotations of an image by one annotator, of one session, in two files or records.
 
-    This annotator would seem to have drawn everything twice. `key` is that of the attribution.
+    This annotator would seem to have drawn everything twice. Returns a note where records of one
+    file are kept, else "".
     """
-    if sessions is not None and not sessions.names:
-        return
     rows = rows.take(np.flatnonzero(rows.annotator >= 0))
-    shape = len(image_names), len(annotator_names), 1 if sessions is None else len(sessions.names)
-    session = 0 if rows.session is None else rows.session
-    cell = (rows.image.astype(np.int64) * shape[1] + rows.annotator) * shape[2] + session
-    cells, owner = np.divmod(np.unique(cell * len(files) + rows.file), len(files))
-    repeated = np.flatnonzero(np.diff(cells) == 0)
+    start = np.cumsum([0, *(len(file.images) for file in files)])
+    pairs = zip(files, rows.by_file(len(files)), strict=True)
+    own = [find(f.image_ids, f.columns.image_id[places]) for f, places in pairs]
+    holder = start[rows.file] + np.concatenate(own)
+    if rows.session is None and len(holder) and start[-1] == len(image_names):
+        return ""
+    session = np.zeros(len(holder), np.int64) if rows.session is None else rows.session
+    cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
+    cell = cell * (1 + session.max(initial=0)) + session
+    held, at = np.unique(cell * start[-1] + holder, return_index=True)
+    repeated = np.flatnonzero(np.diff(held // max(start[-1], 1)) == 0)
     if not len(repeated):
-        return
-    image, annotator, session = np.unravel_index(cells[repeated[0]], shape)
-    who = annotator_names[annotator]
-    if sessions is not None:
-        who += f" in session {sessions.names[session]}"
-    pair = [files[each] for each in owner[repeated[0] : repeated[0] + 2]]
-    first, second = (file.source.name for file in pair)
+        return ""
+    across = repeated[rows.file[at[repeated]] != rows.file[at[repeated + 1]]]
+    pair = at[[*across, *repeated][0] + np.arange(2)]
+    image, who = image_names[rows.image[pair[0]]], annotator_names[rows.annotator[pair[0]]]
+    first, second = (files[each].source.name for each in rows.file[pair].tolist())
+    drawn = f"annotations of image {one_line(image)!r} by {one_line(who)!r}{more_rows(repeated)}"
+    problem = f"{first} and {second}: both have {drawn}"
+    if first == second:
+        problem = f"{first}: several records of an image have {drawn}"
+    if is_kept and first == second:
+        return f"{problem}; all count"
     raise DatasetError(
-        [
-            f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
-            f" by {one_line(who)!r}"
-            + (f" ({way_by_key((each, key) for each in pair)})" if key else "")
-            + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
-            + "; expected the annotations of one annotator of an image in one file"
-        ],
+        [f"{problem}; expected those of an annotator of an image in one record of one file"],
         "Two versions of one data set are compared with: "
         f"bboxqa compare {typed_paths([first, second])}\n"
-        "If annotators annotated the images again and each file is a session: "
-        "--session-key file\nIf each file is by another person: --attribution files",
+        "If annotators annotated the images again: --session-key KEY of annotations or images, "
+        "or if each file is a session: --session-key file\n"
+        "If each file is by another person: --attribution files",
     )
-
-
-def drawn_again(file: AnnotationFile, author: IntArray) -> tuple[IndexArray, list[tuple[str, int]]]:
-    """Return what annotators drew in several records of one image of a file.
-
-    `author` is (N,) int, the annotator of each annotation; -1 where none is named.
-
-    Returns
-    -------
-    equal : (R,) int64
-        The annotations of records with the same boxes by their annotator as in the first record.
-    different : list of tuple of str and int
-        The images, and annotators who drew other boxes there than in the first record.
-    """
-    labels = file.image_labels
-    number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-    if len(number) == len(labels):
-        return np.zeros(0, np.int64), []
-    columns = file.columns
-    record = find(file.image_ids, columns.image_id)
-    known = np.flatnonzero((record >= 0) & (author >= 0))
-    of_label = np.array([number[label] for label in labels])[record[known]]
-    cell = of_label * (int(author.max(initial=0)) + 1) + author[known]
-    # Only cells of several records are looked at one by one.
-    held = np.unique(np.stack([cell, record[known]]), axis=1)[0]
-    several = np.isin(cell, held[1:][held[1:] == held[:-1]])
-    drawn: dict[tuple[str, int], dict[int, list[int]]] = {}
-    for row in known[several].tolist():
-        of_records = drawn.setdefault((labels[record[row]], int(author[row])), {})
-        of_records.setdefault(int(record[row]), []).append(row)
-    table = np.column_stack([columns.bbox, columns.category_id, columns.iscrowd])
-    equal, different = list[int](), list[tuple[str, int]]()
-    for who, of_records in sorted(drawn.items(), key=lambda each: (number[each[0][0]], each[0][1])):
-        first, *later = (rows for _, rows in sorted(of_records.items()))
-        expected = sorted(table[first].tolist())
-        are_equal = [sorted(table[rows].tolist()) == expected for rows in later]
-        equal += [row for rows, same in zip(later, are_equal, strict=True) if same for row in rows]
-        different += [who] * (not all(are_equal))
-    return np.array(equal, np.int64), different
-
-
-def refuse_other_rounds(
-    files: Sequence[AnnotationFile],
-    authors: Sequence[IntArray],
-    annotator_names: Sequence[str],
-    advice: str,
-) -> None:
-    """Refuse a file in which somebody drew different boxes in several records of one image.
-
-    This annotator would seem to have drawn many objects twice. `authors` are as in `Attribution`;
-    `advice` ends the error.
-    """
-    problems = []
-    for file, author in zip(files, authors, strict=True):
-        _, different = drawn_again(file, author)
-        if different:
-            (image, who), *others = different
-            problems.append(
-                f"{file.source.name}: image {one_line(image)!r} is in the file several times, with "
-                f"different boxes by {one_line(annotator_names[who])!r}"
-                + (f", and {count(len(others), 'more such case')}" if others else "")
-                + "; expected it once"
-            )
-    if problems:
-        key = "session" if all(file.named_by for file in files) else "KEY"
-        where = "" if key == "session" else ', where KEY is one of image records: "session": 2'
-        raise DatasetError(
-            problems,
-            f"If annotators annotated the images again: --session-key {key}{where}\n"
-            f"If these are different images with one name: rename them.\n{advice}",
-        )
-
-
-def without_repeated(
-    files: Sequence[AnnotationFile],
-    rows: Rows,
-    authors: Sequence[IntArray],
-    sessions: FileSessions | None,
-) -> tuple[Rows, list[str]]:
-    """Leave out what annotators drew again, equally, in later records of an image; with notes.
-
-    `authors` are those of all annotations of each file.
-    """
-    kept, notes, n_sessions = np.ones(len(rows.file), np.bool_), [], 1
-    if sessions is not None:
-        n_sessions += max(int(code.max(initial=0)) for code in sessions.code)
-    for place, (file, author) in enumerate(zip(files, authors, strict=True)):
-        if sessions is not None:
-            code = author.astype(np.int64) * n_sessions + sessions.code[place]
-            author = np.where(author < 0, -1, code)  # noqa: PLW2901
-        equal, different = drawn_again(file, author)
-        kept &= (rows.file != place) | ~np.isin(rows.place, equal) if len(equal) else True
-        of_file = f"{file.source.name}: " if len(files) > 1 else ""
-        notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
-    return rows if kept.all() else rows.take(np.flatnonzero(kept)), notes
-
-
-def notes_on(
-    file: AnnotationFile, equal: IndexArray, different: Sequence[tuple[str, int]]
-) -> Iterator[str]:
-    """Yield notes on images that are in a file several times; see `drawn_again`."""
-    if len(equal):
-        label = dict(zip(file.image_ids.tolist(), file.image_labels, strict=True))
-        n_images = len({label[each] for each in file.columns.image_id[equal].tolist()})
-        are = "image is" if n_images == 1 else "images are"
-        yield (
-            f"{count(len(equal), 'annotation')} left out: {n_images:,} {are} in the file several "
-            "times, with the same boxes by the same annotators"
-        )
-    if different:
-        n_images = len({image for image, _ in different})
-        are = "image is" if n_images == 1 else "images are"
-        yield (
-            f"{n_images:,} {are} in the file several times, with different boxes by the same "
-            "annotators, and all boxes count"
-        )
 
 
 class SplitSessions(msgspec.Struct, frozen=True, eq=False):
@@ -382,14 +260,14 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
     found, problems = [], []
     for file in files:
         texts = file.columns.authors[key]
-        values = [seconds_of(text) for text in texts.names]
-        wrong = np.array([value is None for value in values] + [False], np.bool_)
-        if len(rows := np.flatnonzero(wrong[texts.code])):
-            value = one_line(texts.names[texts.code[rows[0]]])
-            problem = f"annotation {file.shown_ids[rows[0]]}{more_rows(rows)}: {key} is {value!r}"
-            problems.append(f"{file.source.name}: {problem}; expected a time")
-        table = np.array([*(np.nan if value is None else value for value in values), np.nan])
+        table = np.array([*map(seconds_of, texts.names), np.nan], np.float64)
         found.append(table[texts.code])
+        if len(rows := np.flatnonzero(np.isnan(found[-1]) & (texts.code >= 0))):
+            value = one_line(texts.names[texts.code[rows[0]]])
+            problem = (
+                f"annotation {file.shown_ids[int(rows[0])]}{more_rows(rows)}: {key} is {value!r}"
+            )
+            problems.append(f"{file.source.name}: {problem}; expected a time")
     if problems:
         raise DatasetError(problems, _ADVICE)
     if all(np.isnan(seconds).all() for seconds in found):
@@ -399,14 +277,6 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
             "Name the key of annotations that says when they were made with --time-key.",
         )
     return found
-
-
-def untimed_notes(seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
-    """Yield a note on annotations without a time, if there are any."""
-    n_without = sum(int(np.isnan(each).sum()) for each in seconds)
-    if n_without:
-        n_annotations = count(sum(map(len, seconds)), "annotation")
-        yield f"{n_without:,} of {n_annotations} have no key {key!r}, and are in no session"
 
 
 def read_tracks(
@@ -445,15 +315,16 @@ def read_tracks(
     return replace(rows, track=found), Tracks(names, distinct[:, 2].astype(np.int32), videos)
 
 
-def trackless_notes(track: IntArray | None) -> tuple[str, ...]:
-    """Return a note on annotations outside tracks, if there are any."""
-    n_without = 0 if track is None else int((track < 0).sum())
-    if track is None or not n_without:
-        return ()
-    some = f"{n_without:,} of {count(len(track), 'annotation')}"
-    return (
-        f"{some} {'is' if n_without == 1 else 'are'} in no track, and not in figures of tracks",
-    )
+def lacking_notes(data: Dataset, seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
+    """Yield notes on annotations without a track, and on those without a time under a key."""
+    track = data.annotations.track
+    is_without = {
+        "in no track, and not in figures of tracks": np.zeros(0) if track is None else track < 0,
+        f"without {key!r}, and in no session": np.isnan(np.concatenate([*seconds, np.zeros(0)])),
+    }
+    for what, without in is_without.items():
+        if n := int(without.sum()):
+            yield f"{n:,} of {count(len(without), 'annotation')} {'is' if n == 1 else 'are'} {what}"
 
 
 def _ids(file: AnnotationFile, known: dict[str, int]) -> IndexArray:
