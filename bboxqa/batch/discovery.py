@@ -1,9 +1,7 @@
 """Projects: found below a folder or in a store, and fetched by the machine that runs them."""
 
 import os
-import posixpath
 import re
-import shlex
 import shutil
 import tempfile
 from collections import Counter
@@ -87,22 +85,15 @@ def discover(
     unreadable, unless `follow_links`.
     """
     if not root.is_dir():
-        if root.is_file():
-            raise DatasetError(
-                [f"{root}: is a file; expected a folder of projects"],
-                f"To measure one export: bboxqa agree {shlex.quote(str(root))}",
-            )
-        raise DatasetError([f"{root}: no such folder"])
+        what = "is a file; expected a folder of projects" if root.is_file() else "no such folder"
+        raise DatasetError([f"{root}: {what}"], "To measure one export: bboxqa agree FILE")
     walk, ends = _Walk(root, skip, follow_links), suffixes()
     sources, archives, others = list[Path](), list[Path](), list[Path]()
     for file in walk.sources():
         name = file.name.lower()
-        if pattern is not None and not file.match(pattern):
-            continue
-        if file.is_file() and name.endswith(ARCHIVES) and not name.endswith(ends):
-            archives.append(file)
-        else:
-            (sources if _is_read(file) else others).append(file)
+        is_archive = file.is_file() and name.endswith(ARCHIVES) and not name.endswith(ends)
+        if pattern is None or file.match(pattern):
+            (archives if is_archive else sources if _is_read(file) else others).append(file)
     unpacked = {above for file in sources for above in file.parents}
     not_read = {file: _PACKED for file in archives if file.parent in unpacked}
     for file in (each for each in archives if each not in not_read):
@@ -118,8 +109,7 @@ def discover(
             walk.unreadable[file] = damage
         elif is_json or (file.parent in folders and not damage and not file.match(CLASS_NAMES)):
             left_alone.append(file)
-    is_other = (each for each in others if not each.name.lower().endswith(".json"))
-    walk.unreadable.update(damaged(is_other, sources))
+    walk.unreadable.update(damaged((e for e in others if e.suffix.lower() != ".json"), sources))
     known = {each.relative_to(root) for each in (*left_alone, *walk.unreadable)} | homes.keys()
     not_read |= walk.folders_not_read(known, pattern)
     projects = (walk.project(home, files) for home, files in homes.items())
@@ -166,16 +156,16 @@ class _Walk(msgspec.Struct):
             self.folders.append(folder)
             for entry in inside:
                 path, is_read = Path(entry.path), entry.name.lower().endswith(ends)
-                if entry.is_symlink() and (is_read or not path.suffix) and not path.exists():
-                    self.unreadable[path] = "is a link that leads nowhere"
-                elif (is_read or is_folder(entry)) and not self.is_followed(path):
+                if not is_read and not is_folder(entry):
+                    continue
+                if not self.is_followed(path):
                     self.unreadable[path] = _LEADS_OUT
                 elif is_folder(entry):
                     (links if entry.is_symlink() else waiting).append(path)
-                elif is_read and not is_file(entry):
-                    self.unreadable[path] = "is not a file"
-                elif is_read:
+                elif is_file(entry):
                     yield path
+                else:
+                    self.unreadable[path] = "is no file, or a link that leads nowhere"
 
     def is_followed(self, path: Path) -> bool:
         """Return whether a path is no link that leads out of the root, or such links are taken."""
@@ -240,15 +230,11 @@ def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
 def _is_read(file: Path) -> bool:
     """Return whether a source is COCO JSON, or in another format that is read."""
     if file.name.lower().endswith(".json") and file.is_file():
-        try:
-            with file.open("rb") as stream:
-                size = stream.seek(0, os.SEEK_END)
-                for start in (0, max(0, size - LOOKED_AT)):
-                    stream.seek(start)
-                    if is_coco(file.name, stream.read(LOOKED_AT)):
-                        return True
-        except OSError:
-            return False
+        with suppress(OSError), file.open("rb") as stream:
+            head = stream.read(LOOKED_AT)
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
+            return is_coco(file.name, head) or is_coco(file.name, stream.read())
+        return False
     return file.is_dir() or format_of(file) is not COCO
 
 
@@ -308,13 +294,11 @@ def is_image(file: Path) -> bool:
 
 
 # Keys under which stores list properties that change with the content of a file.
-_STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
-_STAMPS_OF_OTHERS = ("updated", "created", "generation")
+_STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified",
+           "updated", "created", "generation")  # fmt: skip
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
-_AT_A_TIME = 256
-"""Number of files that are requested in parallel."""
-_LABELS_READ = 20
-"""The number of label files per folder that discovery reads."""
+# Files that are requested in parallel, and label files per folder that discovery reads.
+_AT_A_TIME, _LABELS_READ = 256, 20
 _LARGEST_ARCHIVE = 1 << 30
 
 
@@ -342,27 +326,12 @@ class Stored(Project, frozen=True):
 
 
 def is_url(root: str) -> bool:
-    """Return whether a root is a URL, and not a path.
-
-    Examples
-    --------
-    >>> is_url("s3://bucket/prefix"), is_url("C:/projects")
-    (True, False)
-    """
+    """Return whether a root is a URL, and not a path."""
     return _URL.fullmatch(root) is not None
 
 
 def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[Unreadable]]:
-    """Return the files of a listing that are not hidden, sorted by name, and unusable names.
-
-    `listed` maps the path of each file to its properties; `base` is the path of the root.
-
-    Examples
-    --------
-    >>> listed = {"bucket/a/x.json": {"type": "file", "size": 3, "ETag": "9e1"}}
-    >>> contents_of(listed, "bucket")[0]["a/x.json"].stamps
-    (('size', '3'), ('ETag', '9e1'))
-    """
+    """Return the files of a listing that are not hidden, sorted by name, and unusable names."""
     contents: dict[str, Content] = {}
     unreadable: list[Unreadable] = []
     for path, info in listed.items():
@@ -372,10 +341,8 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
         if not _is_path(name):
             unreadable.append(Unreadable(name, "cannot be the name of a file"))
         elif not any(part.startswith(".") for part in name.split("/")):
-            stamps = [(key, str(info[key])) for key in _STAMPS if key in info]
-            if len(stamps) < 2:
-                stamps += [(key, str(info[key])) for key in _STAMPS_OF_OTHERS if key in info]
-            contents[name] = Content(name, int(info.get("size") or 0), tuple(stamps))
+            stamps = tuple((key, str(info[key])) for key in _STAMPS if key in info)
+            contents[name] = Content(name, int(info.get("size") or 0), stamps)
     return dict(sorted(contents.items())), unreadable
 
 
@@ -412,9 +379,6 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
 def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
     system, base = system_of(project.url)
     root.mkdir(parents=True)
-    size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
-    if size > free:
-        raise OutputError(f"project takes {size:,} bytes; the disk has room for {free:,}")
     targets = [root / content.name for content in wanted]
     for content, target in zip(wanted, targets, strict=True):
         if not _is_path(content.name) or not target.resolve().is_relative_to(root):
@@ -508,16 +472,12 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
                 or (name.startswith(inside) and not is_image(Path(name)))]  # fmt: skip
     # Folders of labels need the images beside them, for their sizes, and the names of classes.
     is_whole = any(file.as_posix() not in contents for file in files)
-    used = [each for name, each in contents.items() if is_whole and name.startswith(below)]
+    used = [each for name, each in contents.items() if name.startswith(below)]
     pictures = [each for name, each in contents.items() if name.startswith(f"{below}{IMAGES}/")]
     settings = contents.get(f"{below}{SETTINGS_FILE}") if found.settings else None
-    if settings is not None:
-        name = None
-        # The run of the project reports the error.
-        with suppress(ConfigError):
-            name = read_settings_file(str(found.settings)).reading.get("image_size")
-        sizes = contents.get(posixpath.normpath(f"{below}{name}")) if name else None
-        used += [settings, *filter(None, [sizes])]
+    if not is_whole:
+        # Settings may name another file, with the sizes of images.
+        used = [e for e in used if settings and not is_image(Path(e.name))] + of_files
     return Stored(
         name=found.name,
         folder=folder,
@@ -526,7 +486,7 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
         settings=Path(settings.name) if settings else None,
         size=sum(content.size for content in of_files),
         url=url,
-        contents=tuple(dict.fromkeys([*([] if is_whole else of_files), *used])),
+        contents=tuple(dict.fromkeys(used)),
         pictures=tuple(pictures),
     )
 

@@ -37,13 +37,7 @@ from bboxqa.batch.settings import (
     settings_of,
     severities,
 )
-from bboxqa.core.errors import (
-    BboxqaError,
-    DatasetError,
-    NothingToCompareError,
-    OtherKindError,
-    OutputError,
-)
+from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError, OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.registry import is_results_list
@@ -59,6 +53,7 @@ from bboxqa.report.finding_formats import jsonl_lines
 from bboxqa.report.result_files import documents_of, write_folder, write_tables
 
 _FILES_NAMED = 3
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 # Findings listed for each rule and file in findings.jsonl, and on the page; all are counted.
 _LISTED, _LISTED_ON_PAGE = 1000, 100
 # From the folder of a project.
@@ -112,7 +107,7 @@ def run_project(
     except (OSError, BboxqaError) as error:
         note_failure(out, project.name, settings.shown(traceback.format_exc()))
         row = failed_row(project, error)
-        return replace(row, message=settings.shown(row.message))
+        row = replace(row, message=settings.shown(row.message))
     return row
 
 
@@ -147,17 +142,14 @@ def _run(
         files = tuple(map(SourcePath, wanted.files))
         job = _Job(replace(wanted, files=files), settings, own, folder)
         report = _validated(job)
-        n_found = report.severities
-        row = replace(
-            row,
-            n_files=len(job.project.files),
-            n_errors=n_found.get(Severity.ERROR, 0),
-            n_warnings=n_found.get(Severity.WARNING, 0),
-            n_infos=n_found.get(Severity.INFO, 0),
-            # Several files may have the same images.
-            n_images=report.files[0].n_images if len(report.files) == 1 else None,
+        n_errors, n_warnings, n_infos = (report.severities.get(s, 0) for s in _SEVERITIES)
+        # Several files may have the same images.
+        n_images = report.files[0].n_images if len(report.files) == 1 else None
+        row = Row(
+            project.name, FAILED, len(files), n_images, passed=False, n_errors=n_errors,
+            n_warnings=n_warnings, n_infos=n_infos,
             n_annotations=sum(file.n_annotations for file in report.files),
-        )
+        )  # fmt: skip
         severe = [f"findings of {severities(own.validate)}"] * bool(report.at_least(report.fail_on))
         said = _audited(job) if "audit" in own.stages else ""
         try:
@@ -182,11 +174,10 @@ def _line(error: BboxqaError) -> str:
     """Return the first problem of an error, and the number of others, or how to join images."""
     if not isinstance(error, DatasetError):
         return clean(str(error)).replace("\n", " ")
-    first = clean(error.problems[0]).replace("\n", " ")
-    if error.total > 1:
-        return f"{first} (and {error.total - 1} more)"
-    advice = (clean(line) for line in error.advice.splitlines() if "--join " in line)
-    return "; ".join([first, *advice])
+    more = [f"(and {error.total - 1} more)"] if error.total > 1 else []
+    advice = [line for line in error.advice.splitlines() if "--join " in line and not more]
+    first = " ".join([error.problems[0], *more])
+    return clean("; ".join([first, *advice])).replace("\n", " ")
 
 
 def _validated(job: _Job) -> FoundReport:
@@ -202,15 +193,13 @@ def _validated(job: _Job) -> FoundReport:
         from bboxqa.pipelines.pictures import write_report
         from bboxqa.report.pages import PageTarget
 
-        seen: Counter[tuple[str, str]] = Counter()
+        number: Counter[tuple[str, str]] = Counter()
         shown = []
-        for finding in report.findings:
-            seen[finding.file, finding.code] += 1
-            if seen[finding.file, finding.code] <= _LISTED_ON_PAGE:
-                shown.append(finding)
-        folders = () if images is None else (images,)
-        target = PageTarget(job.folder / FINDINGS, folders, above=_RUN)
+        for each in report.findings:
+            number[each.file, each.code] += 1
+            shown += [each] * (number[each.file, each.code] <= _LISTED_ON_PAGE)
         page = replace(report, findings=tuple(shown))
+        target = PageTarget(job.folder / FINDINGS, () if images is None else (images,), above=_RUN)
         write_report(page, target, None, job.own.validate, choices=job.own.choices)
     return report
 
@@ -270,23 +259,15 @@ def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], li
     low, high = first["interval"] or (None, None)
     f1_low, f1_high = existence["interval"] or (None, None)
     row = {
-        "status": MEASURED,
+        "status": MEASURED, "low": low, "high": high, "f1_low": f1_low, "f1_high": f1_high,
         **{name: values[name] for name in ("n_images", "n_annotators", "n_annotations")},
-        "alpha": first["alpha"],
-        "low": low,
-        "high": high,
-        "mean_image_alpha": first["mean_image_alpha"],
-        "f1": existence["f1"],
-        "f1_low": f1_low,
-        "f1_high": f1_high,
-        "class_alpha": classes["alpha"],
-        "class_share": classes["share"],
-        "mean_iou": place["mean_iou"],
-        "measure": result.thresholds[0].measure,
+        "alpha": first["alpha"], "mean_image_alpha": first["mean_image_alpha"],
+        "f1": existence["f1"], "class_alpha": classes["alpha"], "class_share": classes["share"],
+        "mean_iou": place["mean_iou"], "measure": result.thresholds[0].measure,
         "below_threshold": place["below_threshold"]["value"],
         "annotators": tuple(sorted(data.annotator_names)),
         "unused_names": tuple(data.map_notes),
-    }
+    }  # fmt: skip
     status = [first["status"]] * (first["status"] != "ok")
     missed = [*missed_gates(result.thresholds[0], own.agree)]
     return row, missed, [*result.headlines, *status, *warnings]
@@ -303,34 +284,16 @@ def _left_out(files: Sequence[Path], job: _Job) -> list[str]:
 
 
 def _read_objects(files: Sequence[Path], job: _Job) -> tuple[Dataset, list[str]]:
-    """Return the data set of the files that hold objects, and notes on the others.
-
-    Lists of results are left out beside files that can be measured without them, since results of a
-    model in a folder should not change how far people agree.
-    """
+    """Return the data set of files, without lists of results of a model where it needs none."""
     reading = job.reading(outlines=False, keypoints=False, within=job.project.folder)
-
-    def note(what: str, some: Sequence[Path]) -> str:
-        return f"{what}: {first_few(some, _FILES_NAMED, lambda each: one_line(each.name))}"
-
-    def read(wanted: Sequence[Path]) -> tuple[Dataset, list[str]]:
-        try:
-            return read_for(wanted, job.own.agree, reading), []
-        except OtherKindError as error:
-            objects = [file for file in wanted if file not in error.files]
-            if not objects:
-                raise
-            others = [file for file in wanted if file in error.files]
-            what = note("files without annotations of objects left out", others)
-            return read_for(objects, job.own.agree, reading), [what]
-
     lists = [file for file in files if is_results_list(file, job.own.choices)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
-            data, notes = read([file for file in files if file not in lists])
-            what = "lists of results left out, as the other files are measured"
-            return data, [note(what, lists), *notes]
-    return read(files)
+            others = [file for file in files if file not in lists]
+            names = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
+            note = f"lists of results left out, as the other files are measured: {names}"
+            return read_for(others, job.own.agree, reading), [note]
+    return read_for(files, job.own.agree, reading), []
 
 
 Task = tuple[Project, str]

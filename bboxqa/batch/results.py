@@ -7,7 +7,6 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -116,22 +115,12 @@ def row_json(row: Row) -> dict[str, Any]:
 
 def failed_row(project: Project, reason: object) -> Row:
     """Return the row of a project that failed for a reason, such as an error."""
-    message = str(reason)
-    if isinstance(reason, OSError) and reason.strerror:
-        name = "" if reason.filename is None else f"{clean(str(reason.filename))}: "
-        message = f"{name}{reason.strerror}"
-    message = _SCRATCH.sub("", message)
+    message = _SCRATCH.sub("", clean(str(reason)))
     return Row(project.name, FAILED, len(project.files), passed=False, message=message)
 
 
 def state_words(rows: Sequence[Row]) -> str:
-    """Return how many projects have each status, and how many of the others missed a gate.
-
-    Examples
-    --------
-    >>> state_words([Row("a", MEASURED, 1), Row("b", MEASURED, 1, passed=False)])
-    '2 measured, 0 not measured, 0 failed; 1 missed a gate'
-    """
+    """Return how many projects have each status, and how many of the others missed a gate."""
     counts = Counter(row.status for row in rows)
     words = ", ".join(f"{counts[each]:,} {each}" for each in (MEASURED, NOT_MEASURED, FAILED))
     n_missed = sum(not row.passed and row.status != FAILED for row in rows)
@@ -139,13 +128,7 @@ def state_words(rows: Sequence[Row]) -> str:
 
 
 def folder_of(out: Path, project: str) -> Path:
-    """Return the folder of a project's results, which is unique to the project.
-
-    Examples
-    --------
-    >>> folder_of(Path("out"), "team a/boxes").as_posix()
-    'out/projects/team a%2Fboxes'
-    """
+    """Return the folder of a project's results, which is unique to the project."""
     name = quote(os.fsencode(project), safe=" ") if project != "." else "%2E"
     name = name.replace("..", "%2E%2E")
     if len(name) > _LONGEST_NAME:
@@ -193,9 +176,8 @@ def refuse_foreign(out: Path) -> None:
         names = [path.name for path in out.iterdir()] if out.is_dir() else []
     except OSError as error:
         raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
-    # A run that was killed at once leaves only its lock. Early versions noted no root.
-    begun = all(name == LOCK or fnmatchcase(name, unfinished(ROOT)) for name in names)
-    if not begun and not {ROOT, HISTORY} & {*names}:
+    # A run that was killed at once leaves only its lock, a hidden file.
+    if not {ROOT, HISTORY} & {*names} and any(name[0] != "." for name in names):
         raise OutputError(
             f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
             "--out, or add --force"
@@ -205,7 +187,7 @@ def refuse_foreign(out: Path) -> None:
 def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force: bool) -> None:
     """Note the root, and the key of pseudonyms, in their folder of results.
 
-    Results of another key, or with names, cannot be mixed with those of this one: OutputError is
+    Results of another key, or without one, cannot be mixed with those of this one: OutputError is
     raised. So it is if the folder belongs to another root, unless `force` takes the folder over and
     puts the history of the other root aside.
     """
@@ -220,10 +202,9 @@ def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force:
         raise OutputError(f"{out}: holds results {other}; name another folder with --out")
     if before["root"] != place:
         if not force:
-            raise OutputError(
-                f"{out}: holds the results of {one_line(before['root'])}; name another folder with "
-                "--out, or replace the results with --force"
-            )
+            other = one_line(before["root"])
+            how = "name another folder with --out, or replace the results with --force"
+            raise OutputError(f"{out}: holds the results of {other}; {how}")
         if (out / HISTORY).exists():
             (out / HISTORY).replace(out / f"{HISTORY}.bak")
     write_atomically(out / ROOT, json.dumps(noted).encode())
@@ -283,13 +264,11 @@ def _page(
 ) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
     n_bad = sum(not row.passed for row in rows)
-    n_measured = sum(row.status == MEASURED for row in rows)
+    n_others = sum(row.status != MEASURED for row in rows)
     state, verdict = "passed", "all passed"
-    if n_bad:
-        state, verdict = "failed", f"{n_bad:,} did not pass"
-    elif n_measured < len(rows):
-        state = "open"
-        verdict = f"{n_measured:,} measured, {len(rows) - n_measured:,} not measured"
+    if n_bad or n_others:
+        state = "failed" if n_bad else "open"
+        verdict = f"{n_bad:,} did not pass" if n_bad else f"{n_others:,} not measured"
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None} or {"IoU"}
     place = f"Mean {measures.pop()}" if len(measures) == 1 else "Mean similarity"
     numbers = ("Alpha", "95 % interval", "F1", "Class alpha", place, "Images", "Errors", "Warnings")
@@ -320,13 +299,13 @@ def _page(
         most_left_out=_MOST_LEFT_OUT,
         titles=("Project", "Status", *numbers, "Note"),
         numbers=numbers,
-        rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=urgency)],
+        rows=[_shown(out, row) for row in sorted(rows, key=urgency)],
         settings=settings_table(said | {"settings": given}),
     )
 
 
-def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:
-    """Return the row of a project on the page; if `named`, its measure stands beside the figure."""
+def _shown(out: Path, row: Row) -> dict[str, Any]:
+    """Return the row of a project on the page."""
     folder, last = folder_of(out, row.project), recorded(out, row.project)
     # Other files belong to an earlier run.
     is_new = row.status != FAILED or (last is not None and last[1] == row)
@@ -339,11 +318,10 @@ def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:
     bounds = None if row.low is None or row.high is None else [row.low, row.high]
     figures = (row.alpha, row.f1, row.class_alpha, row.mean_iou, row.n_images, row.n_errors,
                row.n_warnings)  # fmt: skip
-    alpha, f1, kind, place, *counts = ("" if x is None else number(x, 4) for x in figures)
-    place += f" {row.measure or 'IoU'}" * (named and bool(place))
+    alpha, *others = ("" if x is None else number(x, 4) for x in figures)
     return {
         "project": row.project, "page": pages[0][0] if pages else "", "passed": row.passed,
         "links": [link for link in links if link not in pages],
-        "cells": (row.status, alpha, interval_text(bounds).replace("-", MINUS), f1, kind, place,
-                  *counts, row.message),
+        "cells": (row.status, alpha, interval_text(bounds).replace("-", MINUS), *others,
+                  row.message),
     }  # fmt: skip

@@ -53,6 +53,7 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import suffixes
 
 _EMPTY = "no longer has annotations that are read"
+_GONE = "project no longer exists, or holds no annotations that are read"
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 
 
@@ -132,7 +133,11 @@ def run_batch(
     _check_out(out, root)
     if settings.pseudonyms is not None:
         check_key(settings.pseudonyms, [out])
-        _check_workers(run.scheduler)
+        if run.scheduler is not None and not is_local(run.scheduler):
+            raise ConfigError(
+                "--pseudonyms: workers on other machines cannot add names to the key; give "
+                "--scheduler local:N, or first: bboxqa convert FILE OUT --pseudonyms KEY"
+            )
     if not run.force:
         refuse_foreign(out)
     found = find_projects(root, run.pattern, skip=out, follow_links=run.follow_links)
@@ -167,7 +172,10 @@ def run_batch(
             remove_unfinished(out)
         of_run = tuple(rows[name] for name in sorted(rows))
         n_left = n_projects - len(rows)
-        worse = (*regressions(before, of_run), *_missing_projects(root, out, of_run, run.pattern))
+        # What a pattern leaves out may still be there.
+        gone = {*names_of_last_run(out)} if run.pattern is None else set[str]()
+        gone -= {clean(name) for name in (*names, *(project.name for project in projects))}
+        worse = (*regressions(before, of_run), *(Regression(each, _GONE) for each in sorted(gone)))
         # Measuring adds people to the key.
         found = _shown_files(found, settings)
         write_outputs(out, found, of_run, worse, settings, started)
@@ -180,22 +188,10 @@ def run_batch(
     return BatchResult(found, of_run, n_reused, n_left, worse, unused)
 
 
-def _check_workers(scheduler: str | None) -> None:
-    """Refuse workers on other machines, which cannot add names to the key of this one."""
-    if scheduler is not None and not is_local(scheduler):
-        raise ConfigError(
-            f"--pseudonyms with --scheduler {scheduler}: its workers may be on other machines, and "
-            "cannot add names to the key; run without --scheduler or with local:N, or convert the "
-            "files first: bboxqa convert FILE OUT --pseudonyms KEY"
-        )
-
-
 def _check_out(out: Path, root: str | Path) -> None:
     """Refuse a folder of projects as output: the next run would skip it."""
-    if out.is_file():
-        raise OutputError(f"{out}: is a file; name a folder with --out")
-    if out.is_symlink() and not out.exists():
-        raise OutputError(f"{out}: is a link that leads nowhere; name another folder with --out")
+    if out.is_file() or (out.is_symlink() and not out.exists()):
+        raise OutputError(f"{out}: is no folder; name another one with --out")
     used = (out / LOCK).exists()
     folders = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
     place = None if is_url(str(root)) else Path(os.path.realpath(root))
@@ -239,10 +235,7 @@ def _steps(
 
 
 def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str, Row | None]:
-    """Return the key of a project, and its row if its result is still valid.
-
-    Where settings are wrong, or files cannot be read, the key is empty, and running it says so.
-    """
+    """Return the key of a project, "" where running it fails, and its row if it is still valid."""
     key = ""
     with suppress(OSError):
         (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
@@ -271,70 +264,45 @@ def _engine(run: Run) -> Iterator[_Engine]:
 
 def _explain(out: Path, row: Row) -> None:
     """Write why a project failed if its own process could not, as it died or ran elsewhere."""
-    if row.status != FAILED or (folder_of(out, row.project) / FAILURE).exists():
-        return
-    last = recorded(out, row.project)
-    if last is None or last[1] != row:
+    last = recorded(out, row.project) if row.status == FAILED else ("", row)
+    if not (folder_of(out, row.project) / FAILURE).exists() and (last is None or last[1] != row):
         note_failure(out, row.project, f"{row.message}\n")
 
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:
     """Return what was found with pseudonyms in the names of files, if the run has a key."""
-    files = {
-        name: tuple(Unreadable(*settings.shown(each)) for each in getattr(found, name))
-        for name in ("unreadable", "not_read")
-    }
-    return replace(found, left_alone=settings.shown(found.left_alone), **files)
+    return replace(
+        found,
+        left_alone=settings.shown(found.left_alone),
+        unreadable=tuple(Unreadable(*settings.shown(each)) for each in found.unreadable),
+        not_read=tuple(Unreadable(*settings.shown(each)) for each in found.not_read),
+    )
 
 
 def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files have no annotations, or cannot be read."""
     folders = {Path(project.name) for project in found.projects}
-    ends = (*suffixes(), *ARCHIVES)
     rows: dict[str, list[str]] = {}
-    for file, reason in (*((file, _EMPTY) for file in found.left_alone), *found.unreadable):
+    for file in found.left_alone:
+        home = home_of(Path(file), folders)
+        if clean(home.as_posix()) in before and home not in folders:
+            rows.setdefault(home.as_posix(), []).append(f"{file}: {_EMPTY}")
+    for file, reason in found.unreadable:
         path = Path(file)
-        # An unreadable folder is that of a project, or a part of one.
-        is_file = reason is _EMPTY or path.name.lower().endswith(ends)
-        home = home_of(path if is_file else path / "_", folders)
-        if reason is not _EMPTY and ".." not in path.parts:
-            # The folder of a person is a part of a project.
-            around = (each for each in path.parents if each.parts and each in folders)
-            home = next(around, home)
-        name = home.as_posix()
-        if reason is _EMPTY:
-            is_lost = clean(name) in before and home not in folders
-        else:
-            # A name that leads out of a store is not an export; the content of a folder is unknown.
-            is_export = path.name.lower().endswith((".json", *ARCHIVES)) and ".." not in path.parts
-            is_lost = is_export or clean(name) in before or home in folders
-        if is_lost:
-            rows.setdefault(name, []).append(f"{file}: {reason}")
+        # An unreadable folder is that of a project, or a part of one, such as that of a person.
+        is_file = path.name.lower().endswith((*suffixes(), *ARCHIVES))
+        around = (each for each in path.parents if each.parts and each in folders)
+        home = next(around, home_of(path if is_file else path / "_", folders))
+        is_export = path.name.lower().endswith((".json", *ARCHIVES))
+        # A name that leads out of a store is not an export; the content of a folder is unknown.
+        if ".." not in path.parts and (
+            is_export or clean(home.as_posix()) in before or home in folders
+        ):
+            rows.setdefault(home.as_posix(), []).append(f"{file}: {reason}")
     return [
-        Row(
-            name, FAILED, 0, passed=False,
-            message=texts[0] + (f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else ""),
-        )
+        Row(name, FAILED, 0, passed=False, message=first_few(texts, 1))
         for name, texts in rows.items()
-    ]  # fmt: skip
-
-
-def _missing_projects(
-    root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None
-) -> Iterator[Regression]:
-    """Yield projects of the last run whose folder or files no longer exist."""
-    here = {clean(row.project) for row in rows}
-    for name in [] if is_url(str(root)) else names_of_last_run(out):
-        folder = Path(root) / name
-        # Names with escaped characters are not the names of folders.
-        if name in here or "\\" in name:
-            continue
-        if not os.path.lexists(folder):
-            yield Regression(name, "project folder no longer exists")
-        elif pattern is None and folder.is_dir():
-            inside = discover(folder, follow_links=True)
-            if not inside.projects and not inside.unreadable:
-                yield Regression(name, "project folder no longer holds annotations that are read")
+    ]
 
 
 _TABLES = """
@@ -368,10 +336,8 @@ def _history(out: Path) -> Iterator[sqlite3.Connection]:
             connection.executescript(_TABLES)
             yield connection
     except sqlite3.Error as error:
-        raise OutputError(
-            f"{path}: {error}; expected a history that can be written, and that no other program "
-            "uses; move it away to begin a new history"
-        ) from None
+        how = "end what else uses it, or move it away to begin a new history"
+        raise OutputError(f"{path}: {error}; {how}") from None
 
 
 def last_rows(out: Path) -> dict[str, Row]:
@@ -398,7 +364,7 @@ def last_rows(out: Path) -> dict[str, Row]:
             for name, row in found.items()
         }
     except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
-        problem = "has a value of a wrong type; move it away to begin a new history"
+        problem = "has a wrong value; move it away to begin a new history"
         raise OutputError(f"{out / HISTORY}: {problem}") from None
 
 
@@ -431,14 +397,7 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
 
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
-    """Return results that are worse than in the last run: agreement, errors, lost annotators.
-
-    Examples
-    --------
-    >>> old, new = Row("a", "measured", 1, alpha=0.8), Row("a", "measured", 1, alpha=0.75)
-    >>> regressions({"a": old}, [new])
-    [Regression(project='a', what='alpha fell from 0.8000 to 0.7500')]
-    """
+    """Return results that are worse than in the last run: agreement, errors, lost annotators."""
     worse = []
     for row in rows:
         last = before.get(clean(row.project))
@@ -454,8 +413,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     known = (("alpha", last.alpha), ("F1", last.f1))
     had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
     # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
-    if row.alpha is None and row.f1 is None:
-        yield from had[:1]
+    yield from had[:1] if row.alpha is None and row.f1 is None else ()
     more = [name for name in row.annotators if last.annotators and name not in last.annotators]
     also = f", now also of {first_few(more, _SHOWN, one_line)}" if more else ""
     for what, before, now in (
@@ -469,11 +427,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     # Without an annotator agreement may be better; of projects not measured they are unknown.
     gone = [name for name in last.annotators if name not in row.annotators]
     if row.annotators and gone:
-        names = first_few(gone, _SHOWN, one_line)
-        if (n_now := len(row.annotators)) < (n_before := len(last.annotators)):
-            yield f"annotators fell from {n_before:,} to {n_now:,}, without {names}"
-        else:
-            yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"
+        yield f"annotators gone: {first_few(gone, _SHOWN, one_line)}"
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),
         ("warnings", last.n_warnings, row.n_warnings),

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
@@ -26,7 +26,6 @@ from bboxqa.model.settings import (
     validate_settings_from,
 )
 from bboxqa.pipelines.read import agree_settings_from
-from bboxqa.rules.registry import selected_codes
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -77,12 +76,6 @@ def settings_of(project: Project, settings: Settings) -> ProjectSettings:
     if project.settings is not None:
         own = read_settings_file(str(project.settings))
         agree_settings_from(own.agree, str(project.settings))
-        checked = validate_settings_from(own.validate)
-        try:
-            for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
-                selected_codes(codes, ())
-        except ConfigError as error:
-            raise ConfigError(f"{project.settings}: {error}") from None
         said = choices_from(own.reading, project.settings, inside=project.folder)
         default = {"similarity": "mask"} if "mask" in own.reading else {}
     stages = {**settings.stages, **own.stages}

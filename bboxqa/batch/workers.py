@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
-# Keeps Python from importing modules of the current folder.
-_SAFE = "PYTHONSAFEPATH"
 # Threads of libraries in several processes would compete for the same cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Exit status of a process that ran out of memory, and the seconds that one may take to end.
@@ -87,10 +85,7 @@ Outcome = tuple[_Task, _Result | WorkerDied]
 def _with_second_try(
     tasks: Sequence[_Task], run: Callable[[Sequence[_Task], bool], Generator[Outcome[_Task, Any]]]
 ) -> Generator[Outcome[_Task, Any]]:
-    """Yield the outcomes of `run`; a task whose process died is run once more at the end, alone.
-
-    Another task may have killed the process, by its need of memory.
-    """
+    """Yield outcomes of `run`; a task whose process died is run once more at the end, alone."""
     again = []
     with closing(run(tasks, False)) as outcomes:
         for task, result in outcomes:
@@ -110,11 +105,9 @@ def exit_reason(exit_code: int | None) -> str:
     >>> exit_reason(-9), exit_reason(3)
     ('its process was ended by signal 9 (out of memory?)', 'its process ended with status 3')
     """
-    if exit_code is not None and exit_code < 0:
-        hint = " (out of memory?)" if exit_code == -9 else ""
-        return f"its process was ended by signal {-exit_code}{hint}"
-    if exit_code == _NO_MEMORY:
-        return "its process ran out of memory"
+    if exit_code in (-9, _NO_MEMORY):
+        how = "was ended by signal 9" if exit_code == -9 else "ended"
+        return f"its process {how} (out of memory?)"
     return f"its process ended with status {exit_code}"
 
 
@@ -127,10 +120,8 @@ def run_all(
 ) -> Generator[Outcome[_Task, _Result]]:
     """Run each task in a process of its own; yield it with its result, or WorkerDied, when done.
 
-    Tasks are started in the given order, at most `jobs` at a time, in processes that are forked
-    with `module` loaded. Tasks and `work` are pickled. A task whose process died is tried once more
-    at the end, alone. With one job a task may use all cores; if there are fewer tasks than jobs,
-    they share the cores. A task that takes more than `seconds` is ended, and not tried again.
+    Tasks are started in order, at most `jobs` at a time, with `module` loaded; fewer than `jobs`
+    share the cores. A task that takes more than `seconds` is ended, and not tried again.
     """
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
@@ -200,14 +191,12 @@ def _start(
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
+    # Keeps the server and its processes from importing modules of the current folder.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     # A process with several cores may start processes, which a daemon may not.
     process = context.Process(
-        target=_serve,
-        args=(work, task, theirs, n_threads, {**os.environ, _SAFE: "1"}),
-        daemon=n_threads == 1,
+        target=_serve, args=(work, task, theirs, n_threads, {**os.environ}), daemon=n_threads == 1
     )
-    before = os.environ.get(_SAFE)
-    os.environ[_SAFE] = "1"
     try:
         if is_forked:
             from multiprocessing import forkserver, resource_tracker
@@ -221,14 +210,9 @@ def _start(
             process.start()
     except (EOFError, OSError) as error:
         # Unchanged, the error would look like an interrupted run.
-        raise OutputError(
-            f"no process can be started ({str(error) or 'the server that forks them has ended'}); "
-            "what was done is kept: run it again"
-        ) from None
-    finally:
-        os.environ.pop(_SAFE)
-        if before is not None:
-            os.environ[_SAFE] = before
+        reason = str(error) or "the server that forks them has ended"
+        problem = f"no process can be started ({reason}); what was done is kept: run it again"
+        raise OutputError(problem) from None
     theirs.close()
     return ours, process
 
@@ -262,10 +246,7 @@ def _serve(
 
 
 def _end_with_parent(pipe: Connection) -> None:
-    """End this process once the other end of the pipe is closed.
-
-    The processes of a killed run must not write while the next run does.
-    """
+    """End this process, which must not outlive its run, once the pipe is closed."""
     try:
         pipe.recv()
     except (EOFError, OSError):
@@ -292,17 +273,12 @@ def connected(scheduler: str) -> "Iterator[Client]":
             "a scheduler needs Dask, which is not installed: pip install 'bboxqa[dask]'"
         ) from None
     if local is not None:
-        with (
-            LocalCluster(  # type: ignore[no-untyped-call,unused-ignore]
-                n_workers=int(local[1] or cores()),
-                threads_per_worker=1,
-                host="127.0.0.1",
-                # Any free port, since other clusters may run here.
-                dashboard_address="127.0.0.1:0",
-                silence_logs="ERROR",
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
+        # Any free port, since other clusters may run here.
+        cluster = LocalCluster(  # type: ignore[no-untyped-call,unused-ignore]
+            n_workers=int(local[1] or cores()), threads_per_worker=1, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", silence_logs="ERROR",
+        )  # fmt: skip
+        with cluster, Client(cluster, set_as_default=False) as client:
             yield client
         return
     try:
@@ -352,11 +328,8 @@ def run_on(
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done.
 
-    Dask repeats the tasks of a worker that died. A task that raises, or whose workers die more
-    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone.
-
-    Tasks are started in the given order; they and `work` are pickled. A worker runs only one
-    `large` task at a time.
+    Dask repeats the tasks of a worker that died, up to ``distributed.scheduler.allowed-failures``
+    times. They are started in order, on a worker only one `large` task at a time.
     """
     from distributed.comm import CommClosedError
 
@@ -393,10 +366,8 @@ def _run_on(
                 try:
                     client.wait_for_workers(1, timeout=_SECONDS_TO_JOIN)
                 except TimeoutError:
-                    raise ConfigError(
-                        f"no worker has joined the scheduler in {_SECONDS_TO_JOIN // 60} minutes; "
-                        "start some with `dask worker`"
-                    ) from None
+                    problem = "no worker has joined the scheduler; start some with `dask worker`"
+                    raise ConfigError(problem) from None
             finished = next(done)
             size = finished.key in given[True]
             _, task = given[size].pop(finished.key)
@@ -413,9 +384,8 @@ def _result_of(future: "Future") -> Any:
         raise ConfigError(_GONE)
     try:
         return future.result()
-    except KilledWorker as error:
-        times = error.allowed_failures + 1
-        return WorkerDied(f"its workers died {times} times while they ran it (out of memory?)")
+    except KilledWorker:
+        return WorkerDied("its workers died while they ran it (out of memory?)")
     except BboxqaError as error:
         return WorkerDied(str(error))
     except Exception as error:  # noqa: BLE001 - one project never stops the others
@@ -430,11 +400,7 @@ def count_on_cluster(
     progress: Any = None,
     part_size: int | None = None,
 ) -> AgreementCounts:
-    """Count agreement in parts on the workers of a cluster; called on one of them.
-
-    Meanwhile the thread leaves the pool of its worker, so that parts can run there. Parts are sent
-    directly to the workers that match them, not through the scheduler.
-    """
+    """Count agreement in parts on the workers of a cluster; called on one of them."""
     count = partial(count_part, settings=settings, greedy=greedy)
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
@@ -448,6 +414,7 @@ def count_on_cluster(
         return count(whole, progress=progress)
     from distributed import worker_client
 
+    # Meanwhile the thread leaves the pool of its worker, so that parts can run there.
     with worker_client() as client:
         sent = client.scatter(parts, hash=False)
         del parts

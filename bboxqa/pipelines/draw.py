@@ -47,7 +47,7 @@ from bboxqa.report.drawing import (
     draw_scene,
     scene_figure,
 )
-from bboxqa.report.plots import fonts_for, missing_note, page_style
+from bboxqa.report.plots import fonts_for, page_style
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import authorship, names_hidden, people_of
 from bboxqa.rules.runner import annotation_row, validate_documents, written_rings
@@ -156,7 +156,7 @@ def draw_with(
     scene, of_canvas, files = _on_canvas(scene, images, sources, drawn)
     texts = {name for each in scene.shapes for name in (each.annotator, each.category)}
     texts |= {*scene.asked, *(title for _, _, title in scene.rules)}
-    with page_style(), fonts_for(texts) as missing:
+    with page_style(), fonts_for(texts):
         if ax is None:
             own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
             axes = tuple(own.axes)
@@ -166,8 +166,6 @@ def draw_with(
     figure: Any = axes[0].figure
     if n_hidden:
         notes.append(f"there was no room for {count(n_hidden, 'label')}")
-    if missing:
-        notes.append(missing_note(missing))
     read = (*files_read(paths_of(source)), *map(Path, files))
     return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
 

@@ -43,10 +43,7 @@ COMPARISON_VIEWS: dict[str, str] = {
 
 
 def view(views: Mapping[str, str], name: str) -> View:
-    """Return the view of a name.
-
-    Raises ConfigError if there is no such view.
-    """
+    """Return the view of a name."""
     from pkgutil import resolve_name
 
     found: View = resolve_name(lookup("format", views, name))

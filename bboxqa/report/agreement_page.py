@@ -23,11 +23,9 @@ from bboxqa.report.numbers import (
     MINUS,
     estimate_text,
     figure_text,
-    interval_text,
     json_figure,
     measure_of,
     number,
-    percent,
 )
 from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
 from bboxqa.report.pictures import (
@@ -140,15 +138,11 @@ def _cells(record: Record) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _figure_cell(row: Record, name: str, *, is_share: bool) -> Cell:
+def _figure_cell(row: Record, name: str) -> Cell:
     """Return a figure with its interval as a cell; what is copied is the value alone."""
     figure = json_figure(row, name)
-    value, ends = figure["value"], figure["interval"]
-    text = figure_text(figure)
-    if is_share:
-        bounds = interval_text(ends and [100 * each for each in ends], 1).replace("-", MINUS)
-        text = f"{percent(value)} {bounds}".rstrip()
-    return Cell(text, "" if value is None else str(value), is_number=True)
+    value = figure["value"]
+    return Cell(figure_text(figure), "" if value is None else str(value), is_number=True)
 
 
 def figures_section(of: Documents, sentences: Sequence[str], measure: str) -> Section:
@@ -220,12 +214,9 @@ def annotators_section(of: Documents) -> Section | None:
     people = [row for row in of.rows("annotators") if row["n"] >= _FEWEST]
     people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
     figures = [
-        [
-            row["annotator"], row["n"], _figure_cell(row, "f1", is_share=False),
-            *(_figure_cell(row, rate, is_share=True) for rate in rates.values()),
-        ]
+        [row["annotator"], row["n"], *(_figure_cell(row, each) for each in ("f1", *rates.values()))]
         for row in people
-    ]  # fmt: skip
+    ]
     columns = ["annotator", "annotations", "F1 with the others", *rates]
     evidence = [Evidence([Data("Annotators", columns, figures, is_open=True)])] * bool(figures)
     order = [row["annotator"] for row in of.rows("agreement_matrix")]
@@ -302,26 +293,16 @@ def reference_section(of: Documents) -> Section | None:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
     figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
-    table = data_of("Annotators against the reference", figures)
-    evidence = [Evidence([table], chart, caption)]
+    evidence = [Evidence([data_of("Annotators against the reference", figures)], chart, caption)]
     offsets = [
-        {"name": row["name"], **own} for row in people if (own := _offsets_of_reference(row))
+        {"name": row["name"], **{each["measure"]: each for each in row.get("rotated_offsets", ())}}
+        | dict(zip(EDGES, row["offset_px"], strict=False))
+        for row in people
     ]
-    if offsets:
-        is_rotated = any(row.get("rotated_offsets") for row in people)
-        what = "Rotated boxes" if is_rotated else "Edges (px)"
-        evidence.append(Evidence([data_of(f"{what} against those of the reference", offsets)]))
+    if any(len(row) > 1 for row in offsets):
+        title = "Offsets against the reference (px, angles in °)"
+        evidence.append(Evidence([data_of(title, [row for row in offsets if len(row) > 1])]))
     return Section("reference", "Against the reference", [text], evidence)
-
-
-def _offsets_of_reference(row: Record) -> Record:
-    """Return the offsets of an annotator from the reference by measure, or by edge."""
-    if rotated := row.get("rotated_offsets"):
-        return {
-            f"{each['measure']} ({'°, clockwise' if each['unit'] == 'degrees' else 'px'})": each
-            for each in rotated
-        }
-    return dict(zip(EDGES, row["offset_px"], strict=True)) if row["offset_px"] else {}
 
 
 def model_section(of: Documents) -> Section | None:
@@ -330,19 +311,14 @@ def model_section(of: Documents) -> Section | None:
     if not given:
         return None
     name, lowest = given[0]["annotator"], given[0]["score"]
-    pairs = [row for row in of.part["pairs"] if name in (row[side] for side in _SIDES)]
     said = (
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
         "of one more annotator."
     )
     rows = [
-        [
-            row[_SIDES[row[_SIDES[0]] == name]],
-            row["n_units"],
-            _figure_cell(row, "f1", is_share=False),
-        ]
-        for row in pairs
-    ]
+        [*({row[side] for side in _SIDES} - {name}), row["n_units"], _figure_cell(row, "f1")]
+        for row in of.part["pairs"] if name in (row[side] for side in _SIDES)
+    ]  # fmt: skip
     columns = ["annotator", "objects", "F1 with the model"]
     found = Data("Pairs with the model", columns, rows, is_open=True)
     return Section("model", "Results of a model", [said], [Evidence([found])])
@@ -399,13 +375,7 @@ def tracks_section(of: Documents) -> Section | None:
 
 
 def shown_line(line: Line) -> "Markup":
-    """Return a sentence of the story, with a link to the table of the page that has more.
-
-    Examples
-    --------
-    >>> print(shown_line(Line("2 more stand out: offsets.csv", see="offsets.csv")))
-    2 more stand out: <a href="#table-offsets-of-edges">Offsets of edges</a>
-    """
+    """Return a sentence of the story, with a link to the table of the page that has more."""
     from markupsafe import Markup
 
     if not line.see:

@@ -46,16 +46,7 @@ Values = Mapping[str, Any]
 
 
 def summary(result: MeasuredAgreement) -> Record:
-    """Return a result as `summary_schema` describes it; None where a number is undefined.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read(example_file("fruits"))
-    >>> summary(bboxqa.agree(data))["thresholds"][0]["alpha"]
-    0.0222...
-    """
+    """Return a result as `summary_schema` describes it; None where a number is undefined."""
     settings = msgspec.to_builtins(result.settings)
     return {
         **{name: getattr(result, name) for name in _OF_RESULT},
@@ -152,18 +143,7 @@ def _offsets(table: Table | None, annotator: str, of_rotated: Sequence[str]) -> 
 
 @remembered
 def diagnosis_summary(diagnosis: Diagnosis) -> Record:
-    """Return a diagnosis as `diagnosis_schema` describes it; None where a number is undefined.
-
-    It is made once, and must not be changed.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")))
-    >>> diagnosis_summary(result.diagnose())["annotators"][0]["miss_rate"]
-    {'value': 0.0, 'interval': None}
-    """
+    """Return a diagnosis as `diagnosis_schema` describes it; None where a number is undefined."""
     tables = diagnosis.tables
     offsets = tables.get("rotated_offsets", tables.get("offsets"))
     of_rotated = ("measure", "unit", "spread", "systematic")
@@ -437,13 +417,7 @@ def _told_level(figures: Values, levels: Mapping[str, int]) -> str:
 
 
 def _below(limit: float, value: float) -> str:
-    """Return a number with two digits, or more if it is below the limit and would round to it.
-
-    Examples
-    --------
-    >>> _below(1, 0.9969), _below(1, 1.0), _below(1, 1 - 1e-9), _below(0.8, 0.7999)
-    ('0.997', '1.00', 'nearly 1.00', '0.7999')
-    """
+    """Return a number with two digits, or more if it is below the limit and would round to it."""
     for digits in range(2, _MOST_DIGITS + 1):
         text = number(value, digits)
         if value >= limit or text != number(float(limit), digits):

@@ -32,38 +32,40 @@ _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
 
-# The last columns of the tables of categories, pairs and images.
-_LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
-# The tables of a diagnosis that are shown, the most useful first, with their columns.
-_COLUMNS = {
-    "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
-    "confusions": ("first", "second", "n", "share", "alpha_merged", "gain"),
-    "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
+# The tables that details show, the most useful first, with the column that orders the rows (the
+# lowest values first, or with "-" the largest, without 0) and the columns that are shown.
+_TABLES = {
+    "categories": ("f1", "category f1 found class_share alpha mean_iou n_units n_annotations"),
+    "pairs": ("f1", "annotator_1 annotator_2 alpha f1 class_share mean_iou n_units"),
+    "images": ("", "image cost alpha f1 below_threshold class_share mean_iou n_units"),
+    "annotators": ("f1", "annotator n f1 miss_rate extra_rate class_share"),
+    "confusions": ("", "first second n share alpha_merged gain"),
+    "decomposition": ("", "kind n_any share_any alpha_gain f1_gain"),
     "joints": (
-        "category", "joint", "n_both", "missing_share", "distance_percent", "swapped_share",
-        "sigma",
+        "-distance_percent",
+        "category joint n_both missing_share distance_percent swapped_share sigma",
     ),
     "joint_annotators": (
-        "annotator", "category", "joint", "offset_x_px", "offset_y_px", "missing_share",
-        "swapped_share",
+        "-offset_percent",
+        "annotator category joint offset_x_px offset_y_px missing_share swapped_share",
     ),
-    "tracks": ("annotator_1", "annotator_2", "n_boxes_1", "n_boxes_2", "idf1", "switches"),
-    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
-    "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
-    "rotated_offsets": ("annotator", "measure", "unit", "n", "offset", "spread", "systematic"),
-    "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
-    "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
-    "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "n_images", "reason"),
-    "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
+    "tracks": ("idf1", "annotator_1 annotator_2 n_boxes_1 n_boxes_2 idf1 switches"),
+    "work": ("", "annotator n_sessions per_minute drift fatigue"),
+    "offsets": ("-offset_percent", "annotator edge n offset_px offset_percent systematic"),
+    "rotated_offsets": ("p_value", "annotator measure unit n offset spread systematic"),
+    "boxes_per_object": ("", "annotator n twice_rate split_rate merge_rate"),
+    "copies": ("-n_identical", "annotator_1 annotator_2 n n_identical identical_share copied"),
+    "suggested_threshold": ("", "similarity threshold distance sigma n_images reason"),
+    "sensitivity": ("", "threshold alpha f1 f1_by_chance existence_alpha class_share"),
     # The reason names the kind and the annotators.
-    "review": ("image", "alpha_gain", "f1_gain", "reason"),
-}  # fmt: skip
-# Their order: the lowest values of a column first, or with "-" the largest, without 0.
-_ORDER = {
-    "annotators": "f1", "offsets": "-offset_percent", "rotated_offsets": "p_value",
-    "copies": "-n_identical", "joints": "-distance_percent", "joint_annotators": "-offset_percent",
-    "tracks": "idf1",
-}  # fmt: skip
+    "review": ("", "image alpha_gain f1_gain reason"),
+}
+# What stands below their names.
+_MEANINGS = {
+    "categories": "f1: of each two annotators on its objects; "
+    "found: share that the other one drew, under any name",
+    "images": "cost: {of} without it, minus {of} of all",
+}
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 _ROWS = 5
@@ -219,11 +221,7 @@ def _next_steps(
 
 
 def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:
-    """Return the images with objects, and their rows in the order of what they cost.
-
-    In a tie, the image with the least similar annotations comes first, then the one with more
-    objects.
-    """
+    """Return the images with objects, and their rows in the order of what they cost."""
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
     return images, np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
 
@@ -235,48 +233,26 @@ def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Itera
     lines = ["", *facts(summary(result)), *notes]
     yield from lines
     room -= len(lines) + 1
-    tables = story.tables if isinstance(story, Diagnosis) else {}
-    shown = (*_COLUMNS, REPEATS)
-    left_out = [name for name, table in tables.items() if len(table) and name not in shown]
-    for name, block in _blocks(part, story):
-        if len(block) <= room:
+    images, order = _costly_images(part)
+    tables = {"categories": part.categories, "pairs": part.pairs, "images": images.take(order)}
+    if isinstance(story, Diagnosis):
+        tables |= story.tables | {"review": story.review}
+    names = [*_TABLES, *(name for name in tables if name not in (*_TABLES, REPEATS))]
+    left_out = []
+    for name in (name for name in names if name in tables and len(tables[name])):
+        block = [*_table(part, name, tables[name])] if name in _TABLES else []
+        if block and len(block) <= room:
             yield from block
             room -= len(block)
-        else:
+        elif block or name not in _TABLES:
             left_out.append(name)
     if left_out:
         yield f"More tables, csv files of {_OUT}: {', '.join(left_out)}"
 
 
-def _blocks(part: ThresholdResult, story: Story | None) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and the lines of each table, the most useful first."""
-    at = f"at {part.threshold_label}"
-    order = np.argsort(part.categories["f1"], kind="stable")
-    found = _shown(part, part.categories, ("category", "f1", "found", "class_share", "alpha"))
-    title = f"Categories, worst first, {at}\n f1: of each two annotators on its objects"
-    title += "; found: share that the other one drew, under any name"
-    yield "categories", [*table_excerpt(found, order, title, "categories", 2 * _ROWS)]
-    if len(part.pairs) > 1:
-        by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
-        order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
-        title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
-        found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
-        yield "pairs", [*table_excerpt(found, order, title, "pairs", _ROWS)]
-    images, order = _costly_images(part)
-    of = "F1" if isnan(part.alpha) else "alpha"
-    title = f"Images, by what they cost in {of} {at}\n cost: {of} without it, minus {of} of all"
-    found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
-    yield "images", [*table_excerpt(found, order, title, "images", _ROWS)]
-    if not isinstance(story, Diagnosis):
-        return
-    tables = {**story.tables, "review": story.review}
-    for name in [name for name in _COLUMNS if name in tables]:
-        yield name, [*_table(name, tables[name], story.threshold_label)]
-
-
-def _table(name: str, table: Table, threshold: str) -> Iterator[str]:
-    """Yield the first rows of a table of a diagnosis."""
-    rows, key = np.arange(len(table)), _ORDER.get(name, "")
+def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
+    """Yield the first rows of a table of a result or of its diagnosis."""
+    rows, (key, columns) = np.arange(len(table)), _TABLES[name]
     if name == "sensitivity":
         # Every other threshold of 0.05 to 0.95.
         rows = rows[1::2]
@@ -287,11 +263,20 @@ def _table(name: str, table: Table, threshold: str) -> Iterator[str]:
         later = ~table["systematic"] if "systematic" in table.columns else values
         rows = np.lexsort((values, later))
         rows = rows[values[rows] != 0] if key[0] == "-" else rows
-    several = "category" in table.columns and len(np.unique(table["category"])) > 1
-    columns = [each for each in _COLUMNS[name] if each != "category" or several]
+    is_one = "category" in table.columns and len(np.unique(table["category"])) < 2
+    shown = [each for each in columns.split() if each != "category" or not is_one]
     title = name.replace("_", " ").capitalize()
-    title += "" if name in _OF_ALL_THRESHOLDS else f" at {threshold}"
-    yield from table_excerpt(table, rows, title, name, _ROWS, columns)
+    title += ", worst first" if name in _MEANINGS else ""
+    title += "" if name in _OF_ALL_THRESHOLDS else f" at {part.threshold_label}"
+    if meaning := _MEANINGS.get(name):
+        title += f"\n {meaning.format(of='F1' if isnan(part.alpha) else 'alpha')}"
+    n_rows = 2 * _ROWS if name == "categories" else _ROWS
+    # Values of other similarities are not called IoU; "low" and "high" are the ends of alpha.
+    own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
+    new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
+    named = Table({new.get(each, each): column for each, column in table.columns.items()})
+    shown = [new.get(each, each) for each in shown]
+    yield from table_excerpt(named, rows, title, name, n_rows, shown)
 
 
 def _repeats(part: ThresholdResult) -> Iterator[str]:
@@ -327,14 +312,3 @@ def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator
         title = f"{'Boxes' if is_rotated else 'Edges of boxes'} against those of the reference"
         rows, shown = np.arange(len(found.offsets)), ("annotator", *of)
         yield from table_excerpt(found.offsets, rows, title, "reference_offsets", 40, shown)
-
-
-def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
-    """Return a table with some columns first; columns of other similarities are not called IoU."""
-    order = [*dict.fromkeys((*names, *_LAST, *table.columns))]
-    own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
-    # The interval of alpha of categories.
-    new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
-    return Table(
-        {new.get(each, each): table.columns[each] for each in order if each in table.columns}
-    )

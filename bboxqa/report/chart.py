@@ -33,15 +33,7 @@ N_TOLD_APART = len(SERIES) * len(DASHES)
 
 
 def series_style(place: int) -> tuple[int, int]:
-    """Return the indices of colour and line style of a series; of the first eight, both differ.
-
-    Examples
-    --------
-    >>> series_style(0), series_style(1), series_style(8)
-    ((0, 0), (1, 1), (0, 1))
-    >>> len({series_style(place) for place in range(N_TOLD_APART)})
-    64
-    """
+    """Return the indices of colour and line style of a series; of the first eight, both differ."""
     n_colors = len(SERIES)
     return place % n_colors, (place + place // n_colors) % len(DASHES)
 
@@ -56,13 +48,7 @@ CLASSES = {
 
 
 def readable_on(color: str) -> str:
-    """Return a dark or a light colour, the same on all pages, to be read on a colour.
-
-    Examples
-    --------
-    >>> readable_on("#e69f00"), readable_on("#0072b2")
-    ('#101418', '#fdfdfd')
-    """
+    """Return a dark or a light colour, the same on all pages, to be read on a colour."""
     red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
     return "#101418" if 0.299 * red + 0.587 * green + 0.114 * blue > 127 else "#fdfdfd"
 
@@ -190,13 +176,7 @@ def rectangle(first: Point, second: Point) -> list[Point]:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return at most about six round numbers from `low` to `high`.
-
-    Examples
-    --------
-    >>> round_numbers(0, 1), round_numbers(-0.5, 1)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-0.5, 0.0, 0.5, 1.0])
-    """
+    """Return at most about six round numbers from `low` to `high`."""
     step = 10.0 ** floor(log10((high - low) / 6))
     step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= 6 + 1e-9)
     places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)

@@ -33,7 +33,6 @@ from bboxqa.report.numbers import (
     json_figure,
     number,
     part_of,
-    set_apart,
     short_name,
     signed,
 )
@@ -71,10 +70,7 @@ class _Row(msgspec.Struct, frozen=True):
 def intervals(
     figures: Iterable[Figure], *, min_alpha: float | None = None, min_f1: float | None = None
 ) -> Chart:
-    """Draw the figures of a threshold with their 95 % intervals.
-
-    `figures` are those of `shown_figures`; `min_alpha` and `min_f1` are drawn as lines.
-    """
+    """Draw the figures of a threshold with their 95 % intervals."""
     lowest = {"Existence": min_f1, "Alpha": min_alpha}
     rows = []
     for place, each in enumerate(figures):
@@ -87,18 +83,14 @@ def intervals(
 
 
 def category_intervals(categories: Rows) -> Chart:
-    """Draw alpha of each category with its 95 % interval, at most 30 of them, the lowest first.
-
-    `categories` are from one of ``summary["thresholds"]``. If no category has an alpha, F1 is
-    drawn.
-    """
+    """Draw alpha of each category with its 95 % interval, at most 30 of them, the lowest first."""
     is_f1 = all(row["alpha"] is None for row in categories)
     figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
     title = "F1 of categories" if is_f1 else "Alpha of categories"
     rows = []
     for row in sorted(categories, key=lambda row: -row["n_annotations"]):
         ends = None if row[low] is None or row[high] is None else (row[low], row[high])
-        name = f"{set_apart(short_name(row['category']))} ({row['n_annotations']:,})"
+        name = f"{short_name(row['category'])} ({row['n_annotations']:,})"
         rows.append({"name": name, "figure": {"value": row[figure], "interval": ends}})
     legend = f"{'' if is_f1 else 'against all others; '}in brackets: annotations"
     return named_intervals(title, rows, {"figure": title}, "categories", [legend])
@@ -170,11 +162,7 @@ def decomposition(rows: Rows) -> Chart:
 
 
 def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
-    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning.
-
-    `images` and `n_images` are from the document "worst_images"; `figure` is "alpha" or "F1". At
-    most 30 images are drawn.
-    """
+    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning."""
     title = f"What images cost in {figure}"
     worst = [row for row in images if row["cost"] is not None][:_MOST_ROWS]
     if not worst:
@@ -203,10 +191,7 @@ def _of_rows(
     keys: Sequence[Key] = (),
     x_label: str = "",
 ) -> Chart:
-    """Return dots with intervals for each row, the first at the top.
-
-    Rows are `step` points high; the axis reaches from 0, or the lowest value, to `most` at least.
-    """
+    """Return dots with intervals for each row, the first at the top."""
     every = [
         each for row in rows for figure in row.figures
         for each in (row.lowest, figure["value"], *(figure["interval"] or ())) if each is not None
@@ -245,10 +230,7 @@ def _marks(row: _Row, place: int, left: float) -> Iterator[Mark]:
 
 
 def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
-    """Draw alpha, F1 and class alpha with their 95 % bands, and F1 by chance, by threshold.
-
-    `rows` are those of the table "sensitivity"; `chosen` is the threshold of the result.
-    """
+    """Draw alpha, F1 and class alpha with their 95 % bands, and F1 by chance, by threshold."""
     title = "Agreement by threshold"
     lines = {
         name: [(row["threshold"], row[name]) for row in rows if row[name] is not None]
@@ -346,14 +328,14 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
         if n and name in own and other in own:
             share = n / used[name]
             cells[name, other] = (share, "<1" if share < 0.01 else f"{100 * share:.0f}")
-    who = "one annotator" if annotator is None else set_apart(short_name(annotator))
+    who = "one annotator" if annotator is None else short_name(annotator)
     shown = part_of(len(names), len(every), "categories")
     legend = (
         shown and f"{shown}, confused most",
         f"row: category by {who}; in brackets: pairs",
         "column: category by another, % of the row",
     )
-    beside = {name: f"{set_apart(_shown(name, 28))} ({used[name]:,})" for name in own}
+    beside = {name: f"{_shown(name, 28)} ({used[name]:,})" for name in own}
     below = {name: _shown(name, _LONGEST_BELOW) for name in own}
     return _matrix(title, legend, beside, below, cells)
 
@@ -373,10 +355,7 @@ def _matrix(
     columns: Mapping[str, str],
     cells: _Cells,
 ) -> Chart:
-    """Return square cells, dark for 0 and light for 1, with texts as large as they fit.
-
-    `rows` and `columns` are names with their texts.
-    """
+    """Return square cells, dark for 0 and light for 1, with texts as large as they fit."""
     most = max(len(rows), len(columns))
     longest = max([3, *(len(line) for _, text in cells.values() for line in text.split("\n"))])
     side = 72 * min(max(2.8 / most, 0.36, 0.065 * longest), 0.8)
@@ -405,10 +384,7 @@ def _matrix(
 
 
 def offsets(rows: Rows) -> Chart:
-    """Draw how far from those of the others the edges of boxes are, with their 95 % intervals.
-
-    `rows` are those of some annotators in the table "offsets"; at most 30 edges are drawn.
-    """
+    """Draw how far from those of the others the edges of boxes are, with their 95 % intervals."""
     title = "Offsets of edges in pixels"
     known = [row for row in rows if row["offset_px"] is not None]
     if not known:
@@ -416,7 +392,7 @@ def offsets(rows: Rows) -> Chart:
     found = []
     for row in known[:_MOST_ROWS]:
         figure = json_figure(row, "offset_px")
-        name = f"{set_apart(short_name(row['annotator']))}: {row['edge']}"
+        name = f"{short_name(row['annotator'])}: {row['edge']}"
         found.append(_Row(name, [figure], figure_text(figure), EDGES.index(row["edge"])))
     part = part_of(len(found), len(known), "edges")
     return _of_rows(title, found, 17.3, [part])

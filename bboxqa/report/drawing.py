@@ -28,8 +28,9 @@ from bboxqa.report.chart import (
     readable_on,
     rectangle,
     series_style,
+    text_width,
 )
-from bboxqa.report.numbers import set_apart, short_name
+from bboxqa.report.numbers import short_name
 from bboxqa.report.plots import page_style
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ _MOST_LABELS = 300
 _CASING = 1.4
 # In font sizes: the height of a label, its margins, its distance from others.
 _HEIGHT, _PADDING, _GAP = 1.4, 0.35, 0.12
-# Screens move letters to whole pixels, which makes texts wider.
-_HINTED = 1.04
+# The font of drawings is wider than that of pages.
+_WIDER = 1.1
 # Shares of the image that are drawn around it: at most, and for the lines at its border.
 _SURROUNDING, _RIM = 0.5, 0.004
 # In line widths.
@@ -178,7 +179,7 @@ def _by_name(scene: Scene, by: Literal["annotator", "category"]) -> tuple[list[S
 
 
 def _counted(name: str, number: int | str) -> str:
-    return f"{set_apart(short_name(name))} ({number})"
+    return f"{short_name(name)} ({number})"
 
 
 def _by_unit(scene: Scene) -> tuple[list[Shape], list[Key]]:
@@ -296,10 +297,7 @@ def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
 
 
 def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["Figure", int]:
-    """Return a figure of a scene, and the number of labels without room.
-
-    Each panel has the scale of the image, so that lines and labels keep their place and size.
-    """
+    """Return a figure of a scene, and the number of labels without room."""
     from matplotlib.figure import Figure
 
     every, keys = shapes_by(scene, by)
@@ -312,12 +310,13 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
             if by != "annotator":
                 shapes, _ = shapes_by(replace(scene, shapes=own), by)
             number = count(len(own), "annotation") + " with findings" * (by == "finding")
-            panels.append((f"{set_apart(short_name(name))}: {number}", shapes))
+            panels.append((f"{short_name(name)}: {number}", shapes))
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     ratio = (part[3] - part[1]) / (part[2] - part[0])
     across = min(_WIDTHS[n_columns], _TALLEST / ratio)
-    cell = max(across, *(text_width(title, _TITLE_LETTER) / 72 for title, _ in panels)) + _BETWEEN
+    longest = _WIDER * max(text_width(title, _TITLE_LETTER) for title, _ in panels)
+    cell = max(across, longest / 72) + _BETWEEN
     # The titles say who drew what.
     keys = [] if side_by_side and by == "annotator" else keys
     n_rows, entry, legend = _legend(keys, n_columns * cell)
@@ -340,17 +339,14 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
 
 
 def _legend(keys: Sequence[Key], width: float) -> tuple[int, float, dict[str, Any]]:
-    """Return the rows of a legend in a width, the width of an entry, and arguments that draw it.
-
-    Widths are in inches; a legend has at least one column.
-    """
+    """Return rows of a legend in a width in inches, the width of an entry, and its arguments."""
     from matplotlib.lines import Line2D
 
     if len(keys) > _MOST_KEYS:
         more = f"and {len(keys) - _MOST_KEYS + 1:,} more"
         keys = [*keys[: _MOST_KEYS - 1], (more, NO_LOOK)]
     names = [name for name, _ in keys]
-    longest = max((text_width(name, _LETTER) for name in names), default=0.0)
+    longest = _WIDER * max((text_width(name, _LETTER) for name in names), default=0.0)
     entry = (longest + (_SAMPLE + _AROUND) * _LETTER) / 72
     n_rows = ceil(len(keys) / max(int(width / entry), 1))
     handles = [
@@ -374,11 +370,6 @@ def visible(width: float, height: float, shapes: Sequence[Shape]) -> Rectangle:
 
     At most half of the width and height of the image are added on each side, and a margin for the
     lines at the border.
-
-    Examples
-    --------
-    >>> visible(100, 80, [Shape((90, 10, 20, 20))])
-    (-0.44, -0.44, 110.44, 80.44)
     """
     corners = bounds(shapes)
     size = np.array([width, height])
@@ -503,7 +494,7 @@ def _draw_labels(ax: "Axes", shapes: Sequence[Shape], scale: Scale, part: Rectan
     # In pixels of the image.
     letter = scale.letter / scale.pixel
     wide = {
-        text: text_width(text, scale.letter) / scale.pixel + 2 * _PADDING * letter
+        text: _WIDER * text_width(text, scale.letter) / scale.pixel + 2 * _PADDING * letter
         for text in {each.label for each in labelled}
     }
     sizes = [(wide[each.label], _HEIGHT * letter) for each in labelled]
@@ -525,18 +516,6 @@ def _draw_labels(ax: "Axes", shapes: Sequence[Shape], scale: Scale, part: Rectan
             va="center_baseline", color=readable_on(shape.look.color), zorder=5, clip_on=True,
         )  # fmt: skip
     return sum(place is None for place in places)
-
-
-def text_width(text: str, size: float) -> float:
-    """Return the width of a text in points, for a font size in points, at any resolution."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    with warnings.catch_warnings():
-        # A sign that the font lacks is drawn as a box.
-        warnings.simplefilter("ignore")
-        found = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
-    return float(found[0]) * _HINTED
 
 
 def place_labels(

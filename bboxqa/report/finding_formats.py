@@ -1,11 +1,10 @@
 """Findings for other programs: JSON, SARIF, GitHub, JUnit XML; and as a page with pictures."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, zip_longest
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -89,21 +88,14 @@ def _file(file: FileReport) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    spot = finding.spot
+    spot, names = finding.spot, ("code", "severity", "message", "file", "pointer")
     return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "message": finding.message,
-        "file": finding.file,
-        "pointer": finding.pointer,
+        **{name: getattr(finding, name) for name in names},
         "line": None if spot is None else spot.line,
         "column": None if spot is None else spot.column,
-        "ids": finding.ids,
-        "found": finding.found,
-        "expected": finding.expected,
+        **{name: getattr(finding, name) for name in ("ids", "found", "expected")},
         "fixable": finding.fix,
-        "count": finding.count,
-        "examples": finding.examples,
+        **{name: getattr(finding, name) for name in ("count", "examples")},
     }
 
 
@@ -155,30 +147,15 @@ def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[st
         "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
         "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
     }
-    if finding.count > 1 and (named := named_records(finding)):
-        result["properties"]["records"] = named
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
     return result
 
 
 def _uri(file: str) -> str:
-    r"""Return the path of a file as a URI, relative where the path is.
-
-    Examples
-    --------
-    >>> _uri("a b/ü:1.json")
-    'a%20b/%C3%BC%3A1.json'
-    """
-    try:
-        os.fsencode(file)
-    except UnicodeEncodeError:
-        # A name from a program that this file system cannot hold.
-        file = json_safe(file)
-    path = PurePath(file)
-    if path.is_absolute():
-        return path.as_uri()
-    return quote(os.fsencode(path.as_posix()))
+    """Return the path of a file as a URI, relative where the path is."""
+    path = PurePath(json_safe(file))
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def github_lines(report: FoundReport) -> Iterator[str]:
@@ -186,13 +163,8 @@ def github_lines(report: FoundReport) -> Iterator[str]:
     # GitHub shows the first few of each kind only.
     for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
         message = content(finding)
-        around = (each for each in PurePath(finding.file).parents if Path(each).is_file())
-        # A pull request has the archive, not the files in it.
-        archive = next(around, None)
-        properties = {"file": one_line(str(archive or finding.file))}
-        if archive is not None:
-            message = f"{place(finding)}: {message}"
-        elif finding.spot is not None:
+        properties = {"file": one_line(finding.file)}
+        if finding.spot is not None:
             properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
         properties["title"] = labelled(rule_text(report, finding.code))
         listed = ",".join(
@@ -222,10 +194,6 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
     total = 0
     for name, by_code in found.items():
         suite = SubElement(root, "testsuite", name=_xml(name), tests=str(len(codes)))
-        for exporter in (each.exporter for each in report.files if each.name == name):
-            if exporter:
-                properties = SubElement(suite, "properties")
-                SubElement(properties, "property", name="exporter", value=_xml(exporter))
         n_failures = 0
         for code in codes:
             rule, findings = rule_text(report, code), by_code.get(code, [])
@@ -274,11 +242,7 @@ def findings_page(
     manifest: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> str:
-    """Return the page of a report: its files and the findings of each rule.
-
-    Images have pictures, with their `pixels` by file name. `manifest` and `command` are those of
-    the page's section on how to reproduce it.
-    """
+    """Return the page of a report: its files and the findings of each rule."""
     found, pixels = groups(report), pixels or {}
     names, files = _with_boxes(found), {file.name for file in report.files}
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
@@ -320,10 +284,7 @@ def findings_page(
 
 
 def images_with_boxes(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
-    """Return the file names of images that have pictures, with their size; 0 for unknown.
-
-    The next image with boxes of each rule is taken in turn, until there are `top`.
-    """
+    """Return the file names of images that have pictures, with their size; 0 for unknown."""
     sizes = {
         box.image: (int(box.width or 0), int(box.height or 0))
         for finding in report.findings
@@ -401,12 +362,10 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
 
 
 def _path(bbox: Sequence[float], side: float) -> str:
-    """Return a box as the data of a path, with a ring around one too small to be seen."""
-    x, y, w, h = bbox
-    outline = outline_path({"bbox": bbox})
-    if max(abs(w), abs(h)) > _SMALL * side:
-        return outline
-    radius = 2 * _SMALL * side
-    half = f"a{radius:.7g} {radius:.7g} 0 0 1"
-    start = f"M{x + w / 2 - radius:.7g} {y + h / 2:.7g}"
-    return f"{outline}{start}{half} {2 * radius:.7g} 0{half} {-2 * radius:.7g} 0"
+    """Return a box as the data of a path, with a square around one too small to be seen."""
+    x, y, width, height = bbox
+    if max(abs(width), abs(height)) < _SMALL * side:
+        radius = 2 * _SMALL * side
+        around = (x + width / 2 - radius, y + height / 2 - radius, 2 * radius, 2 * radius)
+        return outline_path({"bbox": bbox}) + outline_path({"bbox": around})
+    return outline_path({"bbox": bbox})

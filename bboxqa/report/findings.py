@@ -15,6 +15,7 @@ from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
+from bboxqa.report.numbers import short_name
 from bboxqa.report.tables import table_lines
 
 if TYPE_CHECKING:
@@ -106,19 +107,11 @@ def subject(ids: Mapping[str, Any]) -> str:
 def _named(name: str, value: Any) -> str:
     if name == "annotator" and isinstance(value, str):
         return f"{name} {cut(one_line(value), _ID_LENGTH)}"
-    if isinstance(value, list | tuple) and len(value) > 1:
-        return f"{name} {cut(', '.join(map(_id, value)), 2 * _ID_LENGTH)}"
-    return f"{name} {_id(value)}"
-
-
-def _id(value: Any) -> str:
-    """Return an id; a long text without its middle, as places differ at the end."""
-    if isinstance(value, str):
-        text, most = one_line(value), _ID_LENGTH - 2
-        if len(text) > most:
-            text = f"{text[: most // 2]}…{text[1 - most // 2 :]}"
-        return one_line(json_line(text))
-    return cut(one_line(json_line(value)), _ID_LENGTH)
+    several = isinstance(value, list | tuple) and len(value) > 1
+    ids = [short_name(v, _ID_LENGTH - 2) if isinstance(v, str) else v
+           for v in (value if several else [value])]  # fmt: skip
+    shown = ", ".join(one_line(json_line(each)) for each in ids)
+    return f"{name} {cut(shown, 2 * _ID_LENGTH if several else _ID_LENGTH)}"
 
 
 def about_record(finding: Finding) -> str:
@@ -151,14 +144,7 @@ def content(finding: Finding) -> str:
 
 
 def named_records(finding: Finding) -> list[str]:
-    """Return all records of a summary by file or pointer; an empty list if it names only some.
-
-    Examples
-    --------
-    >>> both = {"count": 2, "found": ["a.png", "b.png"]}
-    >>> named_records(Finding("M001", Severity.ERROR, "", "a.json", "/images", **both))
-    ['"a.png"', '"b.png"']
-    """
+    """Return all records of a summary by file or pointer; an empty list if it names only some."""
     found = finding.found if isinstance(finding.found, list | tuple) else []
     if len(found) == finding.count and all(isinstance(each, str) for each in found):
         return [one_line(json_line(each)) for each in found]
@@ -240,10 +226,7 @@ def severity_counts(report: FoundReport) -> str:
 
 
 def next_command(found: Sequence[Group], options: str = "") -> str:
-    """Return the command for the rule that is listed first, the most severe one; "" for none.
-
-    `options` are options of the user that it needs as well.
-    """
+    """Return the command for the rule that is listed first, the most severe one; "" for none."""
     if not found:
         return ""
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):

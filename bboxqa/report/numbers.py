@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Any
-from unicodedata import bidirectional
 
 import msgspec
 
@@ -13,53 +12,27 @@ from bboxqa.core.text import guarded, one_line
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 
 MINUS = "\N{MINUS SIGN}"
-_IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
+_MEASURES = dict.fromkeys(("bbox", "obb", "polygon", "mask", "pixel", "raster"), "IoU")
 
 
 def measure_of(similarity: str) -> str:
-    """Return the name of a similarity's values in text and on pages.
-
-    Examples
-    --------
-    >>> measure_of("polygon"), measure_of("keypoints"), measure_of("centroid")
-    ('IoU', 'OKS', 'centroid')
-    """
-    if similarity in _IOU:
-        return "IoU"
-    return "OKS" if similarity == "keypoints" else similarity
+    """Return the name of a similarity's values in text and on pages, such as "IoU"."""
+    return (_MEASURES | {"keypoints": "OKS"}).get(similarity, similarity)
 
 
 def decimal(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many decimals, and zero without a sign; empty where undefined.
-
-    Examples
-    --------
-    >>> decimal(2 / 3), decimal(-1e-9), decimal(None)
-    ('0.6667', '0.0000', '')
-    """
+    """Return a number with so many decimals, and zero without a sign; empty where undefined."""
     return "" if value is None or isnan(value) else f"{value:z.{digits}f}"
 
 
 def interval_text(interval: Sequence[float] | None, digits: int = 4) -> str:
-    """Return an interval in brackets; empty where undefined.
-
-    Examples
-    --------
-    >>> interval_text((0.25, 0.75)), interval_text((float("nan"), 1))
-    ('[0.2500, 0.7500]', '')
-    """
+    """Return an interval in brackets; empty where undefined."""
     low, high = (decimal(end, digits) for end in interval or (None, None))
     return f"[{low}, {high}]" if low and high else ""
 
 
 def estimate_text(value: float | None, interval: Sequence[float] | None = None) -> str:
-    """Return a number with its interval, if it has one; a dash where undefined.
-
-    Examples
-    --------
-    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(None)
-    ('0.50 [0.25, 0.75]', '–')
-    """
+    """Return a number with its interval, if it has one; a dash where undefined."""
     return f"{decimal(value, 2) or '–'} {interval_text(interval, 2)}".rstrip()
 
 
@@ -88,26 +61,13 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """Return a share for a page.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(None)
-    ('12.3 %', '–')
-    """
+    """Return a share for a page, such as "12.3 %"."""
     return "–" if value is None else f"{number(100 * value, digits)} %"
 
 
-def signed(value: float | None, digits: int = 1) -> str:
-    """Return a number with its sign; zero has none.
-
-    Examples
-    --------
-    >>> signed(5.04), signed(-0.01), signed(None)
-    ('+5.0', '0.0', '–')
-    """
-    text = number(value, digits)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+def signed(value: float, digits: int = 1) -> str:
+    """Return a number with its sign."""
+    return f"{value:+,.{digits}f}".replace("-", MINUS)
 
 
 def json_value(value: Any) -> Any:
@@ -126,25 +86,12 @@ def json_value(value: Any) -> Any:
 
 
 def picked(value: object, *names: str) -> dict[str, Any]:
-    """Return attributes for JSON, as `json_value` does.
-
-    Examples
-    --------
-    >>> from bboxqa.model.ratings import Estimate
-    >>> picked(Estimate(0.5), "value", "interval", "status")
-    {'value': 0.5, 'interval': None, 'status': 'ok'}
-    """
+    """Return attributes for JSON, as `json_value` does."""
     return {name: json_value(getattr(value, name)) for name in names}
 
 
 def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a figure of a row of a table for JSON, with its interval.
-
-    Examples
-    --------
-    >>> json_figure({"f1": 0.5, "f1_low": None, "f1_high": None}, "f1")
-    {'value': 0.5, 'interval': None}
-    """
+    """Return a figure of a row of a table for JSON, with its interval."""
     bounds = [row[f"{name}_low"], row[f"{name}_high"]]
     return {"value": row[name], "interval": None if None in bounds else bounds}
 
@@ -164,29 +111,8 @@ def short_name(name: str, most: int = 28) -> str:
     return f"{line[: most - 1 - end]}…{line[-end:]}"
 
 
-def set_apart(name: str) -> str:
-    r"""Return a name isolated from the direction of the surrounding text, if it is right-to-left.
-
-    Invisible characters isolate it (UAX 9).
-
-    Examples
-    --------
-    >>> set_apart("ann"), set_apart("\u05d3\u05e0\u05d4") == "\u2068\u05d3\u05e0\u05d4\u2069"
-    ('ann', True)
-    """
-    if all(bidirectional(sign) not in ("R", "AL", "AN") for sign in name):
-        return name
-    return f"\u2068{name}\u2069"
-
-
 def part_of(shown: int, total: int, noun: str) -> str:
-    """Return how many of all items are shown, in words; empty if all are.
-
-    Examples
-    --------
-    >>> part_of(30, 1203, "categories"), part_of(5, 5, "categories")
-    ('30 of 1,203 categories', '')
-    """
+    """Return how many of all items are shown, as "30 of 1,203 categories"; empty if all are."""
     return "" if shown == total else f"{shown:,} of {total:,} {noun}"
 
 
@@ -216,29 +142,20 @@ def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
     >>> csv_row(["@cat", 0.5, None])
     "'@cat,0.5,\n"
     """
-    cells = (
-        csv_cell(value, raw=raw) if isinstance(value, str) else "" if value is None else str(value)
-        for value in values
+    texts = (
+        (v, raw) if isinstance(v, str) else ("" if v is None else str(v), True) for v in values
     )
-    return ",".join(cells) + "\n"
+    return ",".join(csv_cell(text, raw=is_raw) for text, is_raw in texts) + "\n"
 
 
 def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
-    r"""Return values like `csv_row`, but on one line: line ends in texts are escaped.
-
-    Examples
-    --------
-    >>> print(csv_line(["two\nlines", 1]), end="")
-    two\nlines,1
-    """
-    shown = (one_line(value) if isinstance(value, str) else value for value in values)
-    return csv_row(shown, raw=raw)
+    """Return values like `csv_row`, but on one line: line ends in texts are escaped."""
+    return csv_row((one_line(v) if isinstance(v, str) else v for v in values), raw=raw)
 
 
 def in_json(settings: AgreeSettings | ValidateSettings) -> dict[str, Any]:
     """Return settings as they are in a JSON file: lists instead of tuples."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
-    return found
+    return dict(msgspec.json.decode(msgspec.json.encode(settings)))
 
 
 def json_text(value: Any) -> str:

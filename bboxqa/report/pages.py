@@ -32,10 +32,6 @@ TOP = 50
 
 # Options, numbers with their unit, and intervals.
 _WHOLE = re.compile(r"(?<!\S)--[a-z][a-z-]*|\d[\d.,]* (?:%|px)(?!\w)|\[[\d.,\u2212+ %]+\]")
-# Words of Hebrew, Arabic and other scripts that are written from the right, and names of several;
-# two names stay apart if two spaces are between them.
-_RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
-_FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:(?: ?['_-] ?| )?{_RIGHT})*)")
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _CODE = re.compile("`([^`]+)`")
@@ -90,43 +86,18 @@ def _shown(value: object) -> object:
 
 
 def prose(text: str) -> "Markup":
-    r"""Return a sentence in which words written from the right do not turn the text around them.
+    """Return a sentence with the minus sign of tables in negative numbers.
 
-    Options, intervals and numbers with a unit are not broken into lines, and negative numbers have
-    the minus sign of tables.
-
-    Examples
-    --------
-    >>> print(prose("not drawn by a<b"))
-    not drawn by a&lt;b
-    >>> print(prose("gain -0.02 on 2026-01-05, 25.1 % missed"))
-    gain −0.02 on 2026-01-05, <span class="whole">25.1 %</span> missed
-    >>> print(prose("higher by 0.05 [-0.01, 0.11]"))
-    higher by 0.05 <span class="whole">[−0.01, 0.11]</span>
-    >>> prose("\u05d3\u05e0 \u05d4 (2)") == "<bdi>\u05d3\u05e0 \u05d4</bdi> (2)"
-    True
+    Options, intervals and numbers with a unit are not broken into lines.
     """
     from markupsafe import Markup, escape
 
-    # Every second piece is such a run.
-    pieces = [
-        Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
-        for piece in _FROM_THE_RIGHT.split(_HYPHEN.sub(MINUS, one_line(text)))
-    ]
-    pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
-    return Markup().join(pieces)
+    whole = r'<span class="whole">\g<0></span>'
+    return Markup(_WHOLE.sub(whole, str(escape(_HYPHEN.sub(MINUS, one_line(text))))))  # noqa: S704
 
 
 def marked_up(text: str) -> "Markup":
-    """Return the explanation of a rule, with what is between backticks as code.
-
-    Not for texts with names, in which backticks are backticks.
-
-    Examples
-    --------
-    >>> print(marked_up("the key `area` < 0"))
-    the key <code>area</code> &lt; 0
-    """
+    """Return the explanation of a rule, with what is between backticks as code."""
     from markupsafe import Markup
 
     code = Markup("<code>{}</code>")
@@ -137,13 +108,7 @@ def marked_up(text: str) -> "Markup":
 
 
 def breakable(path: str) -> "Markup":
-    """Return a path that breaks into lines at its slashes and colons.
-
-    Examples
-    --------
-    >>> print(breakable("a/b.json:1:2"))
-    a/<wbr>b.json:<wbr>1:<wbr>2
-    """
+    """Return a path that breaks into lines at its slashes and colons."""
     from markupsafe import Markup, escape
 
     text = str(escape(one_line(path)))
@@ -151,13 +116,7 @@ def breakable(path: str) -> "Markup":
 
 
 def table_anchor(title: str) -> str:
-    """Return the id of a table with a title.
-
-    Examples
-    --------
-    >>> table_anchor("Boxes per object")
-    'table-boxes-per-object'
-    """
+    """Return the id of a table with a title."""
     return "table-" + "-".join(re.findall("[a-z0-9]+", title.lower()))
 
 
@@ -199,15 +158,7 @@ class Data(msgspec.Struct, frozen=True):
 
 
 def as_cell(value: object) -> Cell:
-    """Return a value as a cell of a table.
-
-    Examples
-    --------
-    >>> as_cell(1234)
-    Cell(shown='1,234', raw='1234', is_number=True)
-    >>> as_cell(0.98765), as_cell("cow").raw
-    (Cell(shown='0.9877', raw='0.98765', is_number=True), None)
-    """
+    """Return a value as a cell of a table."""
     if isinstance(value, Cell):
         return value
     if value is None:
@@ -318,10 +269,7 @@ class PageTarget(msgspec.Struct, frozen=True):
 
 
 def check_page(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file that is not a page.
-
-    Raises OutputError for such a file, unless `force`, and if the folder does not exist.
-    """
+    """Refuse to replace a file that is not a page."""
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if path.is_dir():
@@ -331,10 +279,7 @@ def check_page(path: Path, *, force: bool) -> None:
 
 
 def check_page_folder(folder: Path, *, force: bool) -> None:
-    """Refuse to replace a file, or a folder that holds anything but pages.
-
-    Raises OutputError in these cases, and for an existing folder of pages, unless `force`.
-    """
+    """Refuse to replace a file, or a folder that holds anything but pages."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
     try:

@@ -80,13 +80,7 @@ class ShownImages(msgspec.Struct, frozen=True):
 
 
 def line_style(place: int) -> str:
-    """Return the classes of colour and dashes of the annotator at an index.
-
-    Examples
-    --------
-    >>> line_style(0), line_style(9)
-    ('stroke-series-0 dash-0', 'stroke-series-1 dash-2')
-    """
+    """Return the classes of colour and dashes of the annotator at an index."""
     color, dash = series_style(place)
     return f"stroke-series-{color} dash-{dash}"
 
@@ -231,13 +225,7 @@ def _dots(points: Sequence[Sequence[float]]) -> str:
 
 
 def image_address(number: int) -> str:
-    """Return the URL at which the image of a number is shown.
-
-    Examples
-    --------
-    >>> image_address(50), image_address(51)
-    ('images-1.html#image-50', 'images-2.html#image-51')
-    """
+    """Return the URL at which the image of a number is shown."""
     return f"images-{(number - 1) // _OF_A_PAGE + 1}.html#image-{number}"
 
 

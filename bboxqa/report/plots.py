@@ -1,12 +1,12 @@
 """The charts of a result on matplotlib axes, in the style of the pages."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import first_few, unknown_name
+from bboxqa.core.text import unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report import charts
 from bboxqa.report.agreement_summary import shown_figures, summary
@@ -175,58 +175,36 @@ def _draw_mark(ax: "Axes", mark: Mark, share: float) -> None:
 
 
 @contextmanager
-def fonts_for(texts: Iterable[str]) -> Iterator[str]:
-    """Use fonts that can show `texts` inside the context; yield the characters that no font has.
-
-    Fonts other than the default one are looked for only if they are needed, Noto's first.
-    """
+def fonts_for(texts: Iterable[str]) -> Iterator[None]:
+    """Use further fonts inside the context, if the default font cannot show `texts`."""
     import matplotlib as mpl
     from matplotlib import font_manager
 
-    signs = {sign for text in texts for sign in text if sign.isprintable()}
+    signs = {ord(sign) for text in texts for sign in text if sign.isprintable()}
     missing = signs - _signs(str(font_manager.findfont(_DEFAULT_FONT)))
-    # A font with a box for every character helps nobody.
-    known = {
-        entry.name: entry.fname
+    families = {
+        entry.name
         for entry in (font_manager.fontManager.ttflist if missing else ())
+        # A font with a box for every character helps nobody.
         if entry.style == "normal" and not entry.name.startswith("Last Resort")
-    }
-    families = []
-    for family in sorted(known, key=lambda name: (not name.startswith("Noto"), name)):
-        if shown := missing & _signs(known[family]):
-            families.append(family)
-            missing -= shown
+        and missing & _signs(entry.fname)
+    }  # fmt: skip
     before = mpl.rcParams["font.family"]
-    if families:
-        mpl.rcParams["font.family"] = [_DEFAULT_FONT, *families]
+    mpl.rcParams["font.family"] = [_DEFAULT_FONT, *sorted(families)] if families else before
     try:
-        yield "".join(sorted(missing))
+        yield
     finally:
         mpl.rcParams["font.family"] = before
 
 
 @cache
-def _signs(path: str) -> frozenset[str]:
+def _signs(path: str) -> frozenset[int]:
     """Return the characters of a font; none if it cannot be read."""
     from matplotlib import font_manager
 
-    try:
-        return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
-    except (OSError, RuntimeError):
-        return frozenset()
-
-
-def missing_note(signs: str) -> str:
-    """Return a note on characters that no font has, with the remedy.
-
-    Examples
-    --------
-    >>> missing_note("日")
-    'no font has 日, a box in PNG and PDF: install fonts-noto-cjk, fonts-noto, or another font'
-    """
-    boxes = "a box" if len(signs) == 1 else "boxes"
-    packages = "fonts-noto-cjk, fonts-noto, or another font"
-    return f"no font has {first_few(signs, 3)}, {boxes} in PNG and PDF: install {packages}"
+    with suppress(OSError, RuntimeError):
+        return frozenset(font_manager.get_font(path).get_charmap())
+    return frozenset()
 
 
 class Plots:

@@ -1,6 +1,5 @@
 """How a result was made: command, settings, files, and a paragraph for a paper."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
@@ -143,8 +142,6 @@ _MATCHED = {
     "complete": "complete linkage (Müllner 2011), never two annotations of one annotator",
     "recursive": f"{_ASSIGNED}, one annotator after the other (Tschirschwitz et al. 2022)",
 }
-_SIGNS = {ord("−"): "$-$", ord("–"): "--"}
-_NOT_IN_LATEX = dict.fromkeys(map(ord, "{}~^"), " ") | _SIGNS
 _LIBRARIES = {"python": "Python", "numpy": "numpy", "scipy": "scipy", "shapely": "shapely"}
 
 
@@ -205,54 +202,18 @@ _WORKS = (
 
 
 def citation(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """Return the paragraph, with the works as sentences behind it; empty without any figure.
-
-    `summary` and `manifest` are the documents of these names.
-    """
+    """Return the paragraph, with the works as sentences behind it; empty without any figure."""
     text = paragraph(summary, manifest)
     return " ".join((text, *(each.in_words() for each in _works_in(text))))
 
 
 def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """Return the paragraph, this and a table in LaTeX, and its works and bboxqa as BibTeX."""
+    """Return the paragraph, and its works and bboxqa as BibTeX."""
     text = paragraph(summary, manifest) or "There is no figure of agreement."
     where = {"year": "2026", "version": summary["version"]}
     title = "bboxqa: quality of image annotations"
     own = Work("", "bboxqa", "software", "{The bboxqa authors}", title, where)
-    works = [*_works_in(text), own]
-    cited = _in_latex(text).replace("computed by bboxqa", r"computed by bboxqa~\cite{bboxqa}")
-    for each in works[:-1]:
-        cited = cited.replace(each.cited, f"\\cite{{{each.key}}}")
-    table = _table(summary["thresholds"][0]["categories"])
-    return "\n\n".join((text, "In LaTeX:", cited, *table, *(each.bibtex() for each in works)))
-
-
-def _in_latex(text: str) -> str:
-    return re.sub(r"([%_&#$])", r"\\\1", text.replace("\\", "/")).translate(_NOT_IN_LATEX)
-
-
-def _table(categories: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a table of the categories in LaTeX, with intervals, if there are categories."""
-    if not categories:
-        return
-    yield "\n".join((
-        r"\begin{tabular}{lrllrr}",
-        r"Category & Annotations & F1 & Alpha & Named alike & IoU \\ \hline",
-        *(
-            f"{_in_latex(each['category'])} & {each['n_annotations']:,} & "
-            f"{_cell(each['f1'], each['f1_low'], each['f1_high'])} & "
-            f"{_cell(each['alpha'], each['low'], each['high'])} & "
-            f"{number(each['class_share'])} & {number(each['mean_iou'])} \\\\"
-            for each in categories
-        ),
-        r"\end{tabular}",
-    ))  # fmt: skip
-
-
-def _cell(value: float | None, low: float | None, high: float | None) -> str:
-    # Braces keep LaTeX from reading the interval as an option of the line before.
-    interval = "" if low is None else f" {{[{number(low)}, {number(high)}]}}"
-    return (number(value) + interval).translate(_SIGNS)
+    return "\n\n".join((text, *(each.bibtex() for each in (*_works_in(text), own))))
 
 
 def _works_in(text: str) -> Iterable[Work]:
@@ -260,16 +221,7 @@ def _works_in(text: str) -> Iterable[Work]:
 
 
 def paragraph(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """Return the figures at the first threshold, and how they were made; empty without any.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")), bootstrap=0)
-    >>> print(result.methods()[:96])
-    3 annotators drew 9 annotations in 1 image. F1 of existence was 0.778 and Krippendorff's alpha w
-    """
+    """Return the figures at the first threshold, and how they were made; empty without any."""
     part = summary["thresholds"][0]
     if part["existence"]["f1"] is None and part["alpha"] is None:
         return ""

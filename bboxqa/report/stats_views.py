@@ -182,14 +182,7 @@ def _remarks(
 
 
 def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[str, Any]]:
-    """Return tasks as values for JSON, one object per task; None where a number is undefined.
-
-    Examples
-    --------
-    >>> task = TaskEstimates(None, 5, 2, 10, {"scott_pi": Estimate(0.5)})
-    >>> as_json([task])[0]["coefficients"]["scott_pi"]
-    {'value': 0.5, 'interval': None, 'standard_error': None, 'status': 'ok'}
-    """
+    """Return tasks as values for JSON, one object per task; None where a number is undefined."""
     found: list[dict[str, Any]] = [
         {
             **picked(task, *_COUNTS),
@@ -250,15 +243,7 @@ def _csv(rows: Iterable[Iterable[object]], *, raw: bool) -> str:
 
 
 def as_csv(tasks: Sequence[TaskEstimates], labels: Labels = (), *, raw: bool = False) -> str:
-    """Return CSV with a row per task and coefficient; a cell is empty where a number is undefined.
-
-    With `raw`, texts that spreadsheets would run as formulas stay as they are.
-
-    Examples
-    --------
-    >>> print(as_csv([TaskEstimates("on", 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()[1])
-    on,5,2,10,scott_pi,0.5,,,,ok,,,
-    """
+    """Return CSV with a row per task and coefficient; undefined numbers are empty cells."""
     rows: list[list[object]] = [[*_COUNTS, "coefficient", "value", "low", "high", *_OF_ESTIMATE]]
     for place, task in enumerate(tasks):
         of_labels = (

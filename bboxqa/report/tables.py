@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, one_line
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.report.numbers import decimal
+from bboxqa.report.numbers import decimal, interval_text
 
 _MOST_COLUMNS = 9
 # Between columns; and the size where the output is no terminal.
@@ -99,8 +99,7 @@ def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
         undefined.remove("alpha")
         unknown = rows.take(np.flatnonzero(np.isnan(rows["alpha"])))
         yield f"alpha –: {'; '.join(dict.fromkeys(unknown['status'].tolist()))}"
-    if undefined:
-        yield "–: undefined or without meaning"
+    yield from ["–: undefined or without meaning"] * bool(undefined)
 
 
 def _is_undefined(column: Column) -> bool:
@@ -115,17 +114,12 @@ def _cells(rows: Table, name: str) -> list[str]:
     (values,) = next(Table({name: rows.columns[name]}).parts())
     if name not in rows.with_interval:
         return [_cell(value) for value in values]
-    low, high = rows[f"{name}_low"].tolist(), rows[f"{name}_high"].tolist()
+    ends = [rows[f"{name}{end}"].tolist() for end in ("_low", "_high")]
     # Figures without an interval are aligned with those that have one.
-    blank = "" if np.isnan(low).all() else " " * 13
-    bounds = [
-        blank if np.isnan(one) else f" [{one:z.2f}, {other:z.2f}]"
-        for one, other in zip(low, high, strict=True)
-    ]
-    return [
-        "–" if value is None else f"{value:z.2f}{ends}"
-        for value, ends in zip(values, bounds, strict=True)
-    ]
+    blank = "" if np.isnan(ends[0]).all() else " " * 13
+    bounds = [f" {interval_text(each, 2)}".rstrip() or blank for each in zip(*ends, strict=True)]
+    pairs = zip(values, bounds, strict=True)
+    return ["–" if value is None else f"{value:z.2f}{text}" for value, text in pairs]
 
 
 def _cell(value: object) -> str:
@@ -133,10 +127,6 @@ def _cell(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return decimal(value)
-    text = one_line(str(value))
-    # A name that consists of spaces would look like an empty cell.
-    return f"'{text}'" if text.isspace() else text
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else decimal(value)
+    return one_line(str(value))

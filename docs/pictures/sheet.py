@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
-from bboxqa.report.chart import readable_on
-from bboxqa.report.drawing import text_width
+from bboxqa.report.chart import readable_on, text_width
 from bboxqa.report.plots import page_style
 
 Rectangle: TypeAlias = tuple[float, float, float, float]

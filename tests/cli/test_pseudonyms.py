@@ -249,5 +249,5 @@ def test_workers_of_other_machines_are_refused():
     one_project()
     refused = run(*BATCH, "--scheduler", "tcp://10.0.0.9:8786")
     assert refused.returncode == 2
-    assert "cannot add names to the key; run without --scheduler or with local:N" in refused.stderr
+    assert "cannot add names to the key; give --scheduler local:N" in refused.stderr
     assert not OUT.exists()

@@ -22,7 +22,7 @@ OF_DIAGNOSIS = {
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Annotators against the reference"
 FURTHER = {"reference", "model", "repeats", "time"}
-EDGES = "Edges (px) against those of the reference"
+EDGES = "Offsets against the reference (px, angles in °)"
 
 
 @pytest.fixture(scope="module")
