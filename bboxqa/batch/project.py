@@ -45,7 +45,7 @@ from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import listed, sources_in, without_files
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.findings import FoundReport, Severity
-from bboxqa.pipelines.agree import CountAll, agree_with
+from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
 from bboxqa.report.agreement_summary import summary
@@ -65,7 +65,6 @@ def run_project(
     settings: Settings,
     out: Path,
     key: str,
-    count_all: CountAll | None = None,
     *,
     check_key: bool = False,
 ) -> Row:
@@ -75,8 +74,8 @@ def run_project(
     a failure of the machine or of settings is written to ``failed.txt``, beside earlier results,
     and the next run tries again.
 
-    `key` is the result of `result_key`, `count_all` that of `agree_with`. With `check_key`, a
-    project that no longer has the key when it is done fails, as its files were changed meanwhile.
+    `key` is the result of `result_key`. With `check_key`, a project that no longer has it when it
+    is done fails, as its files were changed meanwhile.
     """
     try:
         if not isinstance(project, Stored):
@@ -85,14 +84,14 @@ def run_project(
         with filled(folder_of(out, project.name)) as scratch:
             if isinstance(project, Stored):
                 with fetched(project, scratch.parent, images=settings.images) as (local, root):
-                    row, keep, log = _run(local, settings, scratch, count_all)
+                    row, keep, log = _run(local, settings, scratch)
                 row = replace(row, message=row.message.replace(str(root), project.url))
                 log = log.replace(str(root), project.url)
                 for file in scratch.iterdir():
                     content = file.read_bytes()
                     file.write_bytes(content.replace(os.fsencode(root), project.url.encode()))
             else:
-                row, keep, log = _run(project, settings, scratch, count_all)
+                row, keep, log = _run(project, settings, scratch)
             row = replace(row, message=settings.shown(row.message))
             if check_key and key and result_key(project, settings) != key:
                 raise OutputError(f"{project.folder}: changed while it was read; run it again")
@@ -130,9 +129,7 @@ class _Job(msgspec.Struct, frozen=True):
         return replace(AS_COMPARED, pseudonyms=key, choices=choices, **more)
 
 
-def _run(
-    project: Project, settings: Settings, folder: Path, count_all: CountAll | None
-) -> tuple[Row, bool, str]:
+def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool, str]:
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files), passed=False)
     try:
@@ -153,7 +150,7 @@ def _run(
         severe = [f"findings of {severities(own.validate)}"] * bool(report.at_least(report.fail_on))
         said = _audited(job) if "audit" in own.stages else ""
         try:
-            values, missed, notes = _measured(job, count_all)
+            values, missed, notes = _measured(job)
             failed = [*severe, *missed]
         except NothingToCompareError as error:
             values, notes = {"status": NOT_MEASURED}, [_line(error)]
@@ -222,14 +219,14 @@ def _audited(job: _Job) -> str:
     return f"audit: {count(n_worth, 'place')} worth a look"
 
 
-def _measured(job: _Job, count_all: CountAll | None) -> tuple[dict[str, Any], list[str], list[str]]:
+def _measured(job: _Job) -> tuple[dict[str, Any], list[str], list[str]]:
     """Write the agreement of a project; return values of its row, gates it misses, and notes."""
     settings, own = job.settings, job.own
     files = job.files()
     data, notes = _read_objects(files, job)
     notes = [*data.notes, *map(settings.shown, [*notes, *_left_out(files, job)])]
     data = replace(data, notes=tuple(notes))
-    result = agree_with(data, own.agree, count_all=count_all)
+    result = agree_with(data, own.agree)
     values, diagnosis, warnings = summary(result), None, []
     if settings.pages:
         try:
@@ -314,9 +311,7 @@ class PackedResult(msgspec.Struct, frozen=True):
     files: tuple[tuple[str, bytes], ...] = ()
 
 
-def run_packed(
-    task: Task, settings: Settings, scratch: Path, count_all: CountAll | None = None
-) -> PackedResult:
+def run_packed(task: Task, settings: Settings, scratch: Path) -> PackedResult:
     """Run a project in a temporary folder inside `scratch`; return the files of its folder."""
     project, key = task
     is_stored = isinstance(project, Stored)
@@ -327,7 +322,7 @@ def run_packed(
                 raise OutputError(f"{file}: {problem}")
         with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as name:
             out = Path(name)
-            row = run_project(project, settings, out, key, count_all, check_key=not is_stored)
+            row = run_project(project, settings, out, key, check_key=not is_stored)
             made = sorted(folder_of(out, project.name).glob("*"))
             return PackedResult(project, row, tuple((e.name, e.read_bytes()) for e in made))
     except (OSError, BboxqaError) as error:

@@ -104,8 +104,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds after which a project fails; on this machine only."""
     scheduler: str | None = None
     """Run on a Dask cluster: ``tcp://host:port``, or ``local:N``; see `connected`."""
-    part_size: int | None = None
-    """On a cluster, the number of annotations per part of a large project."""
 
 
 def run_batch(
@@ -252,7 +250,7 @@ def _engine(run: Run) -> Iterator[_Engine]:
         from bboxqa.batch.workers import connected, run_projects
 
         with connected(run.scheduler) as client:
-            yield partial(run_projects, client, part_size=run.part_size)
+            yield partial(run_projects, client)
         return
 
     def run_here(tasks: Sequence[Task], settings: Settings, out: Path) -> Generator[Any]:

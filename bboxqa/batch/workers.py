@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import msgspec
-from msgspec.structs import replace
 from threadpoolctl import threadpool_limits
 
 from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed
@@ -29,15 +28,6 @@ from bboxqa.core.errors import BboxqaError, ConfigError, OutputError
 from bboxqa.core.interrupts import blocked_signals
 from bboxqa.core.machine import cores, limit_threads
 from bboxqa.core.version import __version__
-from bboxqa.geometry.registry import needs_outlines
-from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import (
-    AgreementCounts,
-    ImagePart,
-    count_part,
-    join_counted,
-    split_images,
-)
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -57,13 +47,6 @@ _GONE = "the scheduler has closed; what was done is kept: run it again"
 _SECONDS_TO_ANSWER = 5
 # Clusters that grow on demand may take minutes to start the first worker.
 _SECONDS_TO_JOIN = 600
-# A project with more bytes of JSON stays in the memory of its worker while other workers match its
-# parts; hence a worker measures one such project at a time.
-_LARGE = 1 << 26
-# Annotations per part: half a second of work, much longer than sending them.
-_BOXES, _OUTLINES = 200_000, 50_000
-# The number of parts that one task joins.
-_FAN_IN = 8
 
 
 class WorkerDied(msgspec.Struct, frozen=True):
@@ -292,76 +275,59 @@ def connected(scheduler: str) -> "Iterator[Client]":
 
 
 def run_projects(
-    client: "Client",
-    tasks: Sequence[Task],
-    settings: Settings,
-    out: Path,
-    part_size: int | None = None,
+    client: "Client", tasks: Sequence[Task], settings: Settings, out: Path
 ) -> Generator[Outcome[Task, Row]]:
     """Run projects on a cluster; write the folder of each on this machine when it is done.
 
-    Workers need no access to the folder of the run. `part_size` is the number of annotations per
-    part; the default takes about half a second to match.
+    Workers need no access to the folder of the run.
     """
-    work = partial(_pack, settings=settings, version=__version__, part_size=part_size)
-    for task, outcome in run_on(client, tasks, work, large=lambda task: task[0].size > _LARGE):
+    work = partial(_pack, settings=settings, version=__version__)
+    for task, outcome in run_on(client, tasks, work):
         yield task, outcome if isinstance(outcome, WorkerDied) else write_packed(outcome, out)
 
 
-def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> PackedResult:
+def _pack(task: Task, settings: Settings, version: str) -> PackedResult:
     from distributed import get_worker
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
     # Dask removes the folders of workers that were killed.
-    scratch = Path(get_worker().local_directory)
-    count_all = partial(count_on_cluster, part_size=part_size)
-    return run_packed(task, settings, scratch, count_all)
+    return run_packed(task, settings, Path(get_worker().local_directory))
 
 
 def run_on(
-    client: "Client",
-    tasks: Sequence[_Task],
-    work: Callable[[_Task], _Result],
-    *,
-    large: Callable[[_Task], bool] = lambda task: False,  # noqa: ARG005
+    client: "Client", tasks: Sequence[_Task], work: Callable[[_Task], _Result]
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done.
 
     Dask repeats the tasks of a worker that died, up to ``distributed.scheduler.allowed-failures``
-    times. They are started in order, on a worker only one `large` task at a time.
+    times. They are started in order.
     """
     from distributed.comm import CommClosedError
 
     try:
-        yield from _with_second_try(tasks, lambda some, _: _run_on(client, some, work, large))
+        yield from _with_second_try(tasks, lambda some, _: _run_on(client, some, work))
     except CommClosedError:
         raise ConfigError(_GONE) from None
 
 
 def _run_on(
-    client: "Client",
-    tasks: Sequence[_Task],
-    work: Callable[[_Task], _Result],
-    large: Callable[[_Task], bool],
+    client: "Client", tasks: Sequence[_Task], work: Callable[[_Task], _Result]
 ) -> Generator[Outcome[_Task, _Result]]:
     from distributed import as_completed
 
-    waiting = {size: deque(task for task in tasks if large(task) == size) for size in (True, False)}
-    given: dict[bool, dict[Any, tuple[Future, _Task]]] = {True: {}, False: {}}
+    waiting = deque(tasks)
+    given: dict[Any, tuple[Future, _Task]] = {}
     done = as_completed([], loop=client.loop)
     try:
-        while any(waiting.values()) or any(given.values()):
-            slots = list(client.nthreads().values())
+        while waiting or given:
+            slots = sum(client.nthreads().values())
             # One more task per slot keeps workers busy; more would burden the scheduler.
-            room = {True: max(1, len(slots)), False: max(2, 2 * sum(slots))}
-            for size, queue in waiting.items():
-                while queue and len(given[size]) < room[size]:
-                    task = queue.popleft()
-                    key = f"project-{uuid4().hex}"
-                    future = client.submit(work, task, key=key, pure=False)
-                    given[size][key] = future, task
-                    done.add(future)
+            while waiting and len(given) < max(2, 2 * slots):
+                key = f"project-{uuid4().hex}"
+                future = client.submit(work, waiting[0], key=key, pure=False)
+                given[key] = future, waiting.popleft()
+                done.add(future)
             if not slots:
                 try:
                     client.wait_for_workers(1, timeout=_SECONDS_TO_JOIN)
@@ -369,12 +335,10 @@ def _run_on(
                     problem = "no worker has joined the scheduler; start some with `dask worker`"
                     raise ConfigError(problem) from None
             finished = next(done)
-            size = finished.key in given[True]
-            _, task = given[size].pop(finished.key)
-            yield task, _result_of(finished)
+            yield given.pop(finished.key)[1], _result_of(finished)
     finally:
         with suppress(OSError):
-            client.cancel([future for part in given.values() for future, _ in part.values()])
+            client.cancel([future for future, _ in given.values()])
 
 
 def _result_of(future: "Future") -> Any:
@@ -390,45 +354,3 @@ def _result_of(future: "Future") -> Any:
         return WorkerDied(str(error))
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         return WorkerDied(f"{type(error).__name__}: {error}")
-
-
-def count_on_cluster(
-    whole: ImagePart,
-    settings: AgreeSettings,
-    *,
-    greedy: bool,
-    progress: Any = None,
-    part_size: int | None = None,
-) -> AgreementCounts:
-    """Count agreement in parts on the workers of a cluster; called on one of them."""
-    count = partial(count_part, settings=settings, greedy=greedy)
-    size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
-    n_parts = -(-len(whole.data.annotations) // size)
-    # Names are not sent, as counting does not need them.
-    data = whole.data
-    bare = replace(
-        data, image_names=("",) * len(data.image_names), sources=(), notes=(), attribution=""
-    )
-    parts = [*split_images(replace(whole, data=bare), n_parts)] if n_parts > 1 else []
-    if len(parts) < 2:
-        return count(whole, progress=progress)
-    from distributed import worker_client
-
-    # Meanwhile the thread leaves the pool of its worker, so that parts can run there.
-    with worker_client() as client:
-        sent = client.scatter(parts, hash=False)
-        del parts
-        # Started projects have priority over others.
-        submit = partial(client.submit, pure=False, priority=1)
-        level = [submit(count, part, key=f"part-{uuid4().hex}") for part in sent]
-        while len(level) > 1:
-            level = [
-                submit(join_counted, level[start : start + _FAN_IN], key=f"join-{uuid4().hex}")
-                for start in range(0, len(level), _FAN_IN)
-            ]
-        try:
-            counted: AgreementCounts = level[0].result()
-        except BboxqaError:
-            # In one part, the error has all problems and the names of images.
-            return count(whole, progress=progress)
-    return counted

@@ -1,7 +1,7 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -51,8 +51,6 @@ from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.threshold_results import measured_thresholds, result_of
-
-CountAll = Callable[..., AgreementCounts]
 
 
 def agree(
@@ -190,14 +188,12 @@ def agree_with(
     settings: AgreeSettings,
     *,
     reference: str | Dataset | None = None,
-    count_all: CountAll | None = None,
     with_chance: bool = True,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
-    Without `with_chance`, existence is not corrected for chance. `count_all` counts agreement in
-    the images, for instance on other machines.
+    Without `with_chance`, existence is not corrected for chance.
     """
     data, found = with_sigmas(with_points(data, settings), settings), None
     if reference is not None:
@@ -216,7 +212,7 @@ def agree_with(
     # Greedy matching has no such order.
     several = data.assigned.sum(1)
     greedy = bool((several > 2).any()) and matchers.matcher(settings.matcher).by_order
-    counted = (count_all or count_sequentially)(part, settings, greedy=greedy, progress=progress)
+    counted = count_sequentially(part, settings, greedy=greedy, progress=progress)
     chance = not_measured(part, settings)
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)

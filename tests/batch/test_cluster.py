@@ -135,9 +135,8 @@ def until(done, seconds=30):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("part_size", [None, 17])
-def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path, part_size):
-    run_batch(root, tmp_path, SETTINGS, Run(scheduler=address, part_size=part_size))
+def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path):
+    run_batch(root, tmp_path, SETTINGS, Run(scheduler=address))
     assert left_by(tmp_path) == local
 
 
@@ -151,7 +150,7 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
 
             def at_work():
                 for worker, keys in client.processing().items():
-                    if worker in pids and any(str(key).startswith("part-") for key in keys):
+                    if worker in pids and any(str(key).startswith("project-") for key in keys):
                         os.kill(pids[worker], SIGKILL)
                         killed.append(worker)
                         return True
@@ -163,7 +162,7 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
     killer.start()
     try:
         assert ready.wait(60)
-        run_batch(root, tmp_path, SETTINGS, Run(scheduler=address, part_size=2))
+        run_batch(root, tmp_path, SETTINGS, Run(scheduler=address))
     finally:
         killer.join()
     assert killed
@@ -219,8 +218,7 @@ def test_files_in_a_store_give_the_same(
     bucket, address, root, local, tmp_path, clustered, caplog, capfd
 ):
     caplog.set_level(logging.DEBUG)
-    # Parts of so few make projects large: another worker fetches and validates them.
-    options = {"scheduler": address, "part_size": 10} if clustered else {}
+    options = {"scheduler": address} if clustered else {}
     result = run_batch(bucket, tmp_path / "out", SETTINGS, Run(**options))
     assert all("cannot be the name of a file" in text for text in result.found.unreadable)
     ours, unreadable = without_unreadable(left_by(tmp_path / "out", bucket, str(root)))
