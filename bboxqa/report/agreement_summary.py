@@ -81,38 +81,27 @@ def figures_at(part: ThresholdResult) -> Record:
     meaningful, existence, place = part.meaningful_image_alpha, part.existence, part.place
     known = not isnan(part.mean_image_alpha)
     unknown = part.status if part.alpha_has_no_meaning else "undefined: no image"
+    name, share = part.largest_category
+    mean, below = json_value(meaningful.mean), json_value(place.below_threshold)
+    drawn = picked(existence, "f1", "interval", "chance", "alpha", "alpha_interval")
+    named = ("alpha", "share", "interval", "share_interval", "status")
+    placed = picked(place, "mean_iou", "median_iou", "interval", "n_pairs")
+    ends = json_value(place.below_interval)
     return {
         **picked(part, "iou_threshold", "alpha"),
         "alpha_reason": part.alpha_reason or None,
         **picked(part, "status", "interval"),
-        "largest_category": {
-            "name": part.largest_category[0] or None,
-            "share": json_value(part.largest_category[1]),
-        },
+        "largest_category": {"name": name or None, "share": json_value(share)},
         "observed_disagreement": json_value(part.observed),
         "expected_disagreement": json_value(part.expected),
         **picked(part, "mean_image_alpha"),
         "mean_image_status": "ok" if known else unknown,
         **picked(part, "mean_image_interval", "mean_drawn_image_alpha"),
-        "meaningful_image_alpha": {
-            "value": json_value(meaningful.mean),
-            **picked(meaningful, "interval", "n_images"),
-        },
+        "meaningful_image_alpha": {"value": mean, **picked(meaningful, "interval", "n_images")},
         **picked(part, "share_of_images_at_1"),
-        "existence": {
-            **picked(existence, "f1", "interval", "chance", "alpha", "alpha_interval"),
-            "reason": existence.reason or None,
-        },
-        "class": picked(
-            part.class_agreement, "alpha", "share", "interval", "share_interval", "status"
-        ),
-        "place": {
-            **picked(place, "mean_iou", "median_iou", "interval", "n_pairs"),
-            "below_threshold": {
-                "value": json_value(place.below_threshold),
-                "interval": json_value(place.below_interval),
-            },
-        },
+        "existence": {**drawn, "reason": existence.reason or None},
+        "class": picked(part.class_agreement, *named),
+        "place": {**placed, "below_threshold": {"value": below, "interval": ends}},
         **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),
         **picked(part, "n_units", "n_complete_units"),
     }
@@ -210,8 +199,7 @@ def diagnosis_schema() -> Record:
 def schema(name: str) -> Record:
     """Return one of the JSON schemas beside this module."""
     text = files("bboxqa.report").joinpath(f"{name}.schema.json").read_bytes()
-    found: Record = msgspec.json.decode(text)
-    return found
+    return dict(msgspec.json.decode(text))
 
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
@@ -262,8 +250,6 @@ _EMPTY = {
     "skip": "left out",
 }
 _AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
-# Figures have two digits after the point, and more only where they would round to a limit.
-_MOST_DIGITS = 4
 # Similarities that are not overlaps.
 _NO_IOU = ("keypoints", "centroid", "giou")
 
@@ -388,8 +374,8 @@ def _weak_categories(part: Values) -> Iterator[str]:
     found = []
     for row in part["categories"]:
         # Saved results of earlier versions have no intervals.
-        known = {key: nan if row.get(key) is None else float(row[key]) for key in _OF_CATEGORY}
-        f1, high, found_share, alike = known.values()
+        known = (nan if row.get(key) is None else float(row[key]) for key in _OF_CATEGORY)
+        f1, high, found_share, alike = known
         figures = (("existence", "existence", found_share), ("named alike", "class", alike))
         for shown, level, value in figures:
             good = LEVELS[level][0]
@@ -418,11 +404,8 @@ def _told_level(figures: Values, levels: Mapping[str, int]) -> str:
 
 def _below(limit: float, value: float) -> str:
     """Return a number with two digits, or more if it is below the limit and would round to it."""
-    for digits in range(2, _MOST_DIGITS + 1):
-        text = number(value, digits)
-        if value >= limit or text != number(float(limit), digits):
-            return text
-    return f"nearly {number(float(limit), 2)}"
+    texts = [number(value, n) for n in (2, 3, 4) if number(value, n) != number(float(limit), n)]
+    return next(iter(texts), f"nearly {number(float(limit))}") if value < limit else number(value)
 
 
 def facts(summary: Values) -> Iterator[str]:
@@ -469,7 +452,6 @@ def next_step(part: Values, diagnosis: Values | None) -> str:
     """Return advice on what would raise agreement most; empty if unknown."""
     if is_by_chance(part):
         return _BY_CHANCE
-    # Saved results of earlier versions have no advice.
     if diagnosis is None or "advice" not in diagnosis:
         return ""
     rows = diagnosis["decomposition"]

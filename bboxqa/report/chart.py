@@ -164,9 +164,10 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
         return [self.title, *self.legend, *names, *marked]
 
 
-def nothing(title: str, reason: str) -> Chart:
-    """Return an empty chart that says why it is empty."""
-    return Chart(title, [Text(0, 0.5, reason, LARGE, color=DIM)], (0, 1), (0, 1), 40, frame="")
+def nothing(title: str) -> Chart:
+    """Return an empty chart that says so."""
+    text = Text(0, 0.5, "there is nothing to compare", LARGE, color=DIM)
+    return Chart(title, [text], (0, 1), (0, 1), 40, frame="")
 
 
 def rectangle(first: Point, second: Point) -> list[Point]:
@@ -254,11 +255,10 @@ _TICK, _RADIUS = 3.0, 2.25
 
 
 def chart_svg(chart: Chart, label: str) -> str:
-    """Return a chart as an `svg` element of a page.
+    """Return a chart as an `svg` element of a page, without inline styles.
 
-    A page whose policy forbids inline styles shows it unchanged: properties are attributes, and
-    colours of the palette are classes, such as ``fill-text``, that the page defines for light and
-    dark screens. Texts remain texts.
+    Colours of the palette are classes, such as ``fill-text``, that the page defines for light and
+    dark screens.
     """
     broad = " broad" if layout(chart).total_width > 72 * _MOST_SCALED * WIDTH else ""
     head = f'class="chart{broad}" role="img" aria-label="{escape(one_line(label))}"'
@@ -331,24 +331,19 @@ def _text(at: Point, mark: Text, more: str = "") -> str:
 
 def _axes(found: Layout) -> Iterator[str]:
     """Yield the lines of the axes, with their numbers."""
-    chart, left, top, bottom = found.chart, found.left, found.top, found.top + found.chart.height
-    right = left + found.width
-    if "x" in chart.frame:
-        for value, name in _numbers(chart.x):
-            x, _ = found.at(value, 0)
-            if chart.grid == "x":
-                yield _path([(x, top), (x, bottom)], Path((), LINE))
-            yield _path([(x, bottom), (x, bottom + _TICK)], Path((), DIM))
-            yield _text((x, bottom + 10.5), Text(0, 0, name, LARGE, "middle"))
-        yield _path([(left, bottom), (right, bottom)], Path((), DIM))
-    if "y" in chart.frame:
-        for value, name in _numbers(chart.y):
-            _, y = found.at(0, value)
-            if chart.grid == "y":
-                yield _path([(left, y), (right, y)], Path((), LINE))
-            yield _path([(left - _TICK, y), (left, y)], Path((), DIM))
-            yield _text((left - 6, y), Text(0, 0, name, LARGE, "end"))
-        yield _path([(left, top), (left, bottom)], Path((), DIM))
+    chart, left, top = found.chart, found.left, found.top
+    right, bottom = left + found.width, top + chart.height
+    for axis in chart.frame:
+        is_x = axis == "x"
+        for value, name in _numbers(chart.x if is_x else chart.y):
+            x, y = (found.at(value, 0)[0], bottom) if is_x else (left, found.at(0, value)[1])
+            tick = (x, y + _TICK) if is_x else (x - _TICK, y)
+            if chart.grid == axis:
+                yield _path([(x, y), (x, top) if is_x else (right, y)], Path((), LINE))
+            yield _path([(x, y), tick], Path((), DIM))
+            at = (x, y + 10.5) if is_x else (x - 6, y)
+            yield _text(at, Text(0, 0, name, LARGE, "middle" if is_x else "end"))
+        yield _path([(left, bottom), (right, bottom) if is_x else (left, top)], Path((), DIM))
 
 
 def _names(found: Layout) -> Iterator[str]:
@@ -359,11 +354,11 @@ def _names(found: Layout) -> Iterator[str]:
     for place, line in enumerate(filter(None, chart.legend)):
         yield _text((found.title_left, 22 + 11 * place), Text(0, 0, line, color=DIM))
     for row, name in enumerate(chart.rows):
-        at = (found.left - 6, found.at(0, row)[1])
-        yield _text(at, Text(0, 0, name, chart.row_size, "end"))
+        y = found.at(0, row)[1]
+        yield _text((found.left - 6, y), Text(0, 0, name, chart.row_size, "end"))
     for row, text in enumerate(chart.beside):
-        at = (found.left + found.width + 8, found.at(0, row)[1])
-        yield _text(at, Text(0, 0, text, chart.beside_size))
+        y = found.at(0, row)[1]
+        yield _text((found.left + found.width + 8, y), Text(0, 0, text, chart.beside_size))
     for column, name in enumerate(chart.columns):
         x, y = found.at(column, 0)[0], bottom + 8
         turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""

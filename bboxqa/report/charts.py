@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
-from textwrap import wrap
 from typing import Any, Literal
 
 import msgspec
@@ -41,10 +40,8 @@ Record = Mapping[str, Any]
 Rows = Sequence[Record]
 
 _MOST_ROWS, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
-# Characters of a name beside a row and below a column, and of a reason, and those of its lines.
-_LONGEST_BESIDE, _LONGEST_BELOW, _LONGEST_REASON, _LINE = 36, 20, 80, 29
-# Of a name with a number of annotations.
-_LONGEST_NAME = 44
+# Characters of a name beside a row and below a column, and of one with a number of annotations.
+_LONGEST_BESIDE, _LONGEST_BELOW, _LONGEST_NAME = 36, 20, 44
 # The colour map cividis at 0, 0.1, … 1, which people with colour vision deficiencies can read.
 _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
@@ -56,14 +53,13 @@ _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """Figures with intervals, the lowest accepted value, or the reason why there is none."""
+    """Figures with intervals, and the lowest accepted value."""
 
     name: str
     figures: Rows
     text: str
     color: int = 0
     """Of the first figure."""
-    reason: str = ""
     lowest: float | None = None
 
 
@@ -78,7 +74,7 @@ def intervals(
         found = {"value": each.value if each.is_known else None, "interval": ends}
         name = each.name.strip()
         gate = lowest.get(name.partition(" ")[0])
-        rows.append(_Row(name, [found], figure_text(found), place, each.reason, gate))
+        rows.append(_Row(name, [found], figure_text(found), place, gate))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -115,7 +111,7 @@ def named_intervals(
     }  # fmt: skip
     known = [row for row in named if any(row[key]["value"] is not None for key in labels)]
     if not known:
-        return nothing(title, f"no {noun} have such a figure")
+        return nothing(title)
     first = next(iter(labels))
     known.sort(key=lambda row: (row[first]["value"] is None, row[first]["value"] or 0))
     part = part_of(min(len(known), _MOST_ROWS), len(known), noun)
@@ -143,7 +139,7 @@ def decomposition(rows: Rows) -> Chart:
     """
     title = "Objects by kind of disagreement"
     if not rows or not any(row["n_objects"] for row in rows):
-        return nothing(title, "there are no objects")
+        return nothing(title)
     gain = "f1_gain" if all(row["alpha_gain"] is None for row in rows) else "alpha_gain"
     found = []
     for row in rows:
@@ -166,7 +162,7 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
     title = f"What images cost in {figure}"
     worst = [row for row in images if row["cost"] is not None][:_MOST_ROWS]
     if not worst:
-        return nothing(title, f"there are no two images with {figure}")
+        return nothing(title)
     rows = [
         _Row(short_name(row["file_name"]), [{"value": row["cost"], "interval": None}],
              number(row[figure.lower()]), 1)
@@ -201,7 +197,7 @@ def _of_rows(
     x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
     marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
     for place, row in enumerate(rows):
-        marks += _marks(row, place, x[0])
+        marks += _marks(row, place)
     names = [
         row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
     ]
@@ -211,7 +207,7 @@ def _of_rows(
     )  # fmt: skip
 
 
-def _marks(row: _Row, place: int, left: float) -> Iterator[Mark]:
+def _marks(row: _Row, place: int) -> Iterator[Mark]:
     n_figures = len(row.figures)
     if row.lowest is not None:
         ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
@@ -224,9 +220,6 @@ def _marks(row: _Row, place: int, left: float) -> Iterator[Mark]:
             yield Path(line, color, width=8 if n_figures == 1 else 3, opacity=0.4)
         if value is not None:
             yield Dot(value, at, color)
-    if row.reason and row.figures[0]["value"] is None:
-        lines = wrap(short_name(row.reason, _LONGEST_REASON), _LINE)
-        yield Text(left, place, "\n".join(lines), 7, color=DIM)
 
 
 def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
@@ -237,7 +230,7 @@ def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
         for name in (*_LINES, "f1_by_chance")
     }
     if not any(lines.values()):
-        return nothing(title, "no agreement is defined at any threshold")
+        return nothing(title)
     found: list[Path] = []
     keys = []
     for place, (name, label) in enumerate(_LINES.items()):
@@ -276,7 +269,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
     names = [name for name in order if name in kept]
     title = f"{'Alpha' if figure == 'alpha' else 'F1'} of pairs of annotators"
     if len(names) < 2:
-        return nothing(title, "there are no two annotators")
+        return nothing(title)
     cells: _Cells = {}
     for pair in pairs:
         first, second = pair["annotator_1"], pair["annotator_2"]
@@ -290,12 +283,12 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
         "blank: nothing to compare" if len(cells) < len(names) * (len(names) - 1) else "",
         "below the value: objects that either drew" if is_written else "darkest: 0, lightest: 1",
     )
+    if not is_written:
+        cells = {place: (value, "") for place, (value, _) in cells.items()}
     beside, below = (
         {name: short_name(name, most) for name in names}
         for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
     )
-    if not is_written:
-        cells = {place: (value, "") for place, (value, _) in cells.items()}
     return _matrix(title, legend, beside, below, cells)
 
 
@@ -312,7 +305,7 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
             counts[row["category"], row["others"]] += row["n"]
     title = "Confusion of categories"
     if not counts:
-        return nothing(title, "no object has several annotators to compare")
+        return nothing(title)
     every = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
     confused: Counter[str] = Counter()
     used: Counter[str] = Counter()
@@ -367,11 +360,7 @@ def _matrix(
     for (row, column), (value, text) in cells.items():
         x, y, color = column_of[column], row_of[row], DIM
         if value is not None:
-            # Between two neighbours of the map.
-            first, share = divmod(10 * min(max(value, 0.0), 1.0), 1)
-            near, far = (bytes.fromhex(_CIVIDIS[min(int(first) + more, 10)][1:]) for more in (0, 1))
-            mixed = (round(a + (b - a) * share) for a, b in zip(near, far, strict=True))
-            fill = f"#{bytes(mixed).hex()}"
+            fill = _CIVIDIS[round(10 * min(max(value, 0.0), 1.0))]
             corners = rectangle((x - 0.5, y - 0.5), (x + 0.5, y + 0.5))
             marks.append(Path(corners, BACK, fill, 0.8))
             color = readable_on(fill)
@@ -388,7 +377,7 @@ def offsets(rows: Rows) -> Chart:
     title = "Offsets of edges in pixels"
     known = [row for row in rows if row["offset_px"] is not None]
     if not known:
-        return nothing(title, "no object to compare with others")
+        return nothing(title)
     found = []
     for row in known[:_MOST_ROWS]:
         figure = json_figure(row, "offset_px")

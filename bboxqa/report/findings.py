@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bboxqa.core.json_values import cut, json_line
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
 from bboxqa.report.numbers import short_name
@@ -67,15 +66,12 @@ class Report(FoundReport, frozen=True):
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
-        log: dict[str, Any] = json.loads(self.render("sarif"))
-        return log
+        return dict(json.loads(self.render("sarif")))
 
 
 def findings_schema() -> dict[str, Any]:
     """Return the JSON schema (2020-12) of findings in JSON."""
-    text = files("bboxqa.report").joinpath("findings.schema.json").read_bytes()
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return dict(json.loads(files("bboxqa.report").joinpath("findings.schema.json").read_bytes()))
 
 
 def place(finding: Finding) -> str:
@@ -123,17 +119,12 @@ def about_record(finding: Finding) -> str:
     >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
     >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
     'image "b.jpg"'
-    >>> ids = {"annotation": "a.json#/shapes/3", "image": "b.jpg"}
-    >>> about_record(Finding("B001", Severity.ERROR, "", "x/a.json", "/shapes/3", ids))
-    'image "b.jpg"'
     """
-    ids, spot = finding.ids, finding.spot
-    own = ids.get("annotation")
-    line = "" if spot is None else f"{finding.file}:{spot.line}"
-    places = line, f"{finding.file}#{finding.pointer}"
-    if isinstance(own, str) and own and any(each.endswith(own) for each in places):
-        ids = {name: value for name, value in ids.items() if name != "annotation"}
-    return subject(ids)
+    own, line = finding.ids.get("annotation"), finding.spot.line if finding.spot else ""
+    places = f"{finding.file}:{line}", f"{finding.file}#{finding.pointer}"
+    is_said = isinstance(own, str) and own and any(each.endswith(own) for each in places)
+    hidden = "annotation" if is_said else ""
+    return subject({name: value for name, value in finding.ids.items() if name != hidden})
 
 
 def content(finding: Finding) -> str:
@@ -149,7 +140,7 @@ def named_records(finding: Finding) -> list[str]:
     if len(found) == finding.count and all(isinstance(each, str) for each in found):
         return [one_line(json_line(each)) for each in found]
     every = finding.examples if len(finding.examples) == finding.count else ()
-    return [one_line(pointer) for pointer in every]
+    return [*map(one_line, every)]
 
 
 def rule_text(report: FoundReport, code: str) -> RuleText:
@@ -291,16 +282,13 @@ def _others(found: Sequence[Group], infos: Sequence[Group]) -> Iterator[str]:
         first = f"  {place(group.worst[0])}" if group.listed else ""
         yield f"{_title(group)}{first}"
     if rest := found[_TITLES:]:
-        cut = ", …" if len(rest) > _CODES else ""
-        yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
+        yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
     if infos:
-        yield from ("", f"Info: {_numbers(infos)}; --verbose lists them")
+        yield from ("", f"Info: {', '.join(map(_number, infos))}; --verbose lists them")
 
 
-def _numbers(found: Sequence[Group]) -> str:
-    return ", ".join(
-        group.rule.code + (f" ({group.total:,})" if group.total > 1 else "") for group in found
-    )
+def _number(group: Group) -> str:
+    return group.rule.code + (f" ({group.total:,})" if group.total > 1 else "")
 
 
 def _file(file: FileReport) -> str:
@@ -357,19 +345,12 @@ def _below(finding: Finding, *, first: bool) -> str:
 
 
 def _fixable(report: FoundReport) -> Iterator[str]:
-    n_listed = Counter(finding.code for finding in report.findings)
-    parts = []
+    # Whether findings that are not listed have a fix is not known.
+    least, parts = "at least " if missing(report) else "", []
     for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
-        n = sum(finding.fix == fix for finding in report.findings)
-        # Whether findings that are not listed have a fix is not known.
-        may_be_more = any(
-            number > n_listed[code] and rule_text(report, code).fix == fix
-            for code, number in report.counts.items()
-        )
-        if n:
-            parts.append(f"{_MARKS[fix]}{'at least ' * may_be_more}{n:,} fixable with {how}")
-    if parts:
-        yield ", ".join(parts)
+        if n := sum(finding.fix == fix for finding in report.findings):
+            parts.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
+    yield from [", ".join(parts)] * bool(parts)
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:

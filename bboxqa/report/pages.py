@@ -42,9 +42,8 @@ _MOST_ROWS = 2000
 def render(template: str, *, linked: bool = False, **values: Any) -> str:
     """Return the page of `template`.html.j2 with values; texts of users are escaped.
 
-    Nothing is loaded from elsewhere, and only the script of the page can run: the content security
-    policy allows its own style and script by their hashes. If they are `linked`, they are files in
-    the folder of the page, and the policy allows files from there.
+    The content security policy allows its own style and script, by their hashes, or if they are
+    `linked`, as files in the folder of the page.
     """
     style, script = map(asset, ASSETS)
     sources = ["'self'"] * 3 if linked else [f"'{_hash(style)}'", f"'{_hash(script)}'", "data:"]
@@ -157,16 +156,13 @@ class Data(msgspec.Struct, frozen=True):
     is_open: bool = False
 
 
-def as_cell(value: object) -> Cell:
-    """Return a value as a cell of a table."""
+def _cell(value: object) -> Cell:
     if isinstance(value, Cell):
         return value
-    if value is None:
-        return Cell(number(None), "", is_number=True)
     if isinstance(value, bool):
         return Cell("yes" if value else "no", str(value))
-    if isinstance(value, int | float):
-        shown, raw = number(value, 4), str(value)
+    if value is None or isinstance(value, int | float):
+        shown, raw = number(value, 4), "" if value is None else str(value)
         return Cell(shown, None if raw == shown else raw, is_number=True)
     return Cell(value)
 
@@ -185,7 +181,7 @@ def table(data: Data, measure: str = "IoU") -> "Markup":
     from markupsafe import Markup, escape
 
     own = "mean_iou" if measure == "IoU" else "mean_similarity"
-    rows = [[*map(as_cell, row)] for row in data.rows[:_MOST_ROWS]]
+    rows = [[*map(_cell, row)] for row in data.rows[:_MOST_ROWS]]
     numeric = {
         place for row in rows for place, cell in enumerate(row) if cell.is_number and cell.raw != ""
     }
@@ -204,8 +200,8 @@ def table(data: Data, measure: str = "IoU") -> "Markup":
         "</div>",
     ]  # fmt: skip
     if n_rows > _MOST_ROWS:
-        more = f"The first {_MOST_ROWS:,} of {n_rows:,} rows; the files that <code>--out</code>"
-        parts.append(f'<p class="dim">{more} writes have all.</p>')
+        more = f"The first {_MOST_ROWS:,} of {n_rows:,} rows; files of <code>--out</code> have all"
+        parts.append(f'<p class="dim">{more}.</p>')
     return Markup("\n".join(parts))  # noqa: S704 - escaped above
 
 
@@ -287,11 +283,9 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
         other = next(_other_files(found), None)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
-    if other is not None:
-        problem = f"holds {other.relative_to(folder)}, which is no part of a page"
-        raise OutputError(f"{folder}: {problem}; name another folder")
-    if found and not _is_page(folder / INDEX):
-        raise OutputError(f"{folder}: holds no page of bboxqa; name another folder")
+    if other is not None or (found and not _is_page(folder / INDEX)):
+        what = "no page of bboxqa" if other is None else other.relative_to(folder)
+        raise OutputError(f"{folder}: holds {what}; name another folder")
     if found and not force:
         raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
 

@@ -103,9 +103,9 @@ def test_a_folder_is_replaced_as_a_whole_with_force_only(folder, found, tmp_path
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("notes.txt", "holds notes.txt, which is no part of a page; name another folder"),
-        ("images/cat.jpg", "holds images/cat.jpg, which is no part of a page"),
-        ("images/1.webp/cat.jpg", "holds images/1.webp, which is no part of a page"),
+        ("notes.txt", "holds notes.txt; name another folder"),
+        ("images/cat.jpg", "holds images/cat.jpg; name another folder"),
+        ("images/1.webp/cat.jpg", "holds images/1.webp; name another folder"),
         ("page.css", "holds no page of bboxqa; name another folder"),
     ],
 )
