@@ -259,18 +259,7 @@ def _by_home(root: Path, sources: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def home_of(file: Path, projects: Collection[Path] = ()) -> Path:
-    """Return the folder of the project that a file belongs to; both are below the root.
-
-    CVAT writes `annotations` in a project, and Roboflow the folders of splits. Folders in
-    `projects` are projects, whatever their names.
-
-    Examples
-    --------
-    >>> home_of(Path("fruits/train/annotations/a.json")).as_posix()
-    'fruits'
-    >>> home_of(Path("training/annotations/a.json"), [Path("training")]).as_posix()
-    'training'
-    """
+    """Return the folder of the project that a file belongs to; both are below the root."""
     folder = file.parent
     while folder not in projects and _OF_PROJECT.fullmatch(folder.name):
         folder = folder.parent
@@ -354,10 +343,7 @@ def contents_to_fetch(project: Stored, *, images: bool) -> tuple[Content, ...]:
 
 @contextmanager
 def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
-    """Fetch the files of a project into a temporary folder inside `scratch`.
-
-    Yields the project with paths in that folder, and the path that replaces the URL.
-    """
+    """Fetch the files of a project into a temporary folder inside `scratch`."""
     # The local root has the last name of the URL, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")

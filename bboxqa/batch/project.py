@@ -99,8 +99,7 @@ def run_project(
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")
             if keep:
                 files = sorted(file.name for file in scratch.iterdir())
-                made = {"files": files, "pages": settings.pages}
-                record = {"key": key, "row": asdict(row), **made}
+                record = {"key": key, "row": asdict(row), "files": files, "pages": settings.pages}
                 # ASCII with escapes preserves names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, BboxqaError) as error:

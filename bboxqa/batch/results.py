@@ -137,10 +137,7 @@ def folder_of(out: Path, project: str) -> Path:
 
 
 def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
-    """Return the key and the row of a project's last complete result; None if there is none.
-
-    With `pages`, a result without pages is not complete.
-    """
+    """Return the key and the row of a project's last complete result; None if there is none."""
     try:
         folder = folder_of(out, project)
         record = json.loads((folder / RECORD).read_bytes())
@@ -225,10 +222,7 @@ def write_outputs(
     settings: Settings,
     started: str,
 ) -> None:
-    """Write projects.csv, summary.json and index.html, each completely or not at all.
-
-    `started` is the start time of the run, in UTC and ISO 8601.
-    """
+    """Write projects.csv, summary.json and index.html, each completely or not at all."""
     table = [csv_line(Row.__struct_fields__)]
     for row in rows:
         cells = ("; ".join(v) if isinstance(v, tuple) else v for v in asdict(row).values())

@@ -143,8 +143,7 @@ def run_batch(
         # Nothing is found if a folder is not mounted: this must not replace the results.
         return BatchResult(_shown_files(found, settings), (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    rows: dict[str, Row] = {}
-    n_reused = 0
+    rows, n_reused = dict[str, Row](), 0
     busy = "another run is at work here; wait for it, or choose another --out"
     with locked(out / LOCK, out, busy), _engine(run) as engine:
         claim(out, root, settings.pseudonyms, force=run.force)
@@ -158,10 +157,7 @@ def run_batch(
             # Closing the steps ends their processes.
             with closing(_steps(engine, projects, unusable, settings, out, run)) as steps:
                 for each, reused in steps:
-                    row = replace(each, message=settings.shown(each.message))
-                    if not reused:
-                        _explain(out, row)
-                    rows[row.project] = row
+                    rows[each.project] = row = replace(each, message=settings.shown(each.message))
                     n_reused += reused
                     if on_project is not None:
                         on_project(Step(row, reused, len(rows), n_projects))
@@ -210,7 +206,9 @@ def _steps(
     run: Run,
 ) -> Generator[tuple[Row, bool]]:
     """Yield the row of each project when it is known, and whether it is that of the last run."""
-    yield from ((row, False) for row in unusable)
+    for row in unusable:
+        note_failure(out, row.project, settings.shown(f"{row.message}\n"))
+        yield row, False
     has_failed, pending = bool(unusable), []
     # Threads are enough: hashing releases the interpreter lock.
     with ThreadPoolExecutor(run.jobs) as threads:
@@ -226,7 +224,10 @@ def _steps(
     started = [] if run.fail_fast and has_failed else pending
     with closing(engine(started, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
-            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
+            row = outcome
+            if isinstance(outcome, WorkerDied):
+                row = failed_row(project, outcome)
+                note_failure(out, project.name, settings.shown(f"{row.message}\n"))
             yield row, False
             if run.fail_fast and not row.passed:
                 break
@@ -258,13 +259,6 @@ def _engine(run: Run) -> Iterator[_Engine]:
         return run_all(tasks, work, "bboxqa.batch.project", run.jobs, run.project_timeout)
 
     yield run_here
-
-
-def _explain(out: Path, row: Row) -> None:
-    """Write why a project failed if its own process could not, as it died or ran elsewhere."""
-    last = recorded(out, row.project) if row.status == FAILED else ("", row)
-    if not (folder_of(out, row.project) / FAILURE).exists() and (last is None or last[1] != row):
-        note_failure(out, row.project, f"{row.message}\n")
 
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:

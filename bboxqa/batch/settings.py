@@ -139,10 +139,7 @@ def missed_gates(part: ThresholdResult | None, settings: AgreeSettings) -> Itera
 
 
 def result_key(project: Project, settings: Settings) -> str:
-    """Return a digest of inputs, settings and version; of images, only size and time count.
-
-    For a project in a store, the listing stands for the inputs, its own settings among them.
-    """
+    """Return a digest of inputs, settings and version; of images, only size and time count."""
     own: Any
     inputs: list[Any]
     if isinstance(project, Stored):

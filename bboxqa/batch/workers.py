@@ -277,10 +277,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
 def run_projects(
     client: "Client", tasks: Sequence[Task], settings: Settings, out: Path
 ) -> Generator[Outcome[Task, Row]]:
-    """Run projects on a cluster; write the folder of each on this machine when it is done.
-
-    Workers need no access to the folder of the run.
-    """
+    """Run projects on a cluster; write the folder of each on this machine when it is done."""
     work = partial(_pack, settings=settings, version=__version__)
     for task, outcome in run_on(client, tasks, work):
         yield task, outcome if isinstance(outcome, WorkerDied) else write_packed(outcome, out)

@@ -255,10 +255,7 @@ _NO_IOU = ("keypoints", "centroid", "giou")
 
 
 def shown_figures(part: Values, measure: str, n_annotators: int) -> Iterator[Figure]:
-    """Yield the figures of a threshold that text and pages show, each with a remark as reason.
-
-    `part` is a record of `figures_at`, and `measure` what values of the similarity are called.
-    """
+    """Yield the figures of a threshold that text and pages show, each with a remark as reason."""
     existence, named, place = part["existence"], part["class"], part["place"]
     largest = part["largest_category"]
     yield _figure("Existence", existence, "f1", "interval", "same objects (F1)")

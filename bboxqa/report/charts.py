@@ -99,12 +99,7 @@ def named_intervals(
     noun: str = "annotators",
     legend: Sequence[str] = (),
 ) -> Chart:
-    """Draw figures of annotators, or what `noun` says, with their 95 % intervals, at most 30 rows.
-
-    Of `named`, each has a "name", and for each figure its "value" and "interval". `figures` are
-    keys and labels of figures; the first decides the order, the lowest value at the top, and is
-    written at the right.
-    """
+    """Draw figures of annotators, or what `noun` says, with their 95 % intervals, 30 at most."""
     labels = {
         key: label for key, label in figures.items()
         if any(row[key]["value"] is not None for row in named)
@@ -131,12 +126,7 @@ def named_intervals(
 
 
 def decomposition(rows: Rows) -> Chart:
-    """Draw the share of objects with each kind of disagreement, with its 95 % interval.
-
-    `rows` are the rows of the table "decomposition". Objects may have several kinds. Beside each
-    are the number of objects, and the rise of alpha (or F1 without alpha) if annotators settled
-    them.
-    """
+    """Draw the share of objects with each kind of disagreement, with its 95 % interval."""
     title = "Objects by kind of disagreement"
     if not rows or not any(row["n_objects"] for row in rows):
         return nothing(title)
@@ -256,12 +246,7 @@ def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
 
 
 def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:
-    """Draw the agreement of each pair of annotators, with the number of their units.
-
-    Cells of annotators without a shared image are blank. `order` has the annotators of the table
-    "agreement_matrix"; `pairs` are from one of ``summary["thresholds"]``. With more than 40
-    annotators, those with most units are drawn.
-    """
+    """Draw the agreement of each pair of annotators, with the number of their units."""
     shared: Counter[str] = Counter()
     for pair in pairs:
         shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
@@ -293,12 +278,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
 
 
 def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1) -> Chart:
-    """Draw the confusion matrix of annotators with the others, in percent of rows.
-
-    `rows` are those of the table "confusion_matrix"; with `annotator`, only those of this one
-    count. With more than 20 categories, the most confused ones are drawn; none that is in fewer
-    pairs than `least`.
-    """
+    """Draw the confusion matrix of annotators with the others, in percent of rows."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         if annotator is None or row["annotator"] == annotator:

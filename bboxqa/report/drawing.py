@@ -366,11 +366,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def visible(width: float, height: float, shapes: Sequence[Shape]) -> Rectangle:
-    """Return the part of the plane that is drawn: the image and annotations beyond it.
-
-    At most half of the width and height of the image are added on each side, and a margin for the
-    lines at the border.
-    """
+    """Return the part of the plane that is drawn: the image and annotations beyond it."""
     corners = bounds(shapes)
     size = np.array([width, height])
     left, top = np.clip(corners[:, :2].min(0, initial=0), -_SURROUNDING * size, 0).tolist()
@@ -524,18 +520,7 @@ def place_labels(
     bounds: Rectangle,
     gap: float = 1,
 ) -> list[Rectangle | None]:
-    """Return a place for the label of each box, at a corner and clear of all other labels.
-
-    Places above the box are tried first, then below it and inside; those that cover a smaller box
-    come last. Small boxes come before large ones. None stands for a label without a place.
-
-    `sizes` are width and height of labels, which stay inside `bounds`, and `gap` apart.
-
-    Examples
-    --------
-    >>> place_labels([(20, 20, 60, 60), (20, 20, 60, 60)], [(10, 8), (10, 8)], (0, 0, 99, 99))
-    [(20, 12, 30, 20), (50, 12, 60, 20)]
-    """
+    """Return a place for the label of each box, at a corner and clear of all other labels."""
     placed: list[Rectangle | None] = [None] * len(boxes)
     taken, smaller = list[Rectangle](), list[Rectangle]()
     areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]

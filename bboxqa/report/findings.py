@@ -243,11 +243,7 @@ _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
 def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False) -> Iterator[str]:
-    """Yield the files, the findings of each rule with their consequences, and the next command.
-
-    `options` are options of the user that the next command needs as well. With `verbose`, all
-    listed findings are written, not only as many as fit on a screen.
-    """
+    """Yield the files, the findings of each rule with their consequences, and the next command."""
     found = groups(report)
     yield from map(_file, report.files[: None if verbose else _FILES])
     if more := 0 if verbose else len(report.files[_FILES:]):

@@ -71,13 +71,7 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value for JSON: a number or a pair of numbers that is not known is None.
-
-    Examples
-    --------
-    >>> json_value(float("nan")), json_value((0.25, 0.75)), json_value("ok")
-    (None, [0.25, 0.75], 'ok')
-    """
+    """Return a value for JSON: a number or a pair of numbers that is not known is None."""
     if isinstance(value, float):
         return None if isnan(value) else float(value)
     if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], float):
@@ -135,13 +129,7 @@ def csv_cell(text: str, *, raw: bool = False) -> str:
 
 
 def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
-    r"""Return values as a row with its end; None is an empty cell.
-
-    Examples
-    --------
-    >>> csv_row(["@cat", 0.5, None])
-    "'@cat,0.5,\n"
-    """
+    """Return values as a row with its end; None is an empty cell."""
     texts = (
         (v, raw) if isinstance(v, str) else ("" if v is None else str(v), True) for v in values
     )
@@ -159,10 +147,7 @@ def in_json(settings: AgreeSettings | ValidateSettings) -> dict[str, Any]:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as indented JSON, with a line end.
-
-    Names that are not UTF-8 are written as their escapes.
-    """
+    """Return a value as indented JSON, with a line end."""
     try:
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except UnicodeEncodeError:

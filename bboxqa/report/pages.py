@@ -171,12 +171,6 @@ def table(data: Data, measure: str = "IoU") -> "Markup":
     """Return a table as html, with its first 2,000 rows; macros would be slow.
 
     Columns of other measures are not called IoU.
-
-    Examples
-    --------
-    >>> html = table(Data("F1", ["name", "mean_iou"], [["a<b", 0.98765]]), "OKS")
-    >>> print(html.splitlines()[4])
-    <tr><td>a&lt;b</td><td class="number" data-value="0.98765">0.9877</td></tr>
     """
     from markupsafe import Markup, escape
 
@@ -314,11 +308,7 @@ def _is_page(path: Path) -> bool:
 
 @contextmanager
 def page_folder(folder: Path) -> Iterator[Path]:
-    """Yield a hidden folder with style and script, to fill with pages.
-
-    It replaces an earlier folder of pages as a whole. Raises OutputError if it cannot be written,
-    or the earlier folder holds anything else by then.
-    """
+    """Yield a hidden folder with style and script, to fill with pages."""
     target = folder.resolve()
     try:
         with filled_folder(target, last=INDEX) as scratch:

@@ -98,10 +98,7 @@ def outline_path(shape: Record) -> str:
 
 
 def worst_first(worst: Record | None, *, every: bool) -> list[Record]:
-    """Return the images of the document "worst_images"; none without a document.
-
-    Unless `every`, images are left out on which all agree and without which agreement would fall.
-    """
+    """Return the images of the document "worst_images"; none without a document."""
     images: list[Record] = [] if worst is None else worst["images"]
     return [
         image for image in images
@@ -117,11 +114,7 @@ def shown_images(
     every: Sequence[str] = (),
     styles: Mapping[str, str] | None = None,
 ) -> ShownImages:
-    """Return some images of the document "worst_images" as pages show them.
-
-    `every` are the annotators of the result, in the order of their styles. With `styles`, shapes
-    are of kinds in place of annotators, with these classes.
-    """
+    """Return some images of the document "worst_images" as pages show them."""
     present = {name for image in images for name in _people(image)}
     order = [*every, *sorted(present - {*every})]
     # With more annotators than styles, those of an image get them in the order of their names.

@@ -89,13 +89,7 @@ def option_words(name: str, value: Any) -> Iterator[str]:
 
 
 def validate_command(files: Sequence[str], manifest: Mapping[str, Any]) -> str:
-    """Return the shell command that validates files again, by the settings of a manifest.
-
-    Examples
-    --------
-    >>> validate_command(["a.json"], {"settings": {"select": ["B", "S"]}})
-    'bboxqa validate a.json --select B,S'
-    """
+    """Return the shell command that validates files again, by the settings of a manifest."""
     more = ["…"] * (len(files) > _MOST_FILES)
     words = ["bboxqa", "validate", *files[:_MOST_FILES], *more]
     given, defaults = {**manifest.get("reading", {})}, in_json(ValidateSettings())

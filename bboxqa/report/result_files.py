@@ -35,10 +35,7 @@ _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow",
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that cannot be written, before anything is computed.
-
-    Raises OutputError if it is a file, is not empty and `force` is false, or cannot be written.
-    """
+    """Refuse a folder that cannot be written, before anything is computed."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder with --out")
     if not force and folder.is_dir() and any(folder.iterdir()):

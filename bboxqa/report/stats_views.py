@@ -41,20 +41,7 @@ def text_lines(
     totals: Mapping[str, Estimate] | None = None,
     labels: Labels = (),
 ) -> Iterator[str]:
-    """Yield the coefficients of each task with details, and advice on undefined ones.
-
-    Several tasks are shown in one table. `totals` are estimates over all tasks, by coefficient.
-
-    Examples
-    --------
-    >>> task = TaskEstimates(None, 5, 2, 10, {"scott_pi": Estimate(0.5, (0.25, 0.75))})
-    >>> for line in text_lines([task]):
-    ...     print(line)
-    5 units, 2 annotators, 10 ratings
-    <BLANKLINE>
-     coefficient   value  95 % interval
-     scott_pi     0.5000  [0.2500, 0.7500]
-    """
+    """Yield the coefficients of each task with details, and advice on undefined ones."""
     for task in tasks[:_SHOWN]:
         name = "" if task.task is None else f"{clean(task.task)}: "
         units, people = count(task.n_units, "unit"), count(task.n_annotators, "annotator")
