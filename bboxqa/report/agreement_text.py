@@ -35,7 +35,7 @@ _BELOW = 0.05
 # The tables that details show, the most useful first, with the column that orders the rows (the
 # lowest values first, or with "-" the largest, without 0) and the columns that are shown.
 _TABLES = {
-    "categories": ("f1", "category f1 found class_share alpha mean_iou n_units n_annotations"),
+    "categories": ("f1", "category f1 found class_share alpha mean_iou n_annotations n_pairable"),
     "pairs": ("f1", "annotator_1 annotator_2 alpha f1 class_share mean_iou n_units"),
     "images": ("", "image cost alpha f1 below_threshold class_share mean_iou n_units"),
     "annotators": ("f1", "annotator n f1 miss_rate extra_rate class_share"),
@@ -235,6 +235,8 @@ def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Itera
     room -= len(lines) + 1
     images, order = _costly_images(part)
     tables = {"categories": part.categories, "pairs": part.pairs, "images": images.take(order)}
+    if len(part.pairs) < 2:
+        del tables["pairs"]
     if isinstance(story, Diagnosis):
         tables |= story.tables | {"review": story.review}
     names = [*_TABLES, *(name for name in tables if name not in (*_TABLES, REPEATS))]
@@ -263,10 +265,11 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
         later = ~table["systematic"] if "systematic" in table.columns else values
         rows = np.lexsort((values, later))
         rows = rows[values[rows] != 0] if key[0] == "-" else rows
-    is_one = "category" in table.columns and len(np.unique(table["category"])) < 2
-    shown = [each for each in columns.split() if each != "category" or not is_one]
+    # Joints are those of a category, which need not be named if it is the only one.
+    hidden = "category" if "joint" in columns and len(np.unique(table["category"])) < 2 else ""
+    shown = [each for each in columns.split() if each != hidden]
     title = name.replace("_", " ").capitalize()
-    title += ", worst first" if name in _MEANINGS else ""
+    title += ", worst first," if name in _MEANINGS else ""
     title += "" if name in _OF_ALL_THRESHOLDS else f" at {part.threshold_label}"
     if meaning := _MEANINGS.get(name):
         title += f"\n {meaning.format(of='F1' if isnan(part.alpha) else 'alpha')}"

@@ -147,6 +147,8 @@ def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[st
         "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
         "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
     }
+    if finding.count > 1 and (named := named_records(finding)):
+        result["properties"]["records"] = named
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
     return result
