@@ -47,23 +47,12 @@ _FEWEST = 5
 """Nothing is said about fewer objects."""
 # Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
-_OFFSETS = {"offsets": "Offsets of edges", "rotated_offsets": "Offsets of rotated boxes"}
-# Tables that sentences name, and what a page calls them.
-_NAMED = {
-    "category_use": "Use of categories",
-    "copies": "Shared boxes",
-    "quarter_turns": "Quarter turns",
-    "joint_annotators": "Key points by annotator",
-    "boxes_per_object": "Boxes per object",
-}
-_TITLES = {
-    "annotators": "Annotators",
-    "agreement_groups": "Groups",
-    "reference": "Annotators against the reference",
-    **_OFFSETS,
-    **_NAMED,
-}
 _CSV = ".csv"
+# Tables of the diagnosis that other parts of a page show.
+_ELSEWHERE = {
+    "agreement_groups", "annotators", "confusions", "decomposition", "sensitivity", "tracks",
+    "work",
+}  # fmt: skip
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
@@ -231,12 +220,10 @@ def annotators_section(of: Documents) -> Section | None:
         said = f"The annotators form {groups} groups, which agree more within than with each other"
         sentences.append(f"{said}: each may read the instructions in its own way.")
         evidence.append(Evidence([of.data("agreement_groups", "Groups")]))
-    named = {line.see.removesuffix(_CSV) for line in of.lines}
-    evidence += [
-        Evidence([of.data(name, title)])
-        for name, title in (_OFFSETS | _NAMED).items()
-        if of.rows(name) and (name in _OFFSETS or name in named)
-    ]
+    # Tables that sentences name.
+    named = {line.see.removesuffix(_CSV) for line in of.lines} - _ELSEWHERE
+    names = ("offsets", "rotated_offsets", *sorted(named - {"offsets", "rotated_offsets"}))
+    evidence += [Evidence([of.data(name, _title(name))]) for name in names if of.rows(name)]
     moved = {row["annotator"] for row in of.rows("offsets") if row["systematic"]}
     if moved:
         rows = [row for row in of.rows("offsets") if row["annotator"] in moved]
@@ -293,7 +280,7 @@ def reference_section(of: Documents) -> Section | None:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
     figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
-    evidence = [Evidence([data_of("Annotators against the reference", figures)], chart, caption)]
+    evidence = [Evidence([data_of("Reference", figures)], chart, caption)]
     offsets = [
         {"name": row["name"], **{each["measure"]: each for each in row.get("rotated_offsets", ())}}
         | dict(zip(EDGES, row["offset_px"], strict=False))
@@ -378,18 +365,15 @@ def shown_line(line: Line) -> "Markup":
     """Return a sentence of the story, with a link to the table of the page that has more."""
     from markupsafe import Markup
 
-    if not line.see:
-        return prose(line.text)
     # Names of annotators, which may contain anything, stand before it.
-    before, see, after = line.text.rpartition(line.see)
-    title = _TITLES.get(see.removesuffix(_CSV))
-    if title is not None:
-        link = Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
-    elif see.endswith(_CSV):
-        link = prose(see)
-    else:
-        link = Markup('<a href="#annotators">the tables below</a>')
-    return prose(before) + link + prose(after)
+    before, see, after = line.text.rpartition(line.see) if line.see else (line.text, "", "")
+    title = _title(see.removesuffix(_CSV)) if see.endswith(_CSV) else "Annotators"
+    link = Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
+    return prose(before) + (link if see else "") + prose(after)
+
+
+def _title(table: str) -> str:
+    return table.replace("_", " ").capitalize()
 
 
 _SECTIONS = (

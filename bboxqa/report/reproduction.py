@@ -1,6 +1,6 @@
 """How a result was made: command, settings, files, and a paragraph for a paper."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
@@ -32,17 +32,6 @@ def command(
 
     It is empty for Python values. Settings that are the default are left out. `reference` is an
     annotator if it is not a file of the manifest; `target` are the options of what is written.
-
-    Examples
-    --------
-    >>> command(
-    ...     {
-    ...         "settings": {"seed": 1, "matcher": "auto"},
-    ...         "inputs": [{"name": "my file.json", "role": "annotations", "annotator": None}],
-    ...     },
-    ...     reference="eve",
-    ... )
-    "bboxqa agree 'my file.json' --reference eve --seed 1 --report report.html"
     """
     inputs = manifest["inputs"]
     settings, defaults = manifest["settings"].items(), in_json(AgreeSettings())
@@ -76,22 +65,20 @@ def option_words(name: str, value: Any) -> Iterator[str]:
     option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         yield option if value else f"--no-{name}"
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from (option, f"{key}={each}")
-    elif name == "sigmas" and isinstance(value, list | tuple):
-        yield from (option, ",".join(f"{each:g}" for each in value))
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from (option, f"{each:g}")
-    else:
-        yield from (option, str(value))
+        return
+    values = value if isinstance(value, list | tuple) else [value]
+    if isinstance(value, dict):
+        values = [f"{key}={each}" for key, each in value.items()]
+    elif value is values:
+        values = [f"{each:g}" for each in value]
+        values = [",".join(values)] if name == "sigmas" else values
+    for each in values:
+        yield from (option, str(each))
 
 
 def validate_command(files: Sequence[str], manifest: Mapping[str, Any]) -> str:
     """Return the shell command that validates files again, by the settings of a manifest."""
-    more = ["…"] * (len(files) > _MOST_FILES)
-    words = ["bboxqa", "validate", *files[:_MOST_FILES], *more]
+    words = ["bboxqa", "validate", *files[:_MOST_FILES], *["…"] * (len(files) > _MOST_FILES)]
     given, defaults = {**manifest.get("reading", {})}, in_json(ValidateSettings())
     for name, value in manifest["settings"].items():
         if name in _OPTIONS_OF_VALIDATE and value != defaults[name]:
@@ -103,12 +90,8 @@ def validate_command(files: Sequence[str], manifest: Mapping[str, Any]) -> str:
 
 def settings_table(manifest: Mapping[str, Any]) -> Data:
     """Return settings and versions as a table of text."""
-    pairs = {
-        **manifest["settings"],
-        **manifest["reading"],
-        **manifest["versions"],
-        "platform": manifest["platform"],
-    }
+    pairs = manifest["settings"] | manifest["reading"] | manifest["versions"]
+    pairs |= {"platform": manifest["platform"]}
     rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
     return Data("Settings and versions", ["name", "value"], rows)
 
@@ -198,7 +181,7 @@ _WORKS = (
 def citation(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     """Return the paragraph, with the works as sentences behind it; empty without any figure."""
     text = paragraph(summary, manifest)
-    return " ".join((text, *(each.in_words() for each in _works_in(text))))
+    return " ".join((text, *(each.in_words() for each in _WORKS if each.cited in text)))
 
 
 def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
@@ -207,11 +190,8 @@ def methods(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     where = {"year": "2026", "version": summary["version"]}
     title = "bboxqa: quality of image annotations"
     own = Work("", "bboxqa", "software", "{The bboxqa authors}", title, where)
-    return "\n\n".join((text, *(each.bibtex() for each in (*_works_in(text), own))))
-
-
-def _works_in(text: str) -> Iterable[Work]:
-    return [each for each in _WORKS if each.cited in text]
+    cited = (each for each in _WORKS if each.cited in text)
+    return "\n\n".join((text, *(each.bibtex() for each in (*cited, own))))
 
 
 def paragraph(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:

@@ -100,10 +100,9 @@ def write_tables(
 
     The document "manifest" gets the size and the digest of every other file as its "outputs".
 
-    All files are complete before the first one appears under its name; a new folder appears with
-    all files at once. In an existing folder, files of the same names are replaced, and those of an
-    earlier result, whose manifest lists them, removed. Raises OutputError if the folder cannot
-    be written, or if this would replace one of the files `kept`.
+    All files are complete before the first one appears under its name. In an existing folder, files
+    of the same names are replaced, and those of an earlier result, whose manifest lists them,
+    removed. Raises OutputError if this would replace one of the files `kept`.
     """
     names = [*(f"{name}.csv" for name in tables), *(f"{name}.json" for name in documents)]
     earlier = [folder / name for name in _earlier_files(folder) if name not in names]

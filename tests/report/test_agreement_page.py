@@ -105,7 +105,7 @@ def test_objects_fewer_than_five_are_no_evidence():
     few = next(agreement_pages(documents(data)))[1]
     assert "<svg xmlns" not in few
     assert {*re.findall('<table data-name="([^"]*)"', few)} == {
-        "Figures", "Offsets of edges", "Settings and versions", "Files",
+        "Figures", "Offsets", "Settings and versions", "Files",
     }  # fmt: skip
 
 

@@ -17,10 +17,10 @@ from bboxqa.report.result_files import documents_of
 OF_DIAGNOSIS = {
     "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
     "Time": "work", "Sessions": "work_sessions",
-    "Hours of sessions": "work_hours", "Offsets of edges": "offsets",
+    "Hours of sessions": "work_hours", "Offsets": "offsets",
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
-OF_REFERENCE = "Annotators against the reference"
+OF_REFERENCE = "Reference"
 FURTHER = {"reference", "model", "repeats", "time"}
 EDGES = "Offsets against the reference (px, angles in °)"
 
