@@ -238,7 +238,7 @@ def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Itera
     if len(part.pairs) < 2:
         del tables["pairs"]
     if isinstance(story, Diagnosis):
-        tables |= story.tables | {"review": story.review}
+        tables |= {**story.tables, "review": story.review}
     names = [*_TABLES, *(name for name in tables if name not in (*_TABLES, REPEATS))]
     left_out = []
     for name in (name for name in names if name in tables and len(tables[name])):

@@ -164,10 +164,9 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
         return [self.title, *self.legend, *names, *marked]
 
 
-def nothing(title: str) -> Chart:
-    """Return an empty chart that says so."""
-    text = Text(0, 0.5, "there is nothing to compare", LARGE, color=DIM)
-    return Chart(title, [text], (0, 1), (0, 1), 40, frame="")
+def nothing(title: str, reason: str = "there is nothing to compare") -> Chart:
+    """Return an empty chart that says why it is empty."""
+    return Chart(title, [Text(0, 0.5, reason, LARGE, color=DIM)], (0, 1), (0, 1), 40, frame="")
 
 
 def rectangle(first: Point, second: Point) -> list[Point]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.report.chart import N_TOLD_APART, series_style
+from bboxqa.report.chart import series_style
 from bboxqa.report.pages import INDEX, render
 
 BLANK_CANVAS = "drawn on a blank canvas"
@@ -46,7 +46,7 @@ class ShownImages(msgspec.Struct, frozen=True):
 
     pictures: Sequence[Record]
     annotators: Sequence[tuple[str, int, str]]
-    """Names, the numbers that shapes refer to, and their styles, "" where each image has its own"""
+    """Names, the numbers that shapes refer to, and their styles."""
     categories: Mapping[str, int]
     n_images: int
     measure: str
@@ -117,24 +117,20 @@ def shown_images(
     """Return some images of the document "worst_images" as pages show them."""
     present = {name for image in images for name in _people(image)}
     order = [*every, *sorted(present - {*every})]
-    # With more annotators than styles, those of an image get them in the order of their names.
     style = styles or {name: line_style(place) for place, name in enumerate(order)}
-    style = style if len(order) <= N_TOLD_APART else {}
     given = {shape["category"] for image in images for shape in image["shapes"]}
     categories = {name: place for place, name in enumerate(sorted(given))}
     number = {name: place for place, name in enumerate(order) if name in present}
     pictures = []
     for place, image in enumerate(images, 1):
-        people = _people(image)
-        own = style or {name: line_style(index) for index, name in enumerate(people)}
         shapes = [
-            _drawn(shape, own[shape["annotator"]])
+            _drawn(shape, style[shape["annotator"]])
             | {"annotator": number[shape["annotator"]], "category": categories[shape["category"]]}
             for shape in image["shapes"]
         ]
-        asked = [(name, own[name]) for name in people]
+        asked = [(name, style[name]) for name in _people(image)]
         pictures.append(_picture(place, image, shapes, asked, pixels.get(image["file_name"])))
-    annotators = [(name, place, style.get(name, "")) for name, place in number.items()]
+    annotators = [(name, place, style[name]) for name, place in number.items()]
     n_images, measure = (0, "IoU") if worst is None else (worst["n_images"], worst["measure"])
     return ShownImages(pictures, annotators, categories, n_images, measure, styles is None)
 
