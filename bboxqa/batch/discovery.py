@@ -156,7 +156,8 @@ class _Walk(msgspec.Struct):
             self.folders.append(folder)
             for entry in inside:
                 path, is_read = Path(entry.path), entry.name.lower().endswith(ends)
-                if not is_read and not is_folder(entry):
+                is_lost = entry.is_symlink() and not path.suffix and not path.exists()
+                if not (is_read or is_lost or is_folder(entry)):
                     continue
                 if not self.is_followed(path):
                     self.unreadable[path] = _LEADS_OUT
@@ -165,7 +166,7 @@ class _Walk(msgspec.Struct):
                 elif is_file(entry):
                     yield path
                 else:
-                    self.unreadable[path] = "is no file, or a link that leads nowhere"
+                    self.unreadable[path] = "is not a file"
 
     def is_followed(self, path: Path) -> bool:
         """Return whether a path is no link that leads out of the root, or such links are taken."""
