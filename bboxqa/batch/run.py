@@ -185,7 +185,8 @@ def run_batch(
 def _check_out(out: Path, root: str | Path) -> None:
     """Refuse a folder of projects as output: the next run would skip it."""
     if out.is_file() or (out.is_symlink() and not out.exists()):
-        raise OutputError(f"{out}: is no folder; name another one with --out")
+        what = "is a file" if out.is_file() else "is a link that leads nowhere"
+        raise OutputError(f"{out}: {what}; name a folder with --out")
     used = (out / LOCK).exists()
     folders = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
     place = None if is_url(str(root)) else Path(os.path.realpath(root))
