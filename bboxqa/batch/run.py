@@ -225,9 +225,8 @@ def _steps(
     started = [] if run.fail_fast and has_failed else pending
     with closing(engine(started, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
-            row = outcome
+            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
             if isinstance(outcome, WorkerDied):
-                row = failed_row(project, outcome)
                 note_failure(out, project.name, settings.shown(f"{row.message}\n"))
             yield row, False
             if run.fail_fast and not row.passed:

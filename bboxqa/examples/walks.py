@@ -21,8 +21,7 @@ from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import ReliabilityData, UnitTable
 from bboxqa.pipelines.read import read
-from bboxqa.report.numbers import decimal
-from bboxqa.report.tables import table_lines
+from bboxqa.report.numbers import decimal, table_lines
 
 WIDTH = 92
 """The longest line of running text; tables may be a little wider, up to 100."""

@@ -21,8 +21,7 @@ from bboxqa.report.agreement_summary import (
     shown_figures,
     summary,
 )
-from bboxqa.report.numbers import estimate_text, percent
-from bboxqa.report.tables import table_excerpt, table_lines
+from bboxqa.report.numbers import estimate_text, percent, table_excerpt, table_lines
 
 _MOST_LINES, _ANSWER_LINES, _MOST_WORDS, _MOST_OF_MANY = 100, 20, 150, 220
 """The most lines with details and without, and the most words without, of a few or of many."""

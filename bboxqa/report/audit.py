@@ -12,12 +12,11 @@ from bboxqa.core.version import __version__
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.report.numbers import json_text
+from bboxqa.report.numbers import json_text, table_lines
 from bboxqa.report.pages import Data, PageTarget, render
 from bboxqa.report.pictures import Pixels, line_style, shown_images
 from bboxqa.report.reproduction import inputs_table, settings_table
 from bboxqa.report.result_files import manifest
-from bboxqa.report.tables import table_lines
 
 WORTH = 0.5
 """The score from which a place is worth a look."""

@@ -20,9 +20,9 @@ from bboxqa.report.numbers import (
     json_text,
     json_value,
     picked,
+    table_lines,
 )
 from bboxqa.report.result_files import manifest, write_tables
-from bboxqa.report.tables import table_lines
 
 _NAMED = 3
 _PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}

@@ -14,8 +14,7 @@ from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
-from bboxqa.report.numbers import short_name
-from bboxqa.report.tables import table_lines
+from bboxqa.report.numbers import short_name, table_lines
 
 if TYPE_CHECKING:
     import pandas as pd

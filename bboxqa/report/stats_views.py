@@ -13,8 +13,7 @@ from bboxqa.model.ratings import (
     SimilarAnnotators,
     TaskEstimates,
 )
-from bboxqa.report.numbers import csv_line, decimal, interval_text, json_value, picked
-from bboxqa.report.tables import table_lines
+from bboxqa.report.numbers import csv_line, decimal, interval_text, json_value, picked, table_lines
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
 _OF_ESTIMATE = ("standard_error", "status", "n_shared", "observed", "expected")

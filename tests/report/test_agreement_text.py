@@ -10,7 +10,7 @@ from bboxqa.examples import example_file
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table, text_column
 from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.tables import table_excerpt
+from bboxqa.report.numbers import table_excerpt
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,9 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.read import read_coco
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.numbers import csv_cell, csv_row
+from bboxqa.report.numbers import csv_cell, csv_row, table_lines
 from bboxqa.report.result_files import write_folder
 from bboxqa.report.stats_views import as_csv, as_json, text_lines
-from bboxqa.report.tables import table_lines
 
 
 def test_a_wide_character_takes_two_columns():
