@@ -126,9 +126,6 @@ def test_what_is_not_listed_is_counted():
     assert "C002 warning: equal names (2)" in lines
     assert lines[-3] == "1,482 errors, 2 warnings, 0 info"
     assert lines[-2] == "[?] at least 1 fixable with --fix --unsafe-fixes"
-    # No finding that is not listed has a fix.
-    lines = lines_of(finding(fix="unsafe"), unlisted={"C002": 2})
-    assert lines[-2] == "[?] 1 fixable with --fix --unsafe-fixes"
 
 
 def test_the_end_counts_and_says_how_to_go_on():
