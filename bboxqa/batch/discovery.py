@@ -350,15 +350,11 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
     try:
         _fetch(project, contents_to_fetch(project, images=images), root)
-        local = Project(
-            name=project.name,
-            folder=root / project.folder,
-            files=tuple(root / file for file in project.files),
-            images=root / project.images if images and project.images else None,
-            settings=root / project.settings if project.settings else None,
-            size=project.size,
-        )
-        yield local, root
+        pictures = root / project.images if images and project.images else None
+        settings = root / project.settings if project.settings else None
+        files = tuple(root / file for file in project.files)
+        folder_here = root / project.folder
+        yield Project(project.name, folder_here, files, pictures, settings, project.size), root
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -377,14 +373,10 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
         for start in range(0, len(wanted), _AT_A_TIME):
             part = slice(start, start + _AT_A_TIME)
             system.get(names[part], [*map(str, targets[part])])
-        system.invalidate_cache()
-        listed = system.find(f"{base}/{project.folder.as_posix()}".removesuffix("/."), detail=True)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
         raise OutputError(f"could not be fetched: {error_text(error)}") from None
-    now, _ = contents_of(listed, base)
     for content, target in zip(wanted, targets, strict=True):
-        is_whole = target.is_file() and target.stat().st_size == content.size
-        if not is_whole or now.get(content.name, content) != content:
+        if not target.is_file() or target.stat().st_size != content.size:
             raise OutputError(f"{content.name}: has changed since it was found")
 
 
@@ -465,17 +457,10 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
     if not is_whole:
         # Settings may name another file, with the sizes of images.
         used = [e for e in used if settings and not is_image(Path(e.name))] + of_files
-    return Stored(
-        name=found.name,
-        folder=folder,
-        files=files,
-        images=folder / IMAGES if pictures else None,
-        settings=Path(settings.name) if settings else None,
-        size=sum(content.size for content in of_files),
-        url=url,
-        contents=tuple(dict.fromkeys(used)),
-        pictures=tuple(pictures),
-    )
+    size, images = sum(each.size for each in of_files), folder / IMAGES if pictures else None
+    own = Path(settings.name) if settings else None
+    contents_used = tuple(dict.fromkeys(used))
+    return Stored(found.name, folder, files, images, own, size, url, contents_used, (*pictures,))
 
 
 def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -> list[Unreadable]:
