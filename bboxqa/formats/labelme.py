@@ -26,7 +26,7 @@ from bboxqa.formats.translation.masks import picture_mask
 from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of, size_of
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name, is_point
-from bboxqa.formats.writing.outlines import SAME, corners_of, ellipse_of, rings_of
+from bboxqa.formats.writing.outlines import corners_of, rings_of
 
 _LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "points": "point"}
 """Names of shapes without an area, for messages."""
@@ -250,10 +250,6 @@ def _written_shape(content: Content, annotation: Record) -> tuple[str, list[list
     if kind == "rotation":
         corners = corners_of(annotation)
         return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
-    found = ellipse_of(annotation) if kind == "polygon" else None
-    # Coordinates are rounded.
-    if found is not None and abs(found.radius_x - found.radius_y) <= SAME:
-        return "circle", [[found.x, found.y], [found.x + found.radius_x, found.y]], {}
     if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}
     if kind == "mask":

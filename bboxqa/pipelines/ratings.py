@@ -12,12 +12,7 @@ from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
-from bboxqa.agreement.registry import (
-    CoefficientInputs,
-    coefficient,
-    default_coefficients,
-    named_coefficients,
-)
+from bboxqa.agreement.registry import CoefficientInputs, default_coefficients, named_coefficients
 from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.resampling import (
     FEW_CLUSTERS,
@@ -34,7 +29,7 @@ from bboxqa.agreement.resampling import (
 )
 from bboxqa.core.arrays import FloatArray, Progress
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import count, names_in_words, unknown_name
+from bboxqa.core.text import count, quoted, unknown_name
 from bboxqa.diagnostics.answers import (
     alpha_without_annotators,
     alpha_without_units,
@@ -52,8 +47,6 @@ INTERVALS = ("percentile", "bca")
 _MOST_SHOWN = 2000
 # More numeric values are a continuous scale, on which leaving out single values has no effect.
 _MOST_NUMBERS = 100
-# Longer values are shortened in messages.
-_LONG = 60
 # Limit of the sums that a jackknife adds up.
 _JACKKNIFE = 1 << 31
 
@@ -78,12 +71,12 @@ def measure(
     if coefficients is not None:
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
         names = named_coefficients(wanted)
-    estimators = {name: coefficient(name)(inputs) for name in names}
+    estimators = {name: coefficient_of(name)(inputs) for name in names}
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
     data, drawn = inputs.data, inputs.data.state == Cell.CATEGORY
-    of_pairs = any(coefficient(name).of_pairs for name in names)
+    of_pairs = any(coefficient_of(name).of_pairs for name in names)
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
@@ -152,10 +145,9 @@ def checked_inputs(
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError(f"is {seed!r}; expected a whole number, 0 or more", "seed")
     if not isinstance(ratings, Ratings):
-        one = "; pass one of its values" if isinstance(ratings, Mapping) else ""
         raise ConfigError(
-            f"ratings is of type {type(ratings).__name__}; expected what read_ratings, "
-            f"ratings_from_columns or ratings_from_table (annotators × units) returns{one}"
+            f"ratings is of type {type(ratings).__name__}; expected what ratings_from_columns or "
+            "ratings_from_table (annotators × units) returns, or a value of what read_ratings does"
         )
     if isinstance(level, str) and level in SET_LEVELS:
         level = set_distance(level, ratings.value_names)
@@ -167,9 +159,8 @@ def checked_inputs(
         asked = asked or f"weights {weights}"
     if asked and inputs.numbers is None and ratings.value_names:
         text = next(name for name in ratings.value_names if number_of(name) is None)
-        in_words = repr(text) if len(text) < _LONG else names_in_words([text])[0]
         raise ConfigError(
-            f"{asked}: value {in_words} is not a number, so that its order is unknown; "
+            f"{asked}: value {quoted(text)} is not a number, so that its order is unknown; "
             "write the values as numbers, such as 1 for low and 2 for high"
         )
     return inputs
@@ -243,7 +234,7 @@ def notes_of(
         )
     if isinstance(inputs.weights, str) and inputs.weights != "identity":
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
-    unordered = [name for name in estimates if coefficient(name).averages_weights]
+    unordered = [name for name in estimates if coefficient_of(name).averages_weights]
     if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
         yield (
             f"weights are not symmetric: {', '.join(unordered)} use the mean of both directions, "
@@ -336,10 +327,7 @@ def difference(
     if coefficient == "all":
         raise ConfigError("coefficient is 'all'; expected one name")
     (name,) = named_coefficients([coefficient])
-    inputs = [
-        checked_inputs(ratings, level, bootstrap=bootstrap, seed=seed)
-        for ratings in (first, second)
-    ]
+    inputs = [checked_inputs(e, level, bootstrap=bootstrap, seed=seed) for e in (first, second)]
     names = [_cluster_names(ratings) for ratings in (first, second)]
     place_of = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
     places = [np.array([place_of[text] for text in part], np.int64) for part in names]
@@ -349,14 +337,10 @@ def difference(
 
 def _cluster_names(ratings: Ratings) -> list[str]:
     data = ratings.data
-    if ratings.cluster_names:
-        return [*ratings.cluster_names]
-    if data.n_groups == len(data.group) == len(ratings.unit_names):
-        named = [""] * data.n_groups
-        for place, text in zip(data.group.tolist(), ratings.unit_names, strict=True):
-            named[place] = text
-        return named
-    return [str(place) for place in range(data.n_groups)]
+    named = dict(enumerate(ratings.cluster_names))
+    if not named and data.n_groups == len(data.group) == len(ratings.unit_names):
+        named = dict(zip(data.group.tolist(), ratings.unit_names, strict=True))
+    return [named.get(place, str(place)) for place in range(data.n_groups)]
 
 
 def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:

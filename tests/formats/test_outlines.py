@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask
 from support import cvat_xml
-from support.converted import ENDINGS, document, there_and_back, written
+from support.converted import ENDINGS, document, written
 from support.masks import encode
 
 import bboxqa
@@ -21,7 +21,7 @@ from bboxqa.formats.translation.shapes import (
     ellipse,
     outer_rings,
 )
-from bboxqa.formats.writing.outlines import bounds_of, ellipse_of
+from bboxqa.formats.writing.outlines import bounds_of
 
 
 @pytest.mark.parametrize("degrees", [0, 1e-15, 1e-12, 45, 90, 180.0000000000001, -270, -360, 720])
@@ -77,77 +77,6 @@ def test_rings_that_are_too_entangled_are_refused():
     rings = [np.array([[k, 500.0], [k, 0], [k, 1000]]) for k in range(3000)]
     with pytest.raises(ValueProblemError, match="has 3,000 paths, which are too entangled"):
         outer_rings(rings)
-
-
-# Ellipses are ellipses again after a conversion, and other outlines are none.
-SIDES = st.floats(1, 200)
-MARKS = {
-    "cvat": '<ellipse label="cat"',
-    "label-studio": '"ellipselabels"',
-    "labelme": '"shape_type": "circle"',
-}
-
-
-def of_points(path, points, degrees=0):
-    """Write COCO of an outline, and return its path."""
-    record = {"bbox": bounds(points), "segmentation": [points.ravel().tolist()]}
-    record |= {"attributes": {"rotation": degrees}} if degrees else {}
-    content = document([("a.jpg", 640, 480, ["ann"])], [(0, "ann", 0, record)])
-    return written(path / "source.json", content)
-
-
-def content_of(path):
-    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
-    return "".join(each.read_text() for each in files)
-
-
-@settings(deadline=None)
-@given(st.floats(0, 900), st.floats(0, 900), SIDES, SIDES, st.floats(0, 359.99), st.booleans())
-def test_the_ellipse_of_points_is_the_one_that_they_replace(x, y, wide, high, angle, is_said):
-    degrees = round(angle, 2)
-    points = ellipse((x, y), (wide, high), degrees).round(6)
-    record = {"bbox": bounds(points), "segmentation": [points.ravel().tolist()]}
-    record |= {"attributes": {"rotation": degrees}} if degrees and is_said else {}
-    found = ellipse_of(record)
-    again = ellipse((found.x, found.y), (found.radius_x, found.radius_y), found.degrees)
-    assert again == pytest.approx(points, abs=2e-3)
-    assert [found.radius_x, found.radius_y] == pytest.approx([wide, high], abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("to", "radii", "degrees", "mark"),
-    [
-        *((to, (30, 15), 25, MARKS[to]) for to in ("cvat", "label-studio")),
-        ("labelme", (20, 20), 0, MARKS["labelme"]),
-        # Circles only are circles of LabelMe.
-        ("labelme", (20, 12), 0, '"polygon"'),
-    ],
-)
-def test_ellipses_are_written_as_such(tmp_path, to, radii, degrees, mark):
-    points = ellipse((90, 70), radii, degrees).round(6)
-    source, out = of_points(tmp_path, points, degrees), tmp_path / f"out{ENDINGS.get(to, '')}"
-    assert bboxqa.convert(source, out, to=to).losses == ()
-    assert mark in content_of(out)
-    (tmp_path / "again").mkdir()
-    (again,) = there_and_back(source, tmp_path / "again", to)["annotations"]
-    ring = np.array(again["segmentation"][0]).reshape(-1, 2)
-    assert ring == pytest.approx(points, abs=1e-5)
-    assert again["bbox"] == pytest.approx(bounds(points), abs=1e-5)
-    assert again.get("attributes", {}).get("rotation", 0) == degrees
-
-
-@pytest.mark.parametrize("to", MARKS)
-@pytest.mark.parametrize("change", ["moved", "fewer", "cut"])
-def test_other_outlines_stay_polygons(tmp_path, to, change):
-    points = ellipse((90, 70), (20, 20))
-    if change == "moved":
-        points[9] += 0.01
-    elif change == "cut":
-        points[:, 0] = np.maximum(points[:, 0], 75)
-    else:
-        points = points[1:]
-    (again,) = there_and_back(of_points(tmp_path, points), tmp_path, to)["annotations"]
-    assert len(again["segmentation"][0]) == 2 * len(points)
 
 
 # Outlines of several rings and holes in formats of one ring or mask.

@@ -10,7 +10,7 @@ from bboxqa.formats.translation.shapes import mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml
-from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
+from bboxqa.formats.writing.outlines import Record, rings_of
 from bboxqa.model.masks import runs_of_spans
 
 _TITLE = "CVAT"
@@ -177,10 +177,6 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         places = annotation["keypoints"]
         return "points", _points(places[::3], places[1::3])
     kind = content.kind_of(annotation)
-    if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
-        values = {"cx": found.x, "cy": found.y, "rx": found.radius_x, "ry": found.radius_y}
-        values |= {"rotation": found.degrees} if found.degrees else {}
-        return "ellipse", {key: _number(each) for key, each in values.items()}
     if kind == "polygon":
         return "polygon", _points(*rings_of(annotation)[0].T.tolist())
     if kind == "mask":

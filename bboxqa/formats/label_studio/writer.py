@@ -19,7 +19,7 @@ from bboxqa.formats.writing.content import (
     shown_id,
 )
 from bboxqa.formats.writing.losses import losses_of, name_losses
-from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
+from bboxqa.formats.writing.outlines import Record, rings_of
 from bboxqa.model.rotated_boxes import corners
 
 _TITLE = "Label Studio"
@@ -104,10 +104,6 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Re
     """Return the type of a region, and its geometry in percent of the image."""
     kind = content.kind_of(annotation)
     across, down = 100 / image["width"], 100 / image["height"]
-    if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
-        centre = {"x": found.x * across, "y": found.y * down}
-        radii = {"radiusX": found.radius_x * across, "radiusY": found.radius_y * down}
-        return "ellipse", {**centre, **radii, "rotation": found.degrees}
     if kind == "polygon":
         points = rings_of(annotation)[0] * [across, down]
         return "polygon", {"points": points.tolist(), "closed": True}

@@ -9,15 +9,15 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.raw_values import degrees
 from bboxqa.formats.translation.masks import runs_of
-from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, mapping, rotated
+from bboxqa.formats.translation.shapes import mapping
 from bboxqa.model.masks import run_bounds
 from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
 
-SAME = 1e-3
-"""Lengths in pixels that differ by less are equal, as coordinates are rounded."""
+# Lengths in pixels that differ by less are equal, as coordinates are rounded.
+_SAME = 1e-3
 ROUNDED = 0.011
 """Lengths in pixels that differ by less may be equal, as files round to two decimals."""
 _SAME_ANGLE = 1e-5
@@ -147,7 +147,7 @@ def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outli
     """Return the outlines of N annotations of four corners, (N, 4, 2)."""
     bbox = np.array([each["bbox"] for each in annotations], np.float64)
     said = np.array([*map(said_angle, annotations)])
-    is_box = _distances(points, corners(upright(bbox))) <= SAME
+    is_box = _distances(points, corners(upright(bbox))) <= _SAME
     boxes, is_rectangle = from_corners(points)
     is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
     rows = np.flatnonzero(~np.isnan(said))
@@ -172,43 +172,3 @@ def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
     ways = [np.abs(points - own[:, order]).max((1, 2)) for order in _ORDERS]
     found: FloatArray = np.min(ways, axis=0)
     return found
-
-
-class Ellipse(msgspec.Struct, frozen=True):
-    """An ellipse in pixels, turned clockwise about its centre."""
-
-    x: float
-    y: float
-    radius_x: float
-    radius_y: float
-    degrees: float
-
-
-def ellipse_of(annotation: Record) -> Ellipse | None:
-    """Return the ellipse that an outline of one ring replaces; None if it is another polygon.
-
-    Examples
-    --------
-    >>> points = ellipse((40, 30), (20, 10), 30)
-    >>> ellipse_of({"segmentation": [points.ravel().tolist()]})
-    Ellipse(x=40.0, y=30.0, radius_x=20.0, radius_y=10.0, degrees=30.0)
-    >>> ellipse_of({"segmentation": [[0, 0, 9, 0, 9, 9]]}) is None
-    True
-    """
-    (points,) = rings_of(annotation)
-    # Points of a rotated ellipse at its bounds come to the others.
-    if not SIDES <= len(points) <= SIDES + 4:
-        return None
-    left, top, width, height = bounds(points)
-    centre = left + width / 2, top + height / 2
-    across, down = points[0] - centre
-    found, said = float(np.degrees(np.arctan2(down, across))), said_angle(annotation)
-    # Points are rounded in files, so that their angle is near the one that was written.
-    for angle in (round(found, 3) if np.isnan(said) else said, found):
-        local = np.abs(rotated(points, centre, -angle) - centre)
-        radius_x, radius_y = local.max(0).tolist()
-        drawn = ellipse(centre, (radius_x, radius_y), angle)
-        if len(points) == len(drawn) and np.abs(points - drawn).max() <= SAME:
-            values = (round(each, 6) for each in (*centre, radius_x, radius_y, angle % 360))
-            return Ellipse(*values)
-    return None
