@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +17,6 @@ from bboxqa.cli.options import (
     option,
     options,
 )
-
-if TYPE_CHECKING:
-    from bboxqa.model.ratings import Ratings, TaskEstimates
-
 
 _OPTIONS = options(
     option("--layout", READ,
@@ -82,8 +78,11 @@ def stats(
     refuse_inputs([output], [table])
     if given["annotators"] and given["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")
+    from bboxqa.formats.ratings.reader import read_ratings
     from bboxqa.report import stats_views as shown
 
+    columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
+    read = partial(read_ratings, table, **{name: given[name] for name in columns})
     found: Any
     views: list[Any]
     if given["association"]:
@@ -94,43 +93,28 @@ def stats(
     elif given["annotators"]:
         from bboxqa.pipelines.answers import similar_annotators
 
-        found = [
-            similar_annotators(ratings, task=task, seed=given["seed"] or 0)
-            for task, ratings in _ratings(table, given).items()
-        ]
+        seed = given["seed"] or 0
+        found = [similar_annotators(of, task=task, seed=seed) for task, of in read().items()]
         views = [shown.similar_csv, shown.similar_json, shown.similar_lines]
     else:
-        from bboxqa.stats import totals
+        from bboxqa.agreement.registry import named_coefficients
+        from bboxqa.stats import measure, totals
 
-        found = _measured(table, given)
+        named_coefficients(given["coefficients"], "--coefficient")
+        of_measure = ("level", "weights", "bootstrap", "seed", "interval")
+        settings = {name: given[name] for name in of_measure if given[name] is not None}
+        settings["coefficients"] = given["coefficients"] or None
+        with tracking() as progress:
+            found = [
+                measure(ratings, task=task, progress=progress, **settings)
+                for task, ratings in read().items()
+            ]
         lines = partial(shown.text_lines, label=scale_label, totals=totals(found))
         views = [shown.as_csv, shown.as_json, lines]
     csv, json, text = views
     by_format = {"csv": partial(csv, raw=raw_csv), "json": json, "text": text}
     print_result(found, by_format, output_format, output)
     return 0
-
-
-def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]":
-    from bboxqa.formats.ratings.reader import read_ratings
-
-    columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
-    return read_ratings(table, **{name: options[name] for name in columns})
-
-
-def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
-    from bboxqa.agreement.registry import named_coefficients
-    from bboxqa.stats import measure
-
-    named_coefficients(options["coefficients"], "--coefficient")
-    of_measure = ("level", "weights", "bootstrap", "seed", "interval")
-    settings = {name: options[name] for name in of_measure if options[name] is not None}
-    names = options["coefficients"] or None
-    with tracking() as progress:
-        return [
-            measure(ratings, names, task=task, progress=progress, **settings)
-            for task, ratings in _ratings(table, options).items()
-        ]
 
 
 def scale_label(name: str, value: float) -> str:

@@ -18,7 +18,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import named_errors, read_whole
-from bboxqa.formats.sources import names_of
+from bboxqa.formats.sources import names_of, refuse_repeated_files
 from bboxqa.formats.tables import split_rows
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 from bboxqa.model.annotations import Source
@@ -157,10 +157,9 @@ def _rows_of(
 
 def _tables(paths: Sequence[Path]) -> list[_Table]:
     """Read all tables; raises DatasetError with the problems of all of them."""
+    refuse_repeated_files(paths)
     tables, problems, advice = [], [], []
-    for path in dict.fromkeys(paths):
-        if paths.count(path) > 1:
-            problems.append(f"{path}: is given {paths.count(path)} times; expected once")
+    for path in paths:
         try:
             tables.append(_read_table(path))
         except DatasetError as error:

@@ -240,4 +240,4 @@ def test_files_that_cannot_be_read(tmp_path, write):
     )
     assert error.advice.endswith("Save the table as CSV in utf-8.")
     path = write("a.csv", PLAIN)
-    assert refused(path, path).problems == (f"{path}: is given 2 times; expected once",)
+    assert refused(path, path).problems == (f"a file is given twice: {path}",)
