@@ -375,7 +375,8 @@ def _objects_in(given: object) -> list[Cells]:
         names = _columns_of_objects(tuple(found)).of.values()
         lists = {name: found[name] for name in names if found[name] is not None}
         n = max((len(each) for each in lists.values() if isinstance(each, list)), default=0)
-        for name, each in lists.items() or found.items():
+        held = {name: each for name, each in found.items() if _holds(each)}
+        for name, each in (lists or held).items():
             if not isinstance(each, list) or len(each) != n:
                 shown = f"{str(each)[:40]} in {one_line(name)!r}"
                 raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
