@@ -480,6 +480,7 @@ def test_bca_of_a_mean_over_pairs_that_share_little_is_moved_by_the_bias():
     error = percentile.coefficients["cohen_kappa"].standard_error
     assert abs(bias) > 0.25 * error
     assert moved == pytest.approx([-bias, -bias], abs=0.25 * error)
+    assert any(f"cohen_kappa has a bias of about {bias:+.4f}" in note for note in percentile.notes)
 
 
 def test_an_array_is_no_ratings():

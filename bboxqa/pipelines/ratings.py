@@ -87,7 +87,7 @@ def measure(
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
         values=_values(inputs, names),
-        notes=(*ratings.notes, *notes_of(inputs, estimates, bootstrap)),
+        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
     )
 
 
@@ -219,10 +219,17 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     )
 
 
+# A bias of more standard errors is reported, if at least so many clusters were drawn.
+_NOTABLE, _KNOWN_BIAS = 0.25, 20
+
+
 def notes_of(
-    inputs: CoefficientInputs, estimates: Mapping[str, Estimate], bootstrap: int
+    inputs: CoefficientInputs,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    bootstrap: int,
 ) -> Iterator[str]:
-    """Yield notes on coefficients."""
+    """Yield notes on coefficients, of which `estimators` are computed and `estimates` reported."""
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
     if isinstance(inputs.level, SetDistance):
@@ -256,9 +263,15 @@ def notes_of(
         )
     if single := int((sizes == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-    if bootstrap:
-        what = "unit" if inputs.data.units_alone else "cluster"
-        yield from missing_intervals(estimates, what)
+    what = "unit" if inputs.data.units_alone else "cluster"
+    yield from missing_intervals(estimates, what) if bootstrap else ()
+    for name, found in estimates.items():
+        bias = estimators[name].bias
+        if found.n_clusters >= _KNOWN_BIAS and abs(bias) > _NOTABLE * found.standard_error:
+            yield (
+                f"{name} has a bias of about {bias:+z.4f} by the jackknife, since pairs share few "
+                "units; --interval bca corrects the interval for it"
+            )
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
 
@@ -274,12 +287,17 @@ def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[
     if least < FEW_CLUSTERS:
         some = count(least, what)
         yield f"intervals come from resampling, and are somewhat too narrow with {some} only"
+    bare = [
+        e for e in estimates if not isnan(estimates[e].value) and isnan(estimates[e].interval[0])
+    ]
+    few = [name for name in bare if estimates[name].n_clusters <= 2]
+    if lost := [name for name in bare if name not in few]:
+        why = "too many resamples leave it undefined, or all lie on one side of it"
+        yield f"no interval for {', '.join(lost)}: {why}"
+    if few:
+        yield f"no interval for {', '.join(few)}: two clusters are too few"
     for name, found in estimates.items():
-        if not isnan(found.value) and isnan(found.interval[0]):
-            is_few = found.n_clusters <= 2
-            why = "too many resamples leave it undefined, or all lie on one side of it"
-            yield f"no interval for {name}: {'two clusters are too few' if is_few else why}"
-        elif found.interval_shift:
+        if found.interval_shift:
             yield shift_note(name, found.interval_shift)
 
 
