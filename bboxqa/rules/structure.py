@@ -170,8 +170,8 @@ def _required(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 def _without_key(name: str, key: str, where: BoolArray, severity: Severity | None = None) -> Rows:
-    at, expected = f"{name}/{key}", "it in each record"
-    summed = f"{key} is missing in {{share}}"
+    at, summed = f"{name}/{key}", f"{key} is missing in {{share}}"
+    expected = "x, y, width, height" if key == "bbox" else "a whole number"
     return Rows(where, at=at, expected=expected, summary=summed, severity=severity, few=1)
 
 
