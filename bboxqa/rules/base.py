@@ -413,24 +413,12 @@ def becomes_degenerate(
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """Format a number with a few digits, without exponents for ordinary numbers.
-
-    Examples
-    --------
-    >>> figure(27225.0), figure(12.3456), figure(0.5), figure(1e-7)
-    ('27,225', '12.35', '0.5', '1e-07')
-    """
+    """Format a number with a few digits, without exponents for ordinary numbers."""
     return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
 
 
 def rounded_number(value: float) -> int | float:
-    """Return a coordinate rounded to six decimals, as an int if it is integral.
-
-    Examples
-    --------
-    >>> rounded_number(12.0), rounded_number(0.1 + 0.2), rounded_number(1e-9)
-    (12, 0.3, 1e-09)
-    """
+    """Return a coordinate rounded to six decimals, as an int if it is integral."""
     value = float(value)
     rounded = round(value, 6) or value
     return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded

@@ -30,6 +30,8 @@ _ROUNDING, _OF_SIDE = 1e-3, 1e-6
 _SIDES = ("left of", "above", "right of", "below")
 _INSIDE = "a box inside the image"
 _ENOUGH = 5
+# If a larger share of areas is wrong, boxes or outlines may be wrong instead.
+_RARE = 0.1
 
 
 @rule(
@@ -211,8 +213,8 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
     explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
         of the outline inside its image, or of the box without an outline. The fix computes areas
-        of 0 and less, of 1 if all are 1, and those of the box beside an outline, unless boxes or
-        sizes are in doubt (B003 to B007, B012).""",
+        of 0 and less, of 1 if all are 1, those of the box beside an outline, and others if at most
+        a tenth are wrong, unless boxes or sizes are in doubt (B003 to B007, B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
     requires=(
@@ -241,9 +243,10 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         wrong &= ~smaller
     wrong |= given <= 0
     # An area of 1 is a placeholder, as 0 is, if it is that of all. Any other may be right, unless
-    # it is that of the box of an outline.
+    # it is that of the box of an outline, or nearly all areas fit.
     is_unset = (given <= 0) | ((given == 1) & (given[~np.isnan(given)] == 1).all())
     fixable = is_unset | (outlined & (np.abs(given - of_box) <= 1e-3 * of_box + 0.5))
+    fixable |= wrong.sum() <= _RARE * ((expected > 0) & (given > 0)).sum()
     fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
 
@@ -341,6 +344,7 @@ def _copied(document: Document, _settings: ValidateSettings) -> Checked:
         lambda row: f"bbox has the same four numbers as others on images of {sizes[row]:,} sizes",
         "annotations/bbox",
         "boxes drawn on each image",
+        summary=f"{len(rows):,} boxes have the same four numbers as others on images of more sizes",
         severity=Severity.ERROR if nearly_all or is_off else None,
         total=len(rows),
         few=0,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -338,7 +338,8 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
 def _tracks(document: Document) -> IndexArray:
     """Return the track of each annotation in a track, (T,) int64, per annotator and video."""
     tracks, images = document.annotations.tracks, document.images
-    if not len(tracks.row) or (document.reading.origin and Path(document.name).is_dir()):
+    is_single = document.reading.origin is None or document.name.lower().endswith((".json", ".xml"))
+    if not len(tracks.row) or not is_single:
         return np.zeros(0, np.int64)
     # The video of an image is that of its id, or the folder of its frames.
     videos = [

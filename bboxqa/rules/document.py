@@ -33,23 +33,11 @@ _Key = TypeVarTuple("_Key")
 
 
 class Records:
-    """Images or categories as columns.
+    """Images or categories as columns: `values` are the records as in the file, of any type.
 
-    Attributes
-    ----------
-    values : sequence
-        The records as in the file, of any type.
-    id : (I,) int64
-        The id as an integer, also if written as "7" or 7.0. Other texts and fractions get a large
-        integer of their own; values that are not ids get 0.
-    whole : (I,) bool
-        Whether the id is a whole number in any notation.
-    kind : (I,) uint8
-        The `Kind` of the id.
-    named : (I,) bool
-        Whether there is an id of any type.
-    is_object : (I,) bool
-        Whether the record is an object with keys.
+    `id` is an integer, also of "7" and 7.0; other texts and fractions get a large one of their own,
+    and values that are no ids get 0. `whole` says whether it is a whole number in any notation,
+    `named` whether there is an id of any type, and `kind` which.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -167,10 +155,7 @@ class Document:
         return self.reading.top if isinstance(self.reading.top, dict) else {}
 
     def complete(self, name: str) -> bool:
-        """Return whether a list exists and was read to its end.
-
-        If not, references to its records cannot be checked.
-        """
+        """Return whether a list exists and was read to its end, so references can be checked."""
         reading = self.reading if name == "annotations" else self.truth or self.reading
         if name not in reading.sections:
             return False
@@ -260,10 +245,7 @@ class Document:
 
     @cached_property
     def ring_area(self) -> FloatArray:
-        """(R,) float64. The signed area of each ring in square pixels (shoelace formula).
-
-        NaN where coordinates are infinite or their products overflow.
-        """
+        """(R,) float64. The signed area of each ring (shoelace formula); NaN if it overflows."""
         rings, offsets = self.annotations.rings, self.annotations.rings.offsets
         owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
         # Relative to the first vertex, since far from the origin products lose significant digits.
@@ -274,11 +256,7 @@ class Document:
 
     @cached_property
     def outline_area(self) -> FloatArray:
-        """(N,) float64. The area of each valid outline in square pixels; NaN for others.
-
-        The area of a mask is its number of pixels; the area of polygons is the sum over rings, as
-        in COCO.
-        """
+        """(N,) float64. The area of each valid outline, the sum over its rings; NaN for others."""
         columns = self.annotations
         area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
         area[~self.has_rings] = np.nan
@@ -308,10 +286,7 @@ def has_rings(columns: Columns) -> BoolArray:
 
 
 def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
-    """Return left, top, right and bottom of each valid outline, (N, 4); NaN for others.
-
-    A mask whose size differs from its image, (N, 2), is not valid.
-    """
+    """Return left, top, right and bottom of each outline of valid size, (N, 4); NaN for others."""
     rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
     filled = np.flatnonzero(np.diff(rings.offsets))
     if len(filled):

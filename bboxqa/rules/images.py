@@ -79,10 +79,8 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Checked:
     names, disk = _files(document)
 
     def says(row: int) -> str:
-        # Pillow begins its reason with the same words.
-        problem = disk.contents[row].problem.removeprefix("image file is truncated").strip(" ()")
         what = "is truncated" if disk.contents[row].truncated else "cannot be decoded"
-        return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
+        return f"image file {shortened(names[row])} {what}: {disk.contents[row].problem}"
 
     unreadable = [row for row, content in enumerate(disk.contents) if content.problem]
     yield Rows(unreadable, says, "images/file_name", apart=True)

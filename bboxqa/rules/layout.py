@@ -115,13 +115,7 @@ def row_min(values: FloatArray) -> FloatArray:
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """The meaning of the four numbers of a box: their names, order, and what the sides count.
-
-    Examples
-    --------
-    >>> Layout("centre-x, centre-y, width, height").read(np.array([[30.0, 20, 8, 4]]), None)
-    array([[26., 18.,  8.,  4.]])
-    """
+    """The meaning of the four numbers of a box: their names, order, and what the sides count."""
 
     name: str
     is_turned: bool = False

@@ -114,15 +114,10 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
         return _as_rings(document.record(row).get("segmentation"), Form(form[row]))
 
     yield Rows(
-        np.isin(form, tuple(_FORMS)),
-        lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
-        _AT,
-        expected="a list of rings [[x, y, x, y, …], …]",
-        new=new,
-        key="segmentation",
-        total=int(document.outlined.sum()),
-        few=1,
-    )
+        np.isin(form, tuple(_FORMS)), lambda row: f"segmentation is {_FORMS[Form(form[row])]}", _AT,
+        "a list of rings [[x, y, x, y, …], …]", new=new, key="segmentation",
+        total=int(document.outlined.sum()), few=1,
+    )  # fmt: skip
 
 
 def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
@@ -180,10 +175,8 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
             continue
         if n_crossings(shapes.ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS:
             return ()
-        parts = shapes.polygons_of(
-            shapely.make_valid(shapes.ring_polygons(rings, np.array([ring]))[0])
-        )
-        if not parts:
+        whole = shapely.make_valid(shapes.ring_polygons(rings, np.array([ring]))[0])
+        if not (parts := shapes.polygons_of(whole)):
             return ()
         result += map(shapes.flat, parts)
     return record_edit("annotations", row, "segmentation", value=result) if result else ()
@@ -369,21 +362,17 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
 def _counts(document: Document, _settings: ValidateSettings) -> Checked:
     rles = document.annotations.rles
 
-    def says(mask: int) -> str:
-        height, width = rles.size[mask].tolist()
-        wanted = f"{height * width:,} ({height} x {width})"
-        return (
-            rles.problems[rles.problem[mask]]
-            or f"run lengths add up to {rles.total[mask]:,}; expected {wanted}"
-        )
+    wanted = rles.size.prod(axis=1)
 
-    yield Rows(
-        (rles.problem > 0) | (rles.total != rles.size.prod(axis=1)),
-        says,
-        _AT,
-        owner=rles.row,
-        found=lambda mask: rles.problems[rles.problem[mask]] or int(rles.total[mask]),
-    )
+    def found(mask: int) -> str | int:
+        return rles.problems[rles.problem[mask]] or int(rles.total[mask])
+
+    def says(mask: int) -> str:
+        total = f"run lengths add up to {rles.total[mask]:,}; expected {wanted[mask]:,}"
+        return rles.problems[rles.problem[mask]] or total
+
+    where = (rles.problem > 0) | (rles.total != wanted)
+    yield Rows(where, says, _AT, owner=rles.row, found=found)
 
 
 @rule(

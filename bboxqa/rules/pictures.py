@@ -183,7 +183,8 @@ class ImageSearch:
         names: set[str] = set()
         for source, records in documents:
             own = {name for record in records if (name := _name(record))}
-            bases = [*self.roots, *([] if source is None else [folder_of(source).resolve()])]
+            own_folder = [] if source is None else [source if source.is_dir() else source.parent]
+            bases = [*self.roots, *(folder.resolve() for folder in own_folder)]
             left -= {os.path.normpath(base / name) for base in bases for name in own}
             names |= {_of_split(name) for name in own}
         if self._by_folders and left:
@@ -205,11 +206,6 @@ def split_of(source: Path) -> str:
     parts = [part for part in source.parts if place_of(f"{part}/a") != "a"]
     named = (split_in(PurePosixPath(part).stem) for part in reversed(parts[-2:]))
     return next((each[1] for each in named if each is not None), "")
-
-
-def folder_of(source: Path) -> Path:
-    """Return the folder of a file of annotations; a folder of labels is its own."""
-    return source if source.is_dir() else source.parent
 
 
 def _name(image: object) -> str | None:

@@ -178,14 +178,8 @@ def known_rules() -> Rules:
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:
     """Return the codes that begin with a selected prefix and are not ignored.
 
-    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all
-    rules. If several prefixes match a code, the longest decides; if equal, `ignore` does. Raises
-    ConfigError if no rule begins with a prefix.
-
-    Examples
-    --------
-    >>> selected_codes(["B001"], [])
-    ('B001',)
+    Selecting nothing selects all rules. If several prefixes match a code, the longest decides; if
+    equal, `ignore` does. Raises ConfigError if no rule begins with a prefix.
     """
     rules = known_rules()
     selected, ignored = ([code.strip().upper() for code in each] for each in (select, ignore))

@@ -54,10 +54,7 @@ def apply(
     settings: ValidateSettings,
     progress: Progress | None = None,
 ) -> list[Found]:
-    """Apply rules that check single files, and return what they found, including consequences.
-
-    `progress` is called as progress(stage, done, total), where `total` is the number of rules.
-    """
+    """Apply rules that check single files, and return what they found, including consequences."""
     rules, result = known_rules(), []
     for number, code in enumerate(codes):
         if progress is not None:
@@ -268,10 +265,7 @@ _FARTHEST = 1e9
 
 
 def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -> list[Finding]:
-    """Return findings with their positions in the file, sorted by position.
-
-    At most `limit` findings per rule are returned; 0 for all.
-    """
+    """Return at most `limit` findings per rule, or all if it is 0, with their positions."""
     findings, offsets = [], []
     described: Counter[str] = Counter()
     for rule, rows in raw:
@@ -282,9 +276,8 @@ def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -
             fields = {name: getattr(found, name) for name in _FIELDS}
             fix, severity = rows.fix or rule.fix, rows.severity or rule.severity
             fields["fix"] = fix if found.edits else None
-            findings.append(
-                Finding(code=rule.code, severity=severity, file=document.name, **fields)
-            )
+            fields |= {"code": rule.code, "severity": severity, "file": document.name}
+            findings.append(Finding(**fields))
             offsets.append(found.offset)
     if document.reading.origin is not None:
         return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))

@@ -166,48 +166,33 @@ def flat(shape: Any) -> list[float]:
     return [int(v) if v.is_integer() else v for v in numbers]
 
 
+def _visible(document: Document, row: int) -> Any:
+    """Return the rings of an annotation as polygons, each clipped to the image."""
+    import shapely
+
+    rings = document.annotations.rings
+    polygons = ring_polygons(rings, usable(rings, ring_rows(document, row)))
+    return shapely.clip_by_rect(polygons, 0, 0, *document.size[row].tolist())
+
+
 def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
     """Return the areas of outlines, clipped to the image for the suspects, as pycocotools does."""
     outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
     swapped = in_swapped_images(document)[suspects]
     beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
-    for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
-        if parts := outline_xy(document, row):
-            outline[row] = sum(clipped_area(xy, document.size[row]) for xy in parts)
+    beyond &= document.has_rings[suspects] & ~swapped & ~np.isnan(size).any(axis=1)
+    for row in suspects[beyond].tolist():
+        outline[row] = sum(each.area for each in _visible(document, row))
     return outline
 
 
 def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
     """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
-    result = np.full((len(rows), 4), np.nan)
-    for place, row in enumerate(rows.tolist()):
-        xy = np.concatenate([_clipped(r, document.size[row]) for r in outline_xy(document, row)])
-        if len(xy):
-            result[place] = *xy.min(axis=0), *xy.max(axis=0)
-    return result
+    import shapely
 
-
-def clipped_area(xy: FloatArray, size: FloatArray) -> float:
-    """Return the area of a ring, (V, 2), inside an image of a size, (2,), in square pixels.
-
-    The ring is clipped at one edge after another (Sutherland and Hodgman, 1974,
-    doi:10.1145/360767.360802).
-    """
-    xy = _clipped(xy, size)
-    x, y = (xy - xy[:1]).T
-    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
-
-
-def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
-    for axis, far in ((0, False), (0, True), (1, False), (1, True)):
-        depth = size[axis] - xy[:, axis] if far else xy[:, axis]
-        after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
-        crosses = (depth < 0) != (below < 0)
-        share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)
-        points = np.stack([xy, xy + share[:, None] * (after - xy)], axis=1)
-        xy = points[np.stack([depth >= 0, crosses], axis=1)]
-    return xy
+    found = [shapely.geometrycollections(_visible(document, row)) for row in rows.tolist()]
+    return np.array(shapely.bounds(found), np.float64).reshape(-1, 4)
 
 
 class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):

@@ -305,9 +305,9 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
             texts[row] = box
     wrong[[*texts]] = False
 
-    rows, at = np.array([*texts], np.int64), "annotations/bbox"
-    yield Rows(rows, at=at, expected=_FOUR, new=texts.get, fix="safe")
-    yield Rows(wrong, at=at, expected=_FOUR, new=partial(_outline_box, document))
+    at, new = "annotations/bbox", partial(_outline_box, document)
+    yield Rows([*texts], at=at, expected=_FOUR, new=texts.get, fix="safe")
+    yield Rows(wrong, at=at, expected=_FOUR, new=new)
 
 
 @rule(

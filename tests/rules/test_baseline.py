@@ -69,15 +69,6 @@ def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
     assert rest.counts == {"B001": 5, "B004": 1}
 
 
-def test_a_report_that_does_not_list_all_is_refused(tmp_path):
-    cut = report(finding(), unlisted={"B001": 3})
-    with pytest.raises(ValueError, match="lists all"):
-        new_findings(cut, Baseline(tmp_path, {}))
-    with pytest.raises(ValueError, match="lists all"):
-        write_baseline(tmp_path / "known.json", cut)
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_file_does_not_depend_on_the_order(tmp_path):
     found = [finding(row=row) for row in range(9)] + [finding("C002", file=HOSTILE)]
     write_baseline(tmp_path / "one.json", report(*found))

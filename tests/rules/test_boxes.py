@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import shapely
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.layouts import WRITTEN, by_annotators, document
@@ -15,7 +14,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.pages import page_lines
 from bboxqa.rules.registry import RULES
-from bboxqa.rules.shapes import clipped_area
 
 PLAIN = [[60, 50, 20, 10], [50, 60, 25, 18], [76, 30, 22, 10], [8, 60, 30, 19], [75, 65, 24, 14]]
 
@@ -48,15 +46,6 @@ def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
     text = fix(document_of(content), ValidateSettings(select=("B",)), unsafe=True).text
     left = findings(bytes(text).decode(), select=("B",))
     assert [finding.message for finding in left if finding.fix] == []
-
-
-@given(st.lists(st.tuples(st.integers(-50, 150), st.integers(-50, 130)), min_size=3, max_size=9))
-def test_the_visible_area_is_that_of_the_intersection(points):
-    polygon = shapely.Polygon(points)
-    if polygon.is_valid:
-        expected = polygon.intersection(shapely.box(0, 0, 100, 80)).area
-        area = clipped_area(np.array(points, float), np.array([100.0, 80]))
-        assert area == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("width", "is_small"), [("0.133333", False), ("0.133330", True)])

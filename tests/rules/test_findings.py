@@ -278,7 +278,7 @@ NAMES = [
         ("../a.jpg", 'a path with ".."'), ("b\\..\\a.jpg", 'a path with ".."'),
         ("b\\a.jpg", "a path with backslashes"),
     )),
-    case("M006", images("a.jpg", "A.jpg"), said="file name A.jpg is like a.jpg; expected"),
+    case("M006", images("a.jpg", "A.jpg"), said='"A.jpg" differs only in case'),
     case("M008", images("a.jpg", "b.jpg"), images("c.jpg", "b.jpg"), file="b.json",
          said='image "b.jpg" has the same name as "b.jpg" in export.json', pointer="/images/1"),
     case("M008", images("train/a.jpg", "train/b.jpg"), images("test/a.jpg", "test/c.jpg"),

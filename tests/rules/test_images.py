@@ -86,7 +86,6 @@ def test_broken_files(tmp_path, suffix):
         (tmp_path / name).write_bytes(content)
     one, *rest = found_in(images(path.name, *names), tmp_path, "M002")
     assert one.message.startswith(f'image file "{path.name}" is truncated')
-    assert one.message.count("truncated") == 1
     for name, found in zip(names, rest, strict=True):
         assert found.message.startswith(f'image file "{name}" cannot be decoded: ')
         assert str(tmp_path) not in found.message
