@@ -53,7 +53,6 @@ def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> FloatAr
     n_same = np.bincount(key, minlength=n * n).reshape(n, n)
     place = of.image.astype(np.int64), of.annotator.astype(np.int64)
     n_drawn = table_of(*place, np.ones(len(of)), assigned.shape)
-    # The number of annotations of each in images that the other was asked about as well.
     shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
     return np.stack([n_same + n_same.T, (shared + shared.T) / 2])
 
@@ -166,7 +165,6 @@ def _best_groups(sums: FloatArray) -> IndexArray:
         within = np.bincount(group, same) / np.bincount(group, possible)
         gap = within.min() - _pooled(sums, group[:, None] != group)
         if gap > best_gap:
-            # Numbered in the order of the first members.
             _, first, number = np.unique(group, return_index=True, return_inverse=True)
             best, best_gap = np.argsort(np.argsort(first))[number], float(gap)
     return best

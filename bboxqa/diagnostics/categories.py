@@ -124,7 +124,6 @@ def confusions(matched: MatchedUnits) -> Table:
     bounds = np.full((2, len(n), 2), np.nan)
     often = np.argsort(-n, kind="stable")[: _MOST if matched.bootstrap else 0]
     first, second = pairs.first[often], pairs.second[often]
-    # The sums by image of which share and gain of R pairs are functions.
     rows, merging = np.arange(len(often)), _merging([*np.stack([first, second], 1)])
     known = np.flatnonzero(place[often] >= 0)
     of_merging, of_pair = np.full(len(found.pairs.first), -1), np.full(len(n), -1)
@@ -146,7 +145,6 @@ def confusions(matched: MatchedUnits) -> Table:
         np.concatenate([share[often], gain[often]]), tables, evaluate, matched.bootstrap,
         matched.seed, n_images=np.tile(n_nonzero(tables[-1][first] + tables[-1][second]), 2),
     ).reshape(2, -1, 2)  # fmt: skip
-    # By gain, undefined ones last; equal gains by frequency.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])
     names = matched.data.category_names
     return Table(
@@ -173,7 +171,6 @@ def _merging(
 
     def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
         inside, none = marginal[members], np.zeros((1, marginal.shape[1]))
-        # Twice the sum of the products of each two members.
         more = summed_rows(group_of, inside, len(groups)) ** 2
         more -= summed_rows(group_of, inside**2, len(groups))
         squares, same = (
@@ -313,7 +310,6 @@ def supercategories(matched: MatchedUnits) -> Table:
     names, group = np.unique(np.array(of_category, np.str_), return_inverse=True)
     found, n_values = matched_confusions(matched), len(of_category) + 1
     n_categories = sum_by(group, drawn > 0, len(names))
-    # Categories without a supercategory, and missing annotations, are not merged.
     shown = np.flatnonzero((n_categories > 1) & (names != ""))
     alphas = _merging([np.flatnonzero(group == each) for each in shown.tolist()])
     row = np.full(n_values, -1)
@@ -423,7 +419,6 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
     found = _cell_values(data, counts, np.arange(len(data.unit)))
-    # The rows with other annotators, and where at least one side drew the object.
     missing = counts.n_values - 1
     empty = (found.own == missing) & (found.value == missing)
     known = np.flatnonzero((found.n_others > 0) & ~empty)

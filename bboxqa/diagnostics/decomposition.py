@@ -1,6 +1,7 @@
 """Kinds of disagreement, and what agreement would gain without each."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,26 +69,22 @@ class Disagreements(FrozenArrays, frozen=True, eq=False):
     """
 
     has: BoolArray
-    """(O, 5) bool. The columns are those of `Kind`."""
+    has_counted: BoolArray
+    """(O, 5) bool. The kinds of each object, and of it and those that are counted as it."""
     root: IndexArray
-    """(O,) int64. The object of which an object is a part or a repetition; else itself."""
     tied: IndexArray
-    """(O,) int64. The object that a repetition shares a unit with, or that one of several second
-    boxes and parts in a unit belongs to; else itself."""
     home: IndexArray
-    """(O,) int64. The object that each one is counted as: the last of its chain of roots."""
+    """(O,) int64. The object of which each one is a part or a repetition; that with which it shares
+    a unit as a second box or part; and that as which it is counted, the last of its roots."""
     counted: IndexArray
     """(C,) int64. The objects that are counted, each its own home."""
-    has_counted: BoolArray
-    """(O, 5) bool. The kinds of each object and of those that are counted as it."""
     stray: IndexArray
     """(N,) int64. The `Kind` that explains why an annotation is in another unit than most of its
     object; -1 if none does."""
     n_missing: IndexArray
-    """(O,) int64. How many annotators missed it, without those who drew it as a part of another."""
     n_merged: IndexArray
-    """(O,) int64. How many annotators drew it as a part of another one, with a box that is not
-    joined with it."""
+    """(O,) int64. How many annotators missed it, and how many drew it as a part of another one,
+    with a box that is not joined with it."""
     kind: IndexArray
     object: IndexArray
     annotator: IndexArray
@@ -104,7 +101,6 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     is_again = root != np.arange(n)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
-    # Split and merged objects, and annotators.
     merged, is_part, n_merged, n_joined, split = join_parts(objects, drawn, root, n_annotators)
     has[split[0], Kind.SPLIT] = True
     tie_second_boxes(matched, objects, root, tied)
@@ -181,11 +177,9 @@ class AgreementSums(FrozenArrays, frozen=True, eq=False):
     place: IndexArray
     value: IndexArray
     count: FloatArray
-    """(E,). How often an object has a pairable value, sorted by object; the last value is the
-    missing annotation."""
+    """(E,). How often an object has a pairable value, the last of which is missing; sorted."""
     of_object: FloatArray
-    """(3, O) float64. The coincidences of values with themselves, and the matched and the possible
-    pairs of annotations, of which F1 is the ratio."""
+    """(3, O) float64. The coincidences of values with themselves, matched and possible pairs."""
 
 
 def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
@@ -240,13 +234,11 @@ def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     return marginal, sums.of_object.sum(1) + np.array([n_empty, 0, 0])
 
 
-class Repair(FrozenArrays, frozen=True, eq=False):
-    """How the sums of objects change by a repair."""
+class Repair(NamedTuple):
+    """How the sums of O objects change by a repair, and as which object each one is counted."""
 
     change: AgreementSums
-    """After it less before, (O,); counts are negative where values are lost."""
     root: IndexArray
-    """(O,) int64. The object for which each one is counted."""
 
 
 def _repaired(
@@ -386,7 +378,6 @@ def _kind_gains(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
         f1 = ratio(found[0] + found[1:], possible[0] + possible[1:])
         return np.concatenate([alpha[1:] - alpha[0], f1 - ratio(found[0], possible[0])])
 
-    # The sums of each image, then their changes by each repair, (6, I).
     agreeing, found, possible = (
         np.stack([sum_by(image, each, n_images) for each in of_sum])
         for of_sum in zip(*(each.of_object for each in (whole, *changes)), strict=True)
@@ -486,7 +477,6 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
     """Return counts and gains by group; entries, (3, E), are kinds, objects and groups."""
     found, (kind, place, group) = disagreements(matched), entries
     (who, of_row), row, _ = distinct_rows(group, kind)
-    # An object may have several parts of one kind.
     (counted, _), *_ = distinct_rows(row, found.home[place])
     n, gain = np.bincount(counted, minlength=len(who)), np.full((2, len(who)), np.nan)
     for each in Kind:
@@ -516,6 +506,5 @@ def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
     """
     found = disagreements(matched)
     entries = np.flatnonzero(found.kind == kind)
-    # An object may have several parts of one kind.
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     return np.bincount(who, minlength=len(matched.data.annotator_names))

@@ -180,7 +180,6 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
         result = np.full((2, n_annotators, n_measures, n_columns), np.nan)
         for (annotator, own), is_one in zip(whose, alike, strict=True):
             size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
-            # All measures side by side, as columns.
             values = np.moveaxis(differences[:, own], 0, 1).reshape(own.stop - own.start, -1)
             weights = np.tile(counts[own], (1, n_measures))
             mean = ratio(np.nansum(values * weights, axis=0), weights.sum(0))

@@ -44,19 +44,17 @@ class Work(FrozenArrays, frozen=True, eq=False):
     """(N,) int64. The session of each annotation; -1 where its time is unknown."""
     owner: IndexArray
     number: IndexArray
-    """(S,) int64 each. The annotator of each session, and its number, from 0."""
     start: FloatArray
     length: FloatArray
-    """(S,) float64. Seconds since 1970, and until the last annotation."""
+    """(S,). The annotator of each session, its number, from 0, and its start and length in s."""
     image: IndexArray
     annotator: IndexArray
     session: IndexArray
-    """(C,) int64. The session of the annotation with the median time."""
     elapsed: FloatArray
-    """(C,) float64. Seconds since the beginning of the session."""
     matched: FloatArray
     drawn: FloatArray
-    """(C,) float64. The sums of `image_f1`."""
+    """(C,). The session of the annotation with the median time, the seconds since it began, and the
+    sums of `image_f1`."""
 
 
 @remembered
@@ -77,7 +75,6 @@ def worked(matched: MatchedUnits) -> Work:
     length, every = np.zeros(len(sessions)), np.full(len(of), -1)
     np.maximum.at(length, place, times.elapsed[known])
     every[known] = place
-    # The annotation with the median time of each image and annotator.
     cell = of.image[known] * n_annotators + author[known]
     order = np.lexsort((times.seconds[known], cell))
     cells, start, n = np.unique(cell[order], return_index=True, return_counts=True)
@@ -120,7 +117,6 @@ def _slopes(
     )
 
     def evaluate(sums: FloatArray) -> FloatArray:
-        # The slopes of each owner, and of all, (A + 1, B), from sums of groups, (5, G, B).
         weight, of_x, of_squares, of_y, of_products = sums.reshape(_SUMS, n_groups, -1)
         mean = np.nan_to_num(ratio(of_x, weight))
         spread = np.maximum(of_squares - mean * of_x, 0)
@@ -197,7 +193,6 @@ def work(matched: MatchedUnits) -> Table:
     n_sessions = np.bincount(found.owner, minlength=n_annotators)
     hours = np.bincount(found.owner, found.length, n_annotators) / _HOUR
     n = np.bincount(author[found.place >= 0], minlength=n_annotators)
-    # Annotators most of whose annotations were made at once.
     timed, fast = ~np.isnan(found.times.step), found.times.step < _AT_ONCE
     n_timed, n_fast = (np.bincount(author[each], minlength=n_annotators) for each in (timed, fast))
     at_once = 2 * n_fast > n_timed
@@ -270,7 +265,6 @@ def work_hours(matched: MatchedUnits) -> Table:
             **_speeds(matched, drawn, found, n),
         }
     )
-    # All together come first.
     return table.take(np.argsort(person != len(names), kind="stable"))
 
 
@@ -302,17 +296,14 @@ class TrackPairs(FrozenArrays, frozen=True, eq=False):
 
     first: IndexArray
     second: IndexArray
-    """(P,) int64. The tracks of the two; the first is by the annotator with the lower index."""
     image: IndexArray
-    """(P,) int64. The image in which they overlap."""
     similarity: FloatArray
-    """(P,) float64. At least the threshold."""
+    """(P,). The tracks of the two, that of the first annotator first, and where they overlap."""
     annotator: IndexArray
-    """(T,) int64. The annotator of each track."""
     track: IndexArray
-    """(N,) int64. The track of each annotation; -1 without one."""
     frame: IndexArray
-    """(I,) int64. The rank of each image in natural order of the names."""
+    """(T,), (N,), (I,) int64. The annotator of each track, the track of each annotation, -1 without
+    one, and the rank of each image in natural order of the names."""
 
 
 @remembered
@@ -323,7 +314,6 @@ def track_pairs(matched: MatchedUnits) -> TrackPairs:
     track = np.full(len(annotations), -1) if given is None else given.astype(np.int64)
     reaches = near.similarity >= matched.threshold - TOLERANCE
     reaches &= (track[near.left] >= 0) & (track[near.right] >= 0)
-    # Annotations are ordered by annotator within an image.
     left, right = near.left[reaches], near.right[reaches]
     annotator = np.zeros(int(track.max(initial=-1)) + 1, np.int64)
     annotator[track[track >= 0]] = annotations.annotator[track >= 0]
@@ -411,7 +401,6 @@ def _of_people(
         kept = [now.get(a) == b and now.get(b) == a for a, b in both]
         taken = {track for pair in compress(both, kept) for track in pair}
         free = np.flatnonzero([a not in taken and b not in taken for a, b in both])
-        # Free tracks are assigned one to one, by similarity.
         left = frame[free]
         chosen = free[assign(pairs.first[left], pairs.second[left], weight[left])]
         new = [both[row] for row in chosen.tolist()]

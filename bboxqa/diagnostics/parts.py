@@ -225,7 +225,6 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     extra = np.flatnonzero(looked_at & cells.drawn & (2 * n_drawn <= n_asked))
     own = np.concatenate([missed, extra])
     small = np.concatenate([means[cells.object[missed]], edges[cells.annotation[extra]]])
-    # Each is compared with the boxes of the same annotator in the image.
     key = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
     wanted = cells.image[own].astype(np.int64) * n_annotators + cells.annotator[own]
     compared = []
@@ -298,7 +297,6 @@ def repetitions(
     tied[of[places]] = shown[unit[places]]
     left = matched.own.left
     one, other = of[left], of[matched.own.right]
-    # Pairs of objects that only this annotator drew both.
     pair, _, second_box = drawn_with(matched, one, other)
     alone = np.flatnonzero(np.bincount(pair[second_box >= 0], minlength=len(one)) == 1)
     ends = np.stack([one[alone], other[alone]])
@@ -404,7 +402,6 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     small, large = distinct_rows(*np.where(swap, ends[::-1], ends))[0]
     beside = _Beside(small, large, *drawn_with(matched, small, large))
     shared = beside.other >= 0
-    # Boxes that match their annotators' own boxes of the large object.
     low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)
     twice = shared & (find(matched.own.left * n + matched.own.right, low * n + high) >= 0)
     part = _are_parts(matched, beside, shared & ~twice)
@@ -437,7 +434,6 @@ def _are_parts(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> B
     edges, of = corners(matched.data.annotations.bbox), matched.objects
     rows_of = np.flatnonzero(possible)
     box, first, pair = beside.box[rows_of], beside.other[rows_of], beside.pair[rows_of]
-    # The mean of the other boxes of the large object.
     n = np.bincount(of)[beside.large] - beside.count(possible)
     total = _sums(of, edges, int(of.max(initial=-1)) + 1)[beside.large]
     total -= _sums(pair, edges[first], len(n))

@@ -46,15 +46,13 @@ class JointPairs(FrozenArrays, frozen=True, eq=False):
 
     first: IntArray
     second: IntArray
-    """(P,) int32. The annotators, in their order."""
     image: IntArray
-    """(P,) int32."""
     weight: FloatArray
-    """(P,) float64. The weight of each pair in an alpha: 1 / (annotators of the object − 1)."""
+    """(P,). The annotators, in their order, the image, and the weight of each pair in an alpha:
+    1 / (annotators of the object − 1)."""
     pair: IndexArray
-    """(E,) int64. The pair of each joint."""
     joint: IndexArray
-    """(E,) int64. The joint, numbered across all categories."""
+    """(E,) int64. The pair, and the joint, numbered across all categories."""
     difference: FloatArray
     """(E, 2) float64. The position of the second minus that of the first, in px."""
     scale: FloatArray
@@ -259,7 +257,6 @@ def _of_annotator(
     other = np.where(is_second, found.first[pair], found.second[pair])
     others, other = np.unique(other, return_inverse=True)
     images, image = np.unique(found.image[pair], return_inverse=True)
-    # Above and below each figure's ratio.
     sign, placed = np.where(is_second, 1.0, -1.0), found.placed[own].astype(np.float64)
     labelled = found.visibility[own] > 0
     by_own, by_other = np.where(is_second[:, None], labelled[:, ::-1], labelled).T
@@ -274,7 +271,6 @@ def _of_annotator(
     ]
 
     def evaluate(*sums: FloatArray) -> FloatArray:
-        # Others as rows, joints and draws as columns.
         parts = [
             each.reshape(n_joints, len(others), -1).swapaxes(0, 1).reshape(len(others), -1)
             for each in sums

@@ -122,10 +122,10 @@ class LostCoincidences(FrozenArrays, frozen=True, eq=False):
     """(L,) int64. Annotator and value, sorted."""
     row: IndexArray
     image: IndexArray
-    """(E,) int64. The index of annotator and value, and the image of each decrease."""
     marginal: FloatArray
     diagonal: FloatArray
-    """(E,) float64. The decreases of pairable values, and of coincidences with themselves."""
+    """(E,). The index of annotator and value, the image, and the decreases of pairable values and
+    of coincidences with themselves."""
 
 
 @remembered

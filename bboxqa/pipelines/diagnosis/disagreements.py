@@ -267,7 +267,6 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
     for name, unit in CHANGE_UNITS.items():
         found, told = bounds(people, name), []
         for sign, way in ((-1, "falls"), (1, "rises")):
-            # Who rises or falls significantly, and more than the others.
             turned = found.times(sign)
             for place in above_others(turned, of.tables["annotators"]["n_images"]).tolist():
                 value, low, high = turned.at(place)

@@ -260,7 +260,6 @@ _MANY = 10
 # By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
 # fields are values of the finding. The number of further annotators comes last.
 TEMPLATES = {
-    # Annotators
     "stranger": (
         "{who} agrees with nobody: F1 {size:2}{others}: perhaps other images, or another task"
     ),
@@ -295,9 +294,7 @@ TEMPLATES = {
         "all annotators share {share} boxes that two of them drew: agreement does not show how far "
         "they would agree independently"
     ),
-    # Time
     "change": "F1 of {who} with the others {change} {unit}{others}",
-    # Places
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
     "imprecise": ("{who} places {places} less precisely: mean {what} {size:2}{others}"),
@@ -307,7 +304,6 @@ TEMPLATES = {
     ),
     "systematic": "{who} places joints elsewhere than the others: {joints}",
     "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}",
-    # Objects and categories
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
         "saw the same images, and had the same task"
@@ -318,7 +314,6 @@ TEMPLATES = {
         "{above_all}"
     ),
     "all agree": "all annotators drew the same {objects} with the same category{rest}",
-    # Reference
     "worst of reference": (
         "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}"
     ),
@@ -332,14 +327,12 @@ TEMPLATES = {
     "reference class_share": (
         "{who} gives another category than {reference} to {size:%} of its objects{others}"
     ),
-    # What the data cannot show
     "unjudged": (
         "no image has three annotators: where two differ, it is unknown who is right; "
         "--reference FILE compares each with a reference"
     ),
     "nothing": "there are no annotations of two annotators to compare",
     "few": "with {what} no annotator is named: at least {least} are needed{how}",
-    # Warnings
     "large image": "image {image} has {share:.0f} % of the objects{without}",
     "separate groups": (
         "{n} groups of annotators share no image: nothing compares one group with another"

@@ -32,7 +32,6 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     IoU of at least `least`, unless all annotators drew this.
     """
     matched = _with_misread_joined(matched)
-    # How far the boxes of each annotator are displaced to the right and down, (A, 2).
     found = edge_differences(matched)
     offset = confirmed_medians(found)
     near, far = offset[:, :2], offset[:, 2:]

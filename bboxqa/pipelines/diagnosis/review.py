@@ -193,7 +193,6 @@ def review_of(matched: MatchedUnits) -> Review:
         "reason": text_column(reasons),
         "annotators": text_column(people),
     }
-    # The annotations of the objects, in the order of the data.
     owner = {row: n for n in reversed(range(len(words))) for row in words[n].rows}
     rows = np.array(sorted(owner), np.int64)
     whose = [owner[row] for row in rows.tolist()]

@@ -136,7 +136,6 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     if of.part.reference is not None:
         yield from disagreements.reference_errors(of.part.reference)
     elif np.count_nonzero(annotators["n_images"]) <= 2:
-        # The two who are left without copies.
         left = np.flatnonzero(annotators["n_images"])
         two = annotators.take(left)
         if name and len(left) == 2:
