@@ -225,30 +225,20 @@ def beyond_background(
 
 
 def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
-    """Return by how much each annotator is worse than the median of the others, for each rate.
+    """Return by how much each annotator is worse than the median of the others, by `RATES`.
 
-    Images that are hard for all do not widen the intervals, as both sides share the draws. The keys
-    are `RATES`.
+    Images that are hard for all do not widen the intervals, as both sides share the draws.
     """
-    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])
+    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])[:, None, None]
     tables = rate_sums(independent(matched)).tables
-    found = _from_median(matched, tables, sign).reshape(len(RATES), -1, 3)
-    return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
-
-
-def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray) -> FloatArray:
-    """Return (G · K, 3): ratios less the median of the others of their group, with intervals.
-
-    The rows of both tables are G groups of K ratios; `sign` is -1 for groups where more is better.
-    """
 
     def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
-        rates = ratio(above, below)
-        groups = rates.reshape(len(sign), -1, rates.shape[-1])
-        apart = sign[:, None, None] * (groups - median_of_others(groups))
-        return apart.reshape(rates.shape)
+        rates = ratio(above, below).reshape(len(RATES), -1, above.shape[-1])
+        return np.asarray(sign * (rates - median_of_others(rates))).reshape(above.shape)
 
-    return np.column_stack(drawn_figures(matched, tables, evaluate, n_nonzero(tables[1])))
+    drawn = np.column_stack(drawn_figures(matched, tables, evaluate, n_nonzero(tables[1])))
+    found = drawn.reshape(len(RATES), -1, 3)
+    return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
 
 
 # The most annotators named for one kind of error; others are counted.

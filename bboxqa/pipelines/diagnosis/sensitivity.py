@@ -31,16 +31,13 @@ class Sensitivity(msgspec.Struct, frozen=True):
 
     table: Table
     """A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
-    class alpha, with their 95 % intervals over images but for F1 by chance; the share of equal
-    classes, the mean similarity, and the number of units. NaN where undefined or without meaning.
-    "distance" is F1 less F1 by chance; "observed_share" and "expected_share" are the shares of
+    class alpha; "distance", F1 less F1 by chance; and "observed_share" and "expected_share", of
     annotations whose similarity to another one, or by chance, lies between this threshold and the
-    next."""
+    next. NaN where undefined or without meaning."""
     suggested: Table
-    """A row with the similarity, the suggested threshold with its interval, the largest distance of
-    F1 from F1 by chance with its interval, the lowest and the highest threshold that do about as
-    well, Braylan's sigma with its interval and the lowest similarity that it uses
-    ("sigma_threshold"), the number of measured images, and the reason if there is no threshold."""
+    """A row with the suggested threshold, the largest distance, the lowest and the highest
+    threshold that do about as well, Braylan's sigma with the lowest similarity that it uses, the
+    number of measured images, and the reason if there is no threshold."""
     text: str
     """The suggestion as a sentence of a story; empty without one."""
 
