@@ -152,22 +152,8 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
 def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None = None) -> Choices:
     """Return what the table ``[reading]`` of a settings file says, checked as by `reading`.
 
-    Parameters
-    ----------
-    values : mapping
-        The size of images may be a text such as "1920x1080", or the path of a file of sizes,
-        relative to the settings file.
-    file : Path
-        The settings file.
-    inside : Path, optional
-        A folder that a file of sizes has to be in.
-
-    Raises
-    ------
-    ConfigError
-        If a value is invalid, or leads out of the folder.
-    DatasetError
-        If a file of sizes cannot be read.
+    The size of images may be a text such as "1920x1080", or the path of a file of sizes, relative
+    to the settings file. It has to be `inside` a folder, if one is given.
     """
     said = dict(values)
     size = said.get("image_size")

@@ -210,8 +210,8 @@ def test_two_versions_of_one_file_are_refused(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read_dataset(paths)
     assert str(caught.value) == (
-        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann' and 1 more; "
-        "expected those of an annotator of an image in one record of one file\n"
+        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann', and 1 more "
+        "such case; expected those of an annotator of an image in one record of one file\n"
         f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}\n"
         "If annotators annotated the images again: --session-key KEY of annotations or images, or "
         "if each file is a session: --session-key file\n"

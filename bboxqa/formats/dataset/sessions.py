@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -22,13 +22,11 @@ FILE = "file"
 """The value of the session key that makes each file a session."""
 
 
-class FileSessions(msgspec.Struct, frozen=True, eq=False):
+class FileSessions(NamedTuple):
     """The session of each annotation, by file."""
 
     code: list[IntArray]
     """(N,) int32 each. Sessions are numbered in their order."""
-    names: tuple[str, ...] = ()
-    """The names of the sessions; empty if each file is a session."""
     of_records: list[IntArray] | None = None
     """By file, the session of each image record, if files or records name it. Annotators who were
     asked about the image annotated it in that session, even if they drew nothing.
@@ -51,7 +49,7 @@ def read_sessions(
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]
-        return FileSessions(codes, of_records=records)
+        return FileSessions(codes, records)
     columns = [file.columns.authors[key] for file in files]
     of_images = not any(column.names for column in columns)
     said = [[*column.names, ""] for column in columns]
@@ -83,7 +81,7 @@ def read_sessions(
             np.append(code, np.int32(-1))[find(file.image_ids, file.columns.image_id)]
             for file, code in zip(files, codes, strict=True)
         ]
-    return FileSessions(codes, tuple(names), records if of_images else None)
+    return FileSessions(codes, records if of_images else None)
 
 
 def repeated_work(
@@ -99,13 +97,13 @@ def repeated_work(
     This annotator would seem to have drawn everything twice. Returns a note where records of one
     file are kept, else "".
     """
-    rows = rows.take(np.flatnonzero(rows.annotator >= 0))
     start = np.cumsum([0, *(len(file.images) for file in files)])
+    if rows.session is None and start[-1] == len(image_names):
+        return ""
+    rows = rows.take(np.flatnonzero(rows.annotator >= 0))
     pairs = zip(files, rows.by_file(len(files)), strict=True)
     own = [find(f.image_ids, f.columns.image_id[places]) for f, places in pairs]
     holder = start[rows.file] + np.concatenate(own)
-    if rows.session is None and len(holder) and start[-1] == len(image_names):
-        return ""
     session = np.zeros(len(holder), np.int64) if rows.session is None else rows.session
     cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
     cell = cell * (1 + session.max(initial=0)) + session
@@ -117,7 +115,9 @@ def repeated_work(
     pair = at[[*across, *repeated][0] + np.arange(2)]
     image, who = image_names[rows.image[pair[0]]], annotator_names[rows.annotator[pair[0]]]
     first, second = (files[each].source.name for each in rows.file[pair].tolist())
-    drawn = f"annotations of image {one_line(image)!r} by {one_line(who)!r}{more_rows(repeated)}"
+    drawn = f"annotations of image {one_line(image)!r} by {one_line(who)!r}"
+    if len(repeated) > 1:
+        drawn += f", and {count(len(repeated) - 1, 'more such case')}"
     problem = f"{first} and {second}: both have {drawn}"
     if first == second:
         problem = f"{first}: several records of an image have {drawn}"
@@ -133,7 +133,7 @@ def repeated_work(
     )
 
 
-class SplitSessions(msgspec.Struct, frozen=True, eq=False):
+class SplitSessions(NamedTuple):
     """The annotations of all files, split by session."""
 
     first: Rows
@@ -142,9 +142,8 @@ class SplitSessions(msgspec.Struct, frozen=True, eq=False):
     """Annotations of images that an annotator annotated in several sessions. Each pair of image and
     annotator is an image, and the sessions, numbered within it, are its annotators.
     """
-    image: IntArray
-    annotator: IntArray
-    """(R,) int32. The image and the annotator of each image of `repeated`."""
+    pair: IndexArray
+    """(R,) int64. The image of each image of `repeated` × the number of annotators + annotator."""
     n_sessions: IndexArray
     """(R,) int64. The number of sessions of each image of `repeated`."""
 
@@ -157,14 +156,13 @@ def split_sessions(
     annotator_names: Sequence[str],
 ) -> SplitSessions:
     """Split annotations, all with an author, by session; `of_record` are the images of records."""
-    n_annotators = len(annotator_names)
     of_all = (*sessions.code, *(sessions.of_records or ()))
     n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
-    cell = rows.image.astype(np.int64) * n_annotators + rows.annotator
+    cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
     held = cell * n_sessions + (0 if rows.session is None else rows.session)
     number = {name: place for place, name in enumerate(annotator_names)}
     asked = [
-        (image * n_annotators + number[name]) * n_sessions + session
+        (image * len(annotator_names) + number[name]) * n_sessions + session
         for part in zip(of_record, attribution.asked, sessions.of_records or (), strict=False)
         for image, names, session in zip(part[0].tolist(), part[1], part[2].tolist(), strict=True)
         for name in names or ()
@@ -181,37 +179,34 @@ def split_sessions(
         rows.take(again), image=numbered, annotator=own[again].astype(np.int32),
         seconds=None, track=None,
     )  # fmt: skip
-    image, annotator = np.divmod(every[several], n_annotators)
-    return SplitSessions(
-        rows.take(np.flatnonzero(own == 0)), repeated,
-        image.astype(np.int32), annotator.astype(np.int32), n_held[several],
-    )  # fmt: skip
+    first = rows.take(np.flatnonzero(own == 0))
+    return SplitSessions(first, repeated, every[several], n_held[several])
 
 
 def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions) -> Dataset:
     """Return a data set of first sessions with its repeats, and a note on them."""
-    if not len(split.image):
+    if not len(split.pair):
         note = "no annotator annotated an image in two sessions: how far they agree with themselves"
         return replace(data, notes=(*data.notes, f"{note} is unknown"))
     most = int(split.n_sessions.max())
+    image, annotator = np.divmod(split.pair, len(data.annotator_names))
     sessions = replace(
         data,
-        image_names=tuple(data.image_names[image] for image in split.image.tolist()),
-        image_size=data.image_size[split.image],
+        image_names=tuple(data.image_names[each] for each in image.tolist()),
+        image_size=data.image_size[image],
         annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
         annotations=merge(files, split.repeated),
         assigned=np.arange(most) < split.n_sessions[:, None],
         unlisted=None,
         notes=(),
     )
-    n_images = count(len(np.unique(split.image)), "image")
-    who = count(len(np.unique(split.annotator)), "annotator")
-    n_later = int((split.repeated.annotator > 0).sum())
+    who = count(len(np.unique(annotator)), "annotator")
     note = (
-        f"{who} annotated {n_images} in two or more sessions: agreement between annotators is that "
-        f"of the first session of each, without {n_later:,} later annotations"
+        f"{who} annotated {count(len(np.unique(image)), 'image')} in two or more sessions: "
+        "agreement between annotators is that of the first session of each, without "
+        f"{int((split.repeated.annotator > 0).sum()):,} later annotations"
     )
-    repeats = Repeats(sessions=sessions, image=split.image, annotator=split.annotator)
+    repeats = Repeats(sessions, image.astype(np.int32), annotator.astype(np.int32))
     return replace(data, repeats=repeats, notes=(*data.notes, note))
 
 
@@ -285,12 +280,10 @@ def read_tracks(
     of_record: Sequence[IntArray],
     image_names: Sequence[str],
 ) -> tuple[Rows, Tracks]:
-    """Return annotations with their tracks, and all tracks.
+    """Return annotations with their tracks, and all tracks; `of_record` are images of records.
 
-    An id identifies a track of one annotator in one video of one file. The video is named by the
-    image record, or else by the folder of the image. `of_record` is the image of each record.
-
-    Raises DatasetError if no annotation has a track.
+    An id identifies a track of one annotator in one video of one file. Raises DatasetError if no
+    annotation has a track.
     """
     known: dict[str, int] = {}
     videos, of_image = _videos(files, of_record, image_names)
