@@ -317,7 +317,19 @@ def with_one_order(
                 joints.limbs = tuple((place[a], place[b]) for a, b in limbs) if own else limbs
     if problems:
         raise DatasetError(problems, "Give the key points the same names in all files.")
-    return [_ordered(file, known) for file in files], known
+    lengths = [_numbers_of_joints(file, known) for file in files]
+    # A few names of a category may stand for very many omitted joints.
+    n_points = sum(int(each.sum()) for each in lengths)
+    drawn = (file.columns.keypoints for file in files)
+    limit = most_joints(sum(len(each.xy) for each in drawn if each is not None))
+    if n_points > limit:
+        found = f"key points with all joints that their categories name are {n_points:,} points"
+        raise DatasetError(
+            [f"{files[0].source.name}: {found}; expected at most {limit:,}"],
+            "Leave out names of key points that no annotation has.",
+        )
+    pairs = zip(files, lengths, strict=True)
+    return [_ordered(file, n, known) for file, n in pairs], known
 
 
 def _category_rows(file: AnnotationFile) -> IndexArray:
@@ -333,14 +345,26 @@ def _places(own: _Names, order: _Names) -> list[int]:
     return [places[name] for name in own]
 
 
-def _ordered(file: AnnotationFile, known: Mapping[str, Joints]) -> AnnotationFile:
+def _numbers_of_joints(file: AnnotationFile, known: Mapping[str, Joints]) -> IndexArray:
+    """Return the number of joints of each annotation, (N,), with those that it omits."""
+    points = file.columns.keypoints
+    if points is None:
+        return np.zeros(0, np.int64)
+    named = [len(known[clean(category.name)].numbered()) for category in file.categories]
+    expected: IndexArray = np.array([*named, 0])[_category_rows(file)]
+    found: IndexArray = np.maximum(points.stop - points.start, expected)
+    return found
+
+
+def _ordered(
+    file: AnnotationFile, n_joints: IndexArray, known: Mapping[str, Joints]
+) -> AnnotationFile:
     """Return a file whose annotations have all joints of their category, in their order."""
     if file.columns.keypoints is None:
         return file
     joints = [known[clean(category.name)] for category in file.categories]
     own = [_names_of(category) for category in file.categories]
     places = [_places(names, of.names) for names, of in zip(own, joints, strict=True)]
-    n_joints = np.array([*(len(of.numbered()) for of in joints), 0])
     categories = [
         Category(
             each.id, each.name, each.supercategory, [*of.names],
@@ -351,15 +375,8 @@ def _ordered(file: AnnotationFile, known: Mapping[str, Joints]) -> AnnotationFil
     ]  # fmt: skip
     points, rows = file.columns.keypoints.packed(), _category_rows(file)
     held = points.stop - points.start
-    stop = np.cumsum(np.maximum(held, n_joints[rows]))
-    # A few names of a category may stand for very many omitted joints.
-    n_points, most = int(stop[-1]) if len(stop) else 0, most_joints(len(points.xy))
-    if n_points > most:
-        problem = f"{file.source.name}: key points with all joints that their categories name"
-        raise DatasetError(
-            [f"{problem} would have {n_points:,} points; expected at most {most:,}"],
-            "Leave out names of key points that no annotation has.",
-        )
+    stop = np.cumsum(n_joints)
+    start = stop - n_joints
     row = np.repeat(np.arange(len(held)), held)
     to = np.arange(len(row)) - points.start[row]
     n_named = np.array([*map(len, places), 0])
@@ -367,8 +384,7 @@ def _ordered(file: AnnotationFile, known: Mapping[str, Joints]) -> AnnotationFil
     first = np.cumsum(n_named) - n_named
     table = np.array([place for each in places for place in each], np.int64)
     to[moved] = table[first[rows[row[moved]]] + to[moved]]
-    start = np.append(0, stop[:-1])[: len(stop)]
-    xy, visibility = np.zeros((n_points, 2)), np.zeros(n_points, np.uint8)
+    xy, visibility = np.zeros((n_joints.sum(), 2)), np.zeros(n_joints.sum(), np.uint8)
     to += start[row]
     xy[to], visibility[to] = points.xy, points.visibility
     points = replace(points, xy=xy, visibility=visibility, start=start, stop=stop)
