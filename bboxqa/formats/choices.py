@@ -103,17 +103,7 @@ def reading(
     >>> with bboxqa.reading(image_size={"a.jpg": (1920, 1080), "b.jpg": (640, 480)}):
     ...     pass  # data = bboxqa.read(["ann", "bob"])
     """
-    values = {
-        "image_size": image_size,
-        "missing_txt": missing_txt,
-        "voc_base": voc_base,
-        "columns": columns,
-        "box_format": box_format,
-        "rotated": rotated,
-        "from_format": from_format,
-        "mask": mask,
-    }
-    before = given()
+    values, before = locals(), given()
     _block.choices = completed(choices_of(values), before)
     try:
         yield
