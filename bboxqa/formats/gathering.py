@@ -45,10 +45,11 @@ def content_of(
     files: Sequence[AnnotationFile],
     attribution: Attribution,
     rows: Rows,
+    again: str,
 ) -> tuple[Content, list[str]]:
     """Return the records of all files, joined as in their data set, and notes.
 
-    Names in the records are replaced by pseudonyms. The last three are of `Reading.on_joined`.
+    Names in the records are replaced by pseudonyms. The last four are of `Reading.on_joined`.
     """
     is_named = attribution.names != (UNNAMED,)
     found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)
@@ -69,7 +70,7 @@ def content_of(
         for file, name, other, problem in renamed_categories(files)
     ]
     of_files = file_notes(files, attribution, with_losses=False)
-    return content, [*of_files, *renamed, *found.id_notes()]
+    return content, [*of_files, *filter(None, [again]), *renamed, *found.id_notes()]
 
 
 class _Joined:

@@ -221,6 +221,8 @@ def test_annotations_of_one_annotator_in_two_records_of_an_image_are_refused(sec
     assert data.notes == (f"{tmp_path}/export.json: {said}; all count",)
     assert f"{said}; expected those of an annotator of an image in one record" in outcome.stderr
     assert "--session-key KEY of annotations or images" in outcome.stderr
+    outcome = run("convert", tmp_path / "export.json", tmp_path / "out.json", "--to", "coco")
+    assert f"Note: {tmp_path}/export.json: {said}; all count\n" in outcome.stderr
 
 
 @given(st.randoms(use_true_random=False))

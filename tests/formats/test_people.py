@@ -212,9 +212,9 @@ def test_two_versions_of_one_file_are_refused(tmp_path):
     assert str(caught.value) == (
         f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann', and 1 more "
         "such case; expected those of an annotator of an image in one record of one file\n"
-        f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}\n"
         "If annotators annotated the images again: --session-key KEY of annotations or images, or "
         "if each file is a session: --session-key file\n"
+        f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}\n"
         "If each file is by another person: --attribution files"
     )
 

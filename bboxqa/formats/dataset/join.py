@@ -109,7 +109,7 @@ def join(
     if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution)
     if reading.on_joined is not None:
-        reading.on_joined(files, attribution, rows)
+        reading.on_joined(files, attribution, rows, again)
     notes = [*_notes(files, attribution, assigned, reading.min_annotators), *filter(None, [again])]
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)

@@ -69,8 +69,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Called with the paths, the files and the attribution. It raises an error for files that must
     not be measured."""
     on_joined: Callable[..., None] | None = None
-    """Called with the files, the attribution, and the rows of their annotations that are in the
-    data set."""
+    """Called with the files, the attribution, the rows of their annotations, and a note on work of
+    one annotator in several records of an image."""
 
     def settings(self) -> ReadSettings:
         """Return what is read of each file."""

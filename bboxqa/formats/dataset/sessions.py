@@ -123,13 +123,19 @@ def repeated_work(
         problem = f"{first}: several records of an image have {drawn}"
     if is_kept and first == second:
         return f"{problem}; all count"
+    advice = (
+        "If annotators annotated the images again: --session-key KEY of annotations or images, or "
+        "if each file is a session: --session-key file"
+    )
+    if first != second:
+        advice += (
+            "\nTwo versions of one data set are compared with: "
+            f"bboxqa compare {typed_paths([first, second])}"
+            "\nIf each file is by another person: --attribution files"
+        )
     raise DatasetError(
         [f"{problem}; expected those of an annotator of an image in one record of one file"],
-        "Two versions of one data set are compared with: "
-        f"bboxqa compare {typed_paths([first, second])}\n"
-        "If annotators annotated the images again: --session-key KEY of annotations or images, "
-        "or if each file is a session: --session-key file\n"
-        "If each file is by another person: --attribution files",
+        advice,
     )
 
 
