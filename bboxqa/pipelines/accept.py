@@ -260,6 +260,7 @@ class _Original:
         )  # fmt: skip
         data = read_for(path, listed.settings, reading)
         self.path, self._document, (self._file, self._who) = path, document, kept[0]
+        self.names_people = bool(self._who.key)
         self._lists: Mapping[str, Any] = self._file.lists or {}
         self.records: list[Record] = self._lists["annotations"]
         size = zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True)
@@ -285,11 +286,6 @@ class _Original:
         self._edits: list[Edit] = []
         self.adds_proposed = False
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
-
-    @property
-    def names_people(self) -> bool:
-        """Whether the file names annotators."""
-        return bool(self._who.key)
 
     def author_of(self, real: str, sent: Sequence[ReviewObject]) -> str | None:
         """Return who an annotator is in the file; None if nobody in it is."""
