@@ -46,6 +46,8 @@ class Votes(NamedTuple):
     """(N,) int64 and uint8. The vote of each annotation; -1 where it has none, and why not, a place
     in `REASONS`, 0 where it has."""
     n_clipped: int
+    also: tuple[IndexArray, IntArray]
+    """Votes with another category as well, and that one, where repeated boxes are a tie."""
 
 
 def clipped_edges(data: Dataset) -> tuple[FloatArray, BoolArray]:
@@ -67,7 +69,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     """Return the votes of annotators: their boxes inside images, each object once.
 
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
-    edges are the means. Its category is the most frequent one.
+    edges are the means. Its category is the most frequent one; others as frequent are in `also`.
     """
     of, (edges, is_cut) = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")
@@ -82,19 +84,19 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     chosen = order[run_starts(vote[order])]
     places = vote[chosen]
     firsts[places] = chosen
-    votes = drawn.take(firsts)
+    votes, also = drawn.take(firsts), (firsts[:0], drawn.category[:0])
     if len(several):
         group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
         sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
         fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
-        category[places], _ = _labels(
+        category[places], _, also = _labels(
             group, drawn.annotator[several], drawn.category[several], _frequency(data)
         )
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
-    merged = replace(data, annotations=votes, repeats=None)
-    return Votes(merged, whole, left_out, int(is_cut[rows].sum()))
+    return Votes(replace(data, annotations=votes, repeats=None), whole, left_out,
+                 int(is_cut[rows].sum()), also)  # fmt: skip
 
 
 def _same_objects(data: Dataset, similarity: str) -> IndexArray:
@@ -156,7 +158,8 @@ def consensus_of(
         medians[:, side] = middle / 2
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(data.assigned.sum(1)[units.image], n_votes)
-    category, is_tie = _labels(group, of.annotator, of.category, _frequency(data))
+    row, named = np.append(np.arange(len(of)), votes.also[0]), np.append(of.category, votes.also[1])
+    category, is_tie, _ = _labels(group[row], of.annotator[row], named, _frequency(data))
     overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
         image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,
@@ -182,8 +185,8 @@ def _frequency(data: Dataset) -> IndexArray:
 
 def _labels(
     group: IndexArray, annotator: IntArray, category: IntArray, frequency: IndexArray
-) -> tuple[IntArray, BoolArray]:
-    """Return the category of each group, and whether it is a tie."""
+) -> tuple[IntArray, BoolArray, tuple[IndexArray, IntArray]]:
+    """Return the category of each group, whether it is a tie, and the others of ties by group."""
     n_names = len(frequency)
     keys, of_vote, n = np.unique(
         group * n_names + category, return_inverse=True, return_counts=True
@@ -199,7 +202,7 @@ def _labels(
     first = run_starts(home)
     is_equal = n == np.repeat(n[first], np.diff(np.append(first, len(home))))
     is_equal[first] = False
-    return label[first], np.isin(home[first], home[is_equal])
+    return label[first], np.isin(home[first], home[is_equal]), (home[is_equal], label[is_equal])
 
 
 # Digits after the point that are no noise, and crossings that are repaired in milliseconds.

@@ -134,6 +134,14 @@ def test_a_box_drawn_again_has_the_category_that_is_more_usual_in_the_file():
         assert votes_of(data).data.annotations.category.tolist() == [usual, usual]
 
 
+def test_a_box_drawn_again_in_two_categories_counts_for_both():
+    elsewhere = [(0, 2, 0, (30.0 + 9 * place, 30.0, 5.0, 5.0)) for place in range(3)]
+    rows = [(0, 0, 0, BOX), (0, 0, 1, BOX), (0, 1, 1, BOX)]
+    found = found_of(dataset([*rows, *elsewhere]))
+    (place,) = np.flatnonzero(found.votes == 2).tolist()
+    assert (found.category[place], found.is_tie[place]) == (1, False)
+
+
 def test_who_drew_nothing_was_asked_as_well():
     data = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)], n_annotators=5)
     found = found_of(data)
