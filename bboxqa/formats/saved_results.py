@@ -89,8 +89,11 @@ def pseudonymous_documents(
     or number in sentences.
     """
     known = {*pseudonyms_of(key, ()).values()}
-    inputs = documents["manifest"].get("inputs", ())
-    models = {each.get("annotator") for each in inputs if each.get("role") == "predictions"}
+    try:
+        inputs = msgspec.convert(documents["manifest"].get("inputs"), list[Source])
+    except msgspec.ValidationError:
+        inputs = []
+    models = {each.annotator for each in inputs if each.role == "predictions"}
     names = {*people_among({*_annotators(documents)})} - models - known
     unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
     if unclear:
