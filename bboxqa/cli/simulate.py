@@ -29,7 +29,7 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 
 
 _OPTIONS = options(
-    option("--truth FILE", OUT, "COCO file of the true objects, as boxes; by default random ones are drawn.",
+    option("--truth FILE", OUT, "COCO file whose boxes are true; by default random ones are drawn.",
         type=A_PATH),
     option("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
     option("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
