@@ -81,27 +81,20 @@ def read_segments(
     the unit contradicts a file, and DatasetError with every problem of the files.
     """
     tables = _tables([Path(path) for path in paths])
-    problems, advice = [each for table in tables for each in table.problems], _CORRECT
+    problems = [each for table in tables for each in table.problems]
     rows, asked = list[_Row](), set[tuple[str, str]]()
     is_guessed, n_rounded = False, 0
     names = names_of([Path(table.source.name) for table in tables])
     for number, (table, name) in enumerate(zip(tables, names, strict=True)):
         counted, is_shown = _unit_of(table, None if unit == "auto" else unit)
         is_guessed |= is_shown
-        if counted is None:
-            problems.append(
-                f"{table.source.name}: the file does not show whether the times are seconds or "
-                f"milliseconds: none has decimals, such as '{table.numbers()[0]}'"
-            )
-            advice = _UNIT_ADVICE
-            continue
         if not {"recording", "annotator"} & {*table.column}:
             asked.add(("recording", name))
         for row, rounded in _rows_of(table, number, name, counted, problems):
             rows.append(row)
             n_rounded += rounded
     if problems:
-        raise DatasetError(problems, advice)
+        raise DatasetError(problems, _CORRECT)
     if not rows:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
@@ -124,11 +117,6 @@ class _Table(msgspec.Struct, frozen=True, eq=False):
     rows: list[tuple[int, list[str]]]
     problems: list[str]
     """Rows whose number of fields differs from that of the first row."""
-
-    def numbers(self) -> list[str]:
-        """Return the times that are numbers."""
-        times = (fields[self.column[key]] for _, fields in self.rows for key in _TIMES)
-        return [time for time in times if _NUMBER.fullmatch(time)]
 
 
 def _rows_of(
@@ -156,17 +144,9 @@ def _rows_of(
 
 
 def _tables(paths: Sequence[Path]) -> list[_Table]:
-    """Read all tables; raises DatasetError with the problems of all of them."""
+    """Read all tables, which have to have a column for the tier and the recording alike."""
     refuse_repeated_files(paths)
-    tables, problems, advice = [], [], []
-    for path in paths:
-        try:
-            tables.append(_read_table(path))
-        except DatasetError as error:
-            problems += error.problems
-            advice.append(error.advice)
-    if problems:
-        raise DatasetError(problems, " ".join(filter(None, dict.fromkeys(advice))))
+    tables = [_read_table(path) for path in paths]
     named = [table for table in tables if "file" in table.column]
     held = [{fields[table.column["file"]] for _, fields in table.rows} for table in named]
     if not any("recording" in table.column for table in tables) and any(len(e) > 1 for e in held):
@@ -177,13 +157,12 @@ def _tables(paths: Sequence[Path]) -> list[_Table]:
         # Tables without the column would not be compared with the others.
         if len(names) > 1:
             problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
-            advice = [f"Add the column '{key}' where it is missing, or drop it."]
-            raise DatasetError([f"{problem}; expected it in all files or in none"], *advice)
+            raise DatasetError([f"{problem}; expected it in all files or in none"])
     return tables
 
 
-def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit | None, bool]:
-    """Return the unit of the times, None if unknown, and whether only decimals show it."""
+def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:
+    """Return the unit of the times, and whether only decimals show it."""
     named = table.unit
     if given is not None:
         if named not in (None, given):
@@ -191,11 +170,16 @@ def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit | None, bool]:
                 f"the unit is {given!r}, but {table.source.name} says that its times are in {named}"
             )
         return given, False
-    numbers = [_decimal(text) for text in table.numbers()]
+    times = (fields[table.column[key]] for _, fields in table.rows for key in _TIMES)
+    numbers = [_decimal(time) for time in times if _NUMBER.fullmatch(time)]
     if named is None and any(number != number.to_integral_value() for number in numbers):
         return "s", True
+    if named is None and numbers:
+        unknown = "the file does not show whether the times are seconds or milliseconds"
+        problem = f"{unknown}: none has decimals, such as '{numbers[0]}'"
+        raise DatasetError([f"{table.source.name}: {problem}"], _UNIT_ADVICE)
     # If all times have colons, the unit does not matter.
-    return named or (None if numbers else "ms"), False
+    return named or "ms", False
 
 
 def milliseconds(text: str, unit: Literal["ms", "s"]) -> tuple[int, bool] | None:

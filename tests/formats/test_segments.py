@@ -230,14 +230,14 @@ def test_missing_columns(write):
 
 
 def test_files_that_cannot_be_read(tmp_path, write):
-    error = refused(
-        tmp_path / "none.csv", tmp_path, write("a.csv", b"start,end,label\n1.5,2,\xff\n")
-    )
-    assert error.problems == (
-        f"{tmp_path / 'none.csv'}: no such file",
-        f"{tmp_path}: is a folder; expected a table of segments",
-        f"{tmp_path / 'a.csv'}: line 2: is not utf-8: byte 22 of the file is 0xff",
-    )
+    broken = write("a.csv", b"start,end,label\n1.5,2,\xff\n")
+    for path, problem in (
+        (tmp_path / "none.csv", "no such file"),
+        (tmp_path, "is a folder; expected a table of segments"),
+        (broken, "line 2: is not utf-8: byte 22 of the file is 0xff"),
+    ):
+        error = refused(path)
+        assert error.problems == (f"{path}: {problem}",)
     assert error.advice.endswith("Save the table as CSV in utf-8.")
     path = write("a.csv", PLAIN)
     assert refused(path, path).problems == (f"a file is given twice: {path}",)
