@@ -109,11 +109,11 @@ class _Subset:
         return self._names[number]
 
     def _add(self, given: dict[str, Any], image: Record, label: str, where: Where) -> None:
-        number, given_said = given.get("label_id"), mapping(given.get("attributes")).items()
+        number, attributes = given.get("label_id"), mapping(given.get("attributes"))
         name = self._name_of(number)
-        points = [] if type(number) is not int else self._points.get(number, [])
+        points = self._points.get(number, []) if type(number) is int else []
         shape = self._into.boxed(self._shape_of(given, points))
-        said = {key: e for key, e in given_said if isinstance(e, str | int | float)}
+        said = {key: e for key, e in attributes.items() if isinstance(e, str | int | float)}
         said.pop("rotation", None)
         record: Record = {**shape, "image_id": image["id"]}
         record["attributes"] = said | shape.get("attributes", {})
@@ -127,10 +127,6 @@ class _Subset:
             some = count(len(self._names), "label")
             problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
             self._into.defect("T050", problem, where, row)
-        n_points = len(shape.get("keypoints", ())) // 3
-        if row >= 0 and n_points and points and n_points != len(points):
-            problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name or '')!r}"
-            self._into.defect("K001", f"{problem} has {len(points)}", where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         kind = plain_text(annotation.get("type"))

@@ -124,11 +124,9 @@ class _Records:
             self._into.defect("T050", problem, where, row)
 
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
-        kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
-        if not kind:
-            # Old exports have it in classes only.
-            of_class = self._classes.get(plain_text(figure.get("classTitle")), "any")
-            kind = "bitmap" if isinstance(figure.get("bitmap"), dict) else of_class
+        # Old exports have it in classes only.
+        of_class = self._classes.get(plain_text(figure.get("classTitle")), "any")
+        kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape")) or of_class
         points = mapping(figure.get("points"))
         if kind in ("rectangle", "oriented_bbox"):
             corners = points_of(points.get("exterior"), "points.exterior", least=2)

@@ -442,7 +442,6 @@ class _Records:
     ) -> None:
         where, what, name = self._where(element), element.name, (label or "").strip()
         size = (image["width"], image["height"]) if "height" in image else None
-        n_joints, row = 0, -2
         with self._into.refusing(what, where):
             shape = self._into.boxed(shape_of(element, size, self._into.masks))
             record = {"image_id": image["id"]} | shared | shape
@@ -453,19 +452,12 @@ class _Records:
                 record["source"] = source
             if frame >= 0:
                 record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
-            n_joints = len(record.get("joints", ()))
             row = self._into.labelled(record, name, where, f"{what}: has no label")
-        known = self._header.labels.get(name)
-        if row == -1:
-            self._apart.add(name)
-        elif row < 0:
-            return
-        elif name and self._header.labels and known is None:
-            problem = f"label {one_line(name)!r} is not among the labels at the beginning"
-            self._into.defect("T041", f"{problem} of the file", where, row)
-        elif n_joints and known and known.joints and n_joints != len(known.joints):
-            problem = f"skeleton has {count(n_joints, 'point')}; its label {one_line(name)!r} has"
-            self._into.defect("K001", f"{problem} {len(known.joints)}", where, row)
+            if row < 0:
+                self._apart.add(name)
+            elif name and self._header.labels and name not in self._header.labels:
+                problem = f"label {one_line(name)!r} is not among the labels at the beginning"
+                self._into.defect("T041", f"{problem} of the file", where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""
