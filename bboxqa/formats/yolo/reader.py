@@ -253,8 +253,7 @@ class _LabelRecords:
 
     def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
         """Report the paths of data.yaml in the source that name none of its files and folders."""
-        folders = {each.folder for each in members}
-        known = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
+        known = {str(above) for each in members for above in PurePosixPath(each.name).parents}
         if not any(is_picture(each.name) for each in others):
             # Folders of labels stand for those of the pictures.
             known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
