@@ -27,6 +27,7 @@ from bboxqa.model.rotated_boxes import FiveNumbers, corners, from_corners, turne
 
 _FIVE, _EIGHT = 5, 8
 _TURNED = "with a rotated box compared by the upright bounds (else: --similarity obb)"
+_ANGLED = "with an attribute 'rotation' compared by bbox, without it (else: --similarity obb)"
 _SINGLE_CROWDS = "with iscrowd 1 taken as single objects: CVAT writes 1 for every mask and ellipse"
 
 
@@ -127,8 +128,6 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     """(M,) int64. The rows of these annotations in the document."""
     wrong: Mapping[str, BoolArray]
     """dict of str to (N,) bool. By key, the rows with values that falsify a result."""
-    has_more_numbers: bool
-    """Whether boxes may have five or eight numbers."""
     notes: tuple[str, ...]
 
 
@@ -172,13 +171,14 @@ def measured(
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
         keypoints, _text_ids(columns), rotated, score,
     )  # fmt: skip
-    notes = [*_notes(columns, options, found, turned)]
+    angles = {} if boxes_are_outlines or has_more else columns.angles
+    notes = [*_notes(columns, options, found, turned, angles)]
     kept = np.flatnonzero(~left_out)
     if n_left := len(columns) - len(kept):
         some = f"{count(n_left, 'annotation')} with key points and no box"
         notes.append(f"{some} not compared; --similarity keypoints compares key points")
         found = taken(found, kept)
-    return Measured(found, kept, wrong, has_more, tuple(notes))
+    return Measured(found, kept, wrong, tuple(notes))
 
 
 def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
@@ -320,10 +320,17 @@ def _keypoints(columns: Columns) -> Keypoints:
 
 
 def _notes(
-    columns: Columns, options: ReadSettings, found: FileColumns, turned: _Turned | None
+    columns: Columns,
+    options: ReadSettings,
+    found: FileColumns,
+    turned: _Turned | None,
+    angles: Mapping[int, float],
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
-    n_turned = 0 if turned is None else len(turned.row)
+    n_turned = n_angles = 0
+    if not (options.rotated or options.outlines):
+        n_turned = 0 if turned is None else len(turned.row)
+        n_angles = sum(abs(each) < FARTHEST and each % 360 != 0 for each in angles.values())
     n_quadrilaterals = n_others = n_visibilities = 0
     if found.rotated is not None and not options.outlines:
         of_form = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
@@ -332,7 +339,8 @@ def _notes(
         visibility = columns.keypoints.points[:, 2]
         n_visibilities = int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum())
     for n, what, said in (
-        (n_turned * (not (options.rotated or options.outlines)), "annotation", _TURNED),
+        (n_angles * (not options.keypoints), "annotation", _ANGLED),
+        (n_turned, "annotation", _TURNED),
         (n_visibilities, "key point", "of another visibility than 0, 1 and 2 clipped to it (K002)"),
         (n_quadrilaterals, "outline", "with four corners compared by the rectangle around it"),
         (n_others, "other outline", "compared by the upright box (else: --similarity polygon)"),
@@ -341,11 +349,3 @@ def _notes(
     ):
         if n:
             yield f"{count(n, what)} {said}"
-
-
-def turned_note(columns: Columns) -> Iterator[str]:
-    """Yield a note on boxes whose attribute `rotation` is not compared."""
-    n = sum(abs(angle) < FARTHEST and angle % 360 != 0 for angle in columns.angles.values())
-    if n:
-        some = f"{count(n, 'annotation')} with an attribute 'rotation'"
-        yield f"{some} compared by bbox, without it; --similarity obb compares rotated boxes"

@@ -22,7 +22,7 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, UNUSABLE, RawDocument, more_rows, problems_of
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
-from bboxqa.formats.measured import measured, taken, turned_note
+from bboxqa.formats.measured import measured, taken
 from bboxqa.formats.member import Member
 from bboxqa.formats.positions import BLANKS, Locator
 from bboxqa.formats.raw_values import mask_of
@@ -92,15 +92,11 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     problems += problems_of(document.name, columns, found)
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    notes = found.notes
-    are_upright = not (options.outlines or options.keypoints or options.rotated)
-    if are_upright and not found.has_more_numbers:
-        notes = (*turned_note(columns), *notes)
     lists = _decoded(document) if options.records else None
     if options.on_records is not None:
         for records in _annotations_in(document):
             options.on_records(records)
-    file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
+    file = AnnotationFile(source, images, categories, found.columns, found.notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
     return replace(file, sample=_sample(document.text))
