@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -16,12 +15,7 @@ from pathlib import Path
 from bboxqa.core.errors import OutputError
 from bboxqa.core.interrupts import PLACED, placing
 
-UNFINISHED_FOLDERS = ".bboxqa-*"
-"""Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
-
 _DIGITS = 16
-# Seconds after which no process still fills a folder: it was killed.
-_ABANDONED = 24 * 3600.0
 # Names of files have at most 255 bytes, on encrypted disks 143.
 _LONGEST = 100
 
@@ -45,15 +39,15 @@ def _beginning(name: str) -> str:
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
-    """Refuse to fix a file ``NAME.json`` if that would replace another file.
+    """Refuse to fix a file ``NAME.json`` if that would replace another file, with OutputError.
 
     Fixing in place writes ``NAME.json.bak``; otherwise it writes ``NAME.fixed.json``, which `force`
-    allows to replace. Raises OutputError if the file already exists.
+    allows to replace.
     """
-    if in_place and _copy_of(source).exists():
-        raise OutputError(f"{_copy_of(source)}: already exists; move it away")
-    if not in_place and fixed_path(source).exists() and not force:
-        raise OutputError(f"{fixed_path(source)}: already exists; move it away, or give --force")
+    written = _copy_of(source) if in_place else fixed_path(source)
+    if written.exists() and not (force and not in_place):
+        todo = "" if in_place else ", or give --force"
+        raise OutputError(f"{written}: already exists; move it away{todo}")
 
 
 def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> None:
@@ -103,26 +97,11 @@ def digest_of(path: Path) -> str:
 def write_fixed(
     source: Path, text: bytes | mmap.mmap, *, in_place: bool, fixed: Identity | None = None
 ) -> Path:
-    """Write a fixed file next to its source, or replace the source and keep a copy.
+    """Write ``NAME.fixed.json`` next to a source ``NAME.json``; return the file that was written.
 
-    Raises OutputError if the file cannot be written, or if the source has changed.
-
-    Parameters
-    ----------
-    source : Path
-        ``NAME.json``; a link is followed.
-    text : bytes-like
-        The new content.
-    in_place : bool
-        Write ``NAME.json`` and keep ``NAME.json.bak``; otherwise write ``NAME.fixed.json``.
-    fixed : tuple of int, optional
-        The `identity_of` the source when it was read; a source that has changed since is not
-        replaced.
-
-    Returns
-    -------
-    Path
-        The file that was written.
+    If `in_place`, ``NAME.json`` is replaced, of which a copy is kept as ``NAME.json.bak``; a link
+    is followed. Raises OutputError if the file cannot be written, or if the source is no longer
+    the one with the identity `fixed`.
     """
     if not in_place:
         write_atomically(fixed_path(source), text)
@@ -161,10 +140,8 @@ def write_atomically(
 ) -> None:
     """Write a file under a temporary name, then rename it.
 
-    Raises OutputError if it cannot be written, or if the existing file is not `replaces`. Then the
-    existing file stays, and no temporary file is left. A killed process leaves the old file or the
-    new one, whole. So does a machine that loses power, if the new one is `on_disk` first; without
-    it, what was written seconds before may be lost.
+    Raises OutputError if it cannot be written. Then the existing file stays, and no temporary file
+    is left. A killed process leaves the old file or the new one, whole.
 
     Parameters
     ----------
@@ -172,13 +149,12 @@ def write_atomically(
         The target, in an existing folder. An existing file is replaced and keeps its permissions; a
         link is followed. A pipe or a device is written to.
     data : bytes-like
-        The content.
     replaces : tuple of int, optional
         The `identity_of` the file to replace; any other file is not replaced.
     private : bool
         Whether only the owner may read the file, also while it is being written.
     on_disk : bool
-        Whether to wait until the content has reached the disk before renaming the file.
+        Whether the content reaches the disk before the file is renamed, in case power is lost.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -192,9 +168,8 @@ def write_atomically(
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
-        with open(
-            temporary, "xb", opener=partial(os.open, mode=0o600) if private else None
-        ) as file:
+        opener = partial(os.open, mode=0o600) if private else None
+        with open(temporary, "xb", opener=opener) as file:
             file.write(data)
             if on_disk:
                 file.flush()
@@ -215,32 +190,20 @@ def write_atomically(
 
 def _check_unchanged(path: Path, before: Identity | None) -> None:
     if before is not None and identity_of(path) != before:
-        raise OutputError(
-            f"{path}: another program changed the file meanwhile, so it was left as it is; run the "
-            "command again"
-        )
+        raise OutputError(f"{path}: another program changed it; run the command again")
 
 
 @contextmanager
 def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     """Yield a hidden folder to fill; its content appears in the target once it is complete.
 
-    Parameters
-    ----------
-    target : Path
-        The folder to create or to change; missing parents are created.
-    last : str, optional
-        Name of the file that marks a complete folder. With it, an existing target is replaced as a
-        whole, and this file is removed first, so that a killed run never leaves a folder that looks
-        complete. Without it, only files of the same names are replaced.
+    With `last`, the name of the file that marks a complete folder, an existing target is replaced
+    as a whole, and this file is removed first, so that a killed run never leaves a folder that
+    looks complete. Without it, only files of the same names are replaced.
     """
     inside = last is None and target.is_dir()
     place = target if inside else target.parent
     place.mkdir(parents=True, exist_ok=True)
-    for each in place.glob(UNFINISHED_FOLDERS):
-        with suppress(OSError):
-            if time.time() - each.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(each, ignore_errors=True)
     scratch = _hidden(place)
     # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()
@@ -263,22 +226,16 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
 
 
 def _hidden(folder: Path) -> Path:
-    """Return a new path in a folder that `UNFINISHED_FOLDERS` matches."""
-    return folder / UNFINISHED_FOLDERS.replace("*", secrets.token_hex(_DIGITS // 2))
+    """Return a new path in a folder."""
+    return folder / f".bboxqa-{secrets.token_hex(_DIGITS // 2)}"
 
 
 @contextmanager
 def locked(lock: Path, name: Path, busy: str, seconds: float = 0) -> Iterator[None]:
     """Keep other processes out of a block; the lock ends with the process that holds it.
 
-    Parameters
-    ----------
-    lock : Path
-        The file of the lock; its folder is made if it does not exist.
-    name : Path
-        What error messages call by its name.
-    busy : str
-        What they say where another process has the lock for so many seconds.
+    Error messages name `name`, and say `busy` where another process has the file `lock` for so
+    many seconds.
     """
     from filelock import FileLock, Timeout
 

@@ -1,9 +1,8 @@
 """What readers return: the content of a file with its irregularities, or annotations to measure."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,9 +18,6 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
-"""Codes of defects that would falsify a result."""
-
-
 Record = dict[str, Any]
 
 
@@ -57,37 +53,7 @@ class OwnPlace(msgspec.Struct, frozen=True):
     excerpt: str
 
 
-class Origin(Protocol):
-    """The source that a document was translated from; `bboxqa.formats.translation.reading`."""
-
-    title: str
-    """The format, such as "Label Studio JSON"."""
-    defects: Sequence[ToolDefect]
-    notes: Sequence[str]
-    """What was left out, and how the rest was read."""
-    apart: Counter[str]
-    """The number of annotations without a box, which are not examined, by shape."""
-    categories_apart: set[int]
-    """The ids of the categories of these annotations."""
-    image_names: dict[int, str]
-    """The file names of images by those ids that their tool does not show."""
-
-    def record(self, row: int) -> dict[str, Any]:
-        """Return an annotation as a record of COCO."""
-
-    def place_of(self, row: int) -> str:
-        """Return where an annotation stands, such as "a.xml:12"."""
-
-    def regions_of(self, rows: IndexArray) -> IndexArray:
-        """Return the first of some annotations in the region of each."""
-
-    def own_places(self, pointers: Sequence[str]) -> list[OwnPlace]:
-        """Return the location of each record, or of the whole source if there is none."""
-
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""The byte order mark that some programs write at the beginning of UTF-8."""
-
 RESULTS_LIST = "annotations"
 """The name given to the records of a top-level list of results."""
 
@@ -101,7 +67,6 @@ class Section(msgspec.Struct):
     two of these are plain JSON.
     """
     n: int = 0
-    """The number of records."""
 
 
 class RawDocument(msgspec.Struct):
@@ -139,8 +104,9 @@ class RawDocument(msgspec.Struct):
     """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
-    origin: Origin | None = None
-    """The source that the document was translated from, which has no text; None for COCO JSON."""
+    origin: Any = None
+    """The source that the document was translated from, which has no text: a `ToolOrigin` of
+    `bboxqa.formats.translation.reading`; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""
 
@@ -217,7 +183,8 @@ def problems_of(
             row = int(part[0])
             own = f" (id {columns.text_ids.get(row, columns.id[row])})"
             has_id = columns.valid["id"][row] and records == "annotations"
-            label = f"{records}{_place(columns, row)}{own * bool(has_id)}{more_rows(part)}"
+            place = f"{records}[{row}]" if columns.segment_counts is None else f"segment {row + 1}"
+            label = f"{place}{own * bool(has_id)}{more_rows(part)}"
             said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
             listed.append((row, f"{name}: {label}: {said}"))
     yield from (problem for _, problem in sorted(listed))
@@ -228,15 +195,6 @@ def problems_of(
 def more_rows(rows: IndexArray) -> str:
     """Return how many rows have the problem of the first as well."""
     return f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-
-
-def _place(columns: Columns, row: int) -> str:
-    """Return where an annotation, or a segment of a panoptic record, is in a file."""
-    if columns.segment_counts is None:
-        return f"[{row}]"
-    ends = np.cumsum(columns.segment_counts)
-    of = int(np.searchsorted(ends, row, side="right"))
-    return f"[{of}].segments_info[{row - ends[of] + columns.segment_counts[of]}]"
 
 
 def file_of_records(

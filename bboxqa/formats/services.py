@@ -13,14 +13,14 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, is_lines
+from bboxqa.formats.heads import as_list
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import members_like, members_of, only_file
 from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.reading import NOT_JSON, json_of, json_problem
+from bboxqa.formats.translation.reading import NOT_JSON, json_of
 from bboxqa.formats.translation.shapes import (
     items,
     mapping,
@@ -83,21 +83,11 @@ class _Images:
 
 
 def _objects_of(member: Member, into: Collector) -> Iterator[tuple[Where, _Object]]:
-    """Yield the objects of JSON Lines or of a list, or the only one; what is none is a defect."""
-    text = member.text()
-    if not is_lines(text[:HEAD]):
-        found = json_of(member, into)
-        is_list = isinstance(found, list)
-        for place, each in enumerate(found if is_list else [found]):
-            yield Where(member.name, f"/{place}" if is_list else ""), mapping(each)
-        return
-    for number, line in enumerate(text.splitlines(), start=1):
-        where = Where(member.name, number)
-        try:
-            if line.strip():
-                yield where, mapping(msgspec.json.decode(line))
-        except NOT_JSON as error:
-            into.defect("T001", f"line {number}: {json_problem(line, error)}", where)
+    """Yield the objects of JSON Lines or of a list, or the only one."""
+    found = json_of(member, into, lambda text: msgspec.json.decode(as_list(text)))
+    is_list = isinstance(found, list)
+    for place, each in enumerate(found if is_list else [found]):
+        yield Where(member.name, f"/{place}" if is_list else ""), mapping(each)
 
 
 def _path_of(address: str) -> str:

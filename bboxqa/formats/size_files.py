@@ -1,7 +1,6 @@
 """Reading image sizes from tables, from annotations in any format, and from pictures."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
@@ -10,7 +9,7 @@ from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
-from bboxqa.formats.member import is_picture
+from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
@@ -34,30 +33,25 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     several sizes, or if the file cannot be read.
     """
     found: dict[str, tuple[int, int]] = {}
-    is_table = path.suffix.lower() in TABLES
-    sizes = _in_table(open_table(path)) if is_table else _in_annotations(path)
-    for name, size in _in_pictures(path) or sizes:
+    if path.suffix.lower() in TABLES:
+        sizes = _in_table(open_table(path))
+    else:
+        members = members_of(path) if path.is_dir() else []
+        pictures = [each for each in members if is_picture(each.name)]
+        sizes = _in_pictures(pictures) if pictures else _in_annotations(path)
+    for name, size in sizes:
         if name and size is not None and found.setdefault(name, size) != size:
-            (width, height), other = size, found[name]
-            problem = f"{path}: image {one_line(name)}: is {width} × {height}"
-            where = "folder" if path.is_dir() else "file"
-            raise DatasetError([f"{problem}, but {other[0]} × {other[1]} earlier in the {where}"])
+            sides = " × ".join(map(str, size)), " × ".join(map(str, found[name]))
+            problem = f"{path}: image {one_line(name)}: is {sides[0]}, but {sides[1]} earlier"
+            raise DatasetError([problem])
     if not found:
         raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
     return found
 
 
-def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
-    """Return the sizes of the pictures in a folder; empty if it may have annotations as well."""
-    pictures = [each for each in members_of(path) if is_picture(each.name)] if path.is_dir() else []
-    if pictures:
-        with suppress(DatasetError):
-            list_files([path])
-            return []
-    return [
-        (place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each))
-        for each in pictures
-    ]
+def _in_pictures(pictures: Iterable[Member]) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    for each in pictures:
+        yield place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each)
 
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:

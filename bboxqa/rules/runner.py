@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import first_few
 from bboxqa.core.version import __version__
-from bboxqa.formats.document import Origin, apart_note
+from bboxqa.formats.document import apart_note
 from bboxqa.formats.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -326,7 +327,7 @@ def _locate(
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
-def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: Any, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(

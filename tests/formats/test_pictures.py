@@ -134,7 +134,7 @@ TWICE = {"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)}
         ({"a.csv": "image,width,height\na,1,2\na,1,3\n"}, "image a: is 1 × 3, but 1 × 2 earlier"),
         ({"a.csv": "image,x,y,width,height\na,1,2,3,4\n"}, "has no column of width and height"),
         ({"a.csv": "image,width,height\na,,\n"}, "has no image sizes"),
-        (TWICE, "sizes: image a: is 1 × 3, but 1 × 2 earlier in the f"),
+        (TWICE, "sizes: image a: is 1 × 3, but 1 × 2 earlier"),
     ],
 )
 def test_a_file_without_sizes_is_refused(tmp_path, files, words):

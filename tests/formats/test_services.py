@@ -114,13 +114,14 @@ def test_data_rows_of_labelbox(tmp_path):
     assert (line, said) == (1, "a.jpg: bob annotated it 2 times; the first counts")
 
 
-def test_lines_that_are_cut_off_are_defects_with_their_place(tmp_path):
-    text = lines(data_row("a.jpg"), {"data_row": 7}, data_row("b.jpg"))[:-9]
+def test_lines_that_are_cut_off_are_refused(tmp_path):
+    text = lines(data_row("a.jpg"), {"data_row": 7}, data_row("b.jpg"))
     path = write(tmp_path, **{"export.ndjson": text}) / "export.ndjson"
-    (_, nameless, _, missing), (_, line, _, said) = found(path, "T001")
-    assert (nameless, missing) == (2, "has no data_row with an id or a name")
-    assert line == 3
-    assert said.startswith("line 3: ")
+    ((_, line, _, said),) = found(path, "T001")
+    assert (line, said) == (2, "has no data_row with an id or a name")
+    path.write_text(text[:-9])
+    with pytest.raises(DatasetError, match="cannot be read"):
+        read_coco(path)
 
 
 def classification(who, values, *, subject="900", name="a.jpg", metadata=None):
