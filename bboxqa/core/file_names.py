@@ -9,12 +9,9 @@ IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
     ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga", ".dng", ".mpo",
 })  # fmt: skip
-"""Suffixes of image files, in lower case."""
 
 SPLITS = "train|training|val|valid|validation|test|testing"
-"""A pattern of the names of splits of data sets, in lower case."""
 SPLIT = rf"(?:{SPLITS})(?:20\d\d)?"
-"""A pattern of these names, which may have a year: train2017."""
 
 _PACKED = re.compile(
     r"(?<=.)(?:\.(?:json|jsonl|ndjson|xml|csv|tsv|txt|tar))?\.(?:zip|gz|tar|tgz)$", re.IGNORECASE
@@ -94,11 +91,7 @@ def folder_problem(folder: Path, expected: str = "a folder") -> str:
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder, or a link to one.
-
-    Unlike `os.DirEntry.is_dir`, returns False for a link that leads to itself, as `Path.is_dir`
-    does, which asks the system about each entry.
-    """
+    """Return whether an entry is a folder, or a link to one; False for a link to itself."""
     try:
         return entry.is_dir()
     except OSError:
@@ -106,10 +99,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file, or a link that leads to one or nowhere.
-
-    Reading a link that leads nowhere reports it; passing over it would lose annotations.
-    """
+    """Return whether an entry is a file, or a link to one or to nothing, which reading reports."""
     try:
         return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))  # noqa: PTH110
     except OSError:

@@ -26,9 +26,7 @@ RASTERS = {
 MOST_WHOLE, MOST_PIXELS = 89_478_485, 10**9
 """Pixels above which an image is decoded in part, and above which it is not decoded."""
 SIDEWAYS = (5, 6, 7, 8)
-"""EXIF orientations that swap width and height."""
 MAX_BLOCK_BYTES = 1 << 26
-"""Larger blocks of rasters are not decoded."""
 ORIENTATION = 0x0112
 _bomb_lock = Lock()
 _raster_lock = Lock()

@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile
-from bboxqa.formats.label_folders import holds_labels, is_label_name
+from bboxqa.formats.label_folders import holds_labels
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
@@ -35,11 +35,7 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "DOTA labels"
     members = members_of(path)
-    labels = [
-        each
-        for each in members
-        if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
-    ]
+    labels = [each for each in members if holds_labels(each, is_dota_head)]
     # If there are label folders, other text files describe the data set.
     labels = [e for e in labels if any(map(_OF_LABELS.fullmatch, e.folder.split("/")))] or labels
     if not labels:

@@ -15,20 +15,16 @@ import msgspec
 HEAD = 1 << 16
 """Number of bytes from which formats recognise a file."""
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-"""The pattern of a number in a text."""
 PARQUET = b"PAR1"
-"""The first bytes of Parquet files."""
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
-"""Suffixes of tables."""
 CLASS_NAMES = "*class-descriptions*.csv"
 """The pattern of tables of Open Images with the names of classes by code."""
 
-_MEASURED = "`bboxqa agree` measures its boxes."
-_SAVE = "Save the annotations as JSON or CSV in the program that wrote it."
+_MEASURED = "`bboxqa agree` measures its boxes: name its folder, where it has one."
 _EXPORT = "Export COCO JSON from the tool that wrote it."
 _COLUMNS = (
     "Say what its columns hold: --columns image=NAME,x=NAME,…, or image=NAME,objects=NAME for "
-    "lists of boxes; `bboxqa stats` measures labels."
+    "lists of boxes, by the names in its first line; `bboxqa stats` measures labels."
 )
 _LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
 _BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"
@@ -62,40 +58,26 @@ _SIGNATURES = tuple(
         (
             "image", _BYTES, (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP"
             rb"|BM.{4}\0\0\0\0"),
-            "an image", "Name the JSON file that holds its annotations.",
+            "an image",
+            "Name the JSON file with its annotations; of masks, name the folder, with --mask.",
         ),
-        ("NumPy", _BYTES, rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy",
-         "a file of NumPy arrays", _SAVE),
-        ("PyTorch", _BYTES, rb"PK\x03\x04.{26}[^/]{1,200}/(?:data\.pkl|\.format_version|byteorder)",
-         "a file of PyTorch", _SAVE),
         ("office", _BYTES, rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)",
-         "an office document",
-         "Name the JSON file with the annotations; `bboxqa stats` measures tables saved as CSV."),
+         "an office document", "Save its tables as CSV."),
         ("archive", _BYTES, (rb"PK\x03\x04|PK\x05\x06|\x1f\x8b|7z\xbc\xaf|Rar!|BZh|\xfd7zXZ"
          rb"|.{257}ustar"),
          "a compressed archive", "Unpack it into a folder of its own, and name the folder."),
-        ("HDF5", _BYTES, rb"\x89HDF\r\n", "HDF5", _SAVE),
-        ("MATLAB", _BYTES, rb"MATLAB ", "a file of MATLAB", _SAVE),
-        ("pickle", _BYTES, rb"\x80[\x02-\x05]",
-         "pickled Python objects, which could run any code", _SAVE),
         ("Parquet", _BYTES, PARQUET, "a Parquet table", _COLUMNS),
-        ("SQLite", _BYTES, rb"SQLite format 3\0", "an SQLite database", _EXPORT),
-        ("PDF", _BYTES, rb"%PDF-", "a PDF", "Name the JSON file that holds the annotations."),
         ("pointer", _BYTES, rb"version https://git-lfs",
          "a Git LFS pointer", "Fetch its content first: git lfs pull"),
-        ("zeros", _BYTES, rb"\0+\Z",
-         "zero bytes only, so its content is lost", "Download or export the file again."),
         ("ELAN", _XML, rb".*<ANNOTATION_DOCUMENT\b",
          "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
         ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
          "XML of CVAT", _MEASURED),
-        ("LabelMe XML", _XML, rb".*<annotation\b.*<sourceAnnotation\b",
-         "XML of LabelMe's web tool", _DATUMARO.format("label_me")),
         (
             "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
             rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
             rb"(?=.*<(?:filename|object|size|folder)\b)"),
-            "XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder.",
+            "XML of Pascal VOC", _MEASURED,
         ),
         ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",
          "Open it in a browser: it may be a login or error page instead of the requested file."),
@@ -112,14 +94,12 @@ _SIGNATURES = tuple(
             ("`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
             "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"),
         ),
-        ("CreateML", _JSON,
-         rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)',
-         "JSON of CreateML", _EXPORT),
-        ("CVAT backup", _JSON, rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
-         "JSON of a CVAT backup", "In CVAT, export the task or job as CVAT for images 1.1."),
+        _tool("CreateML", rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{'),
+        _tool("a CVAT backup", rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
+              "In CVAT, export the task or job as CVAT for images 1.1."),
         ("Labelbox", _JSON, rb'(?:\[\s*)?\{\s*"data_row"\s*:\s*\{', "JSON of Labelbox", _MEASURED),
-        ("Labelbox v1", _JSON, rb'(?:\[\s*)?\{(?=.*"Labeled Data"\s*:).*"Label"\s*:',
-         "JSON of Labelbox's first export", "Export it again as NDJSON (export v2)."),
+        _tool("Labelbox's first export", _ITEM + rb'(?=.*"Labeled Data"\s*:).*"Label"\s*:',
+              "Export it again as NDJSON (export v2)."),
         (
             "SageMaker", _JSON, (rb'\{(?:(?=.*"source-ref"\s*:)(?=.*"groundtruth/)'
             rb'|\s*"answers"\s*:\s*\[.*"answerContent"\s*:)'
@@ -132,7 +112,7 @@ _SIGNATURES = tuple(
             rb'(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
             rb'|(?=.*"(?:version|imagePath|flags|lineColor)"\s*:)(?=.*"imageData"\s*:\s*")'
             rb'|\s*"imageData"\s*:\s*")',
-            "JSON of LabelMe", "`bboxqa agree` measures its boxes: name its folder.",
+            "JSON of LabelMe", _MEASURED,
         ),
         (
             "VIA", _JSON, (rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
@@ -162,17 +142,10 @@ _SIGNATURES = tuple(
          rb'\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
          "the description of a Hugging Face data set",
          'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")'),
-        ("GeoJSON", _JSON, rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', "GeoJSON",
-         ("Its coordinates are geographic: export COCO JSON, in pixels, from the tool that wrote "
-         "it.")),
-        ("YOLOv6", _JSON,
-         rb"\{" + _NO_COCO + rb'(?=\s*"information"\s*:).*"shape"\s*:.*"labels"\s*:\s*\[\[',
-         "YOLOv6's cache of labels",
-         "Name the folder of the labels that it was made from, with data.yaml or classes.txt."),
-        ("VOC as json", _JSON,
-         rb"[\[{]" + _NO_COCO + rb'(?=.*"annotation"\s*:\s*\{).*"bndbox"\s*:\s*\{\s*"[xy]m',
-         "XML of Pascal VOC turned into JSON",
-         "Name the folder of the XML files that it was made from."),
+        _tool("GeoJSON", rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', _EXPORT),
+        _tool("YOLOv6's cache of labels", rb'\{\s*"information"\s*:.*"labels"\s*:\s*\[\[', _LABELS),
+        _tool("VOC as JSON", rb'[\[{].*"annotation"\s*:\s*\{.*"bndbox"\s*:\s*\{\s*"[xy]m',
+              "Name the folder of the XML files that it was made from."),
         ("Darwin", _JSON,
          rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
          rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
@@ -215,8 +188,6 @@ _SIGNATURES = tuple(
          "Open it in the tool that wrote it, and export COCO JSON from there."),
         ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),
         ("table", _NAMED, b"", "a table", _COLUMNS),
-        ("notebook", _NAMED, b"", "a Jupyter notebook",
-         "Name the JSON file that holds the annotations."),
         ("YAML", _NAMED, b"", "YAML",
          "Name the folder that has the annotations; labels of YOLO are read with its data.yaml."),
         ("YOLO", _NAMED, b"", "labels of YOLO", _LABELS),
@@ -225,7 +196,6 @@ _SIGNATURES = tuple(
     )
 )  # fmt: skip
 WHAT = {each.kind: (each.what, each.advice) for each in _SIGNATURES}
-"""The description of each kind of content, and advice on how to go on."""
 TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
 """Byte order marks, and the first character of JSON in each encoding."""
 _ELEMENT = re.compile(rb"<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
@@ -320,8 +290,8 @@ def kind_of(head: bytes) -> str | None:
 
     Examples
     --------
-    >>> kind_of(b"%PDF-1.7"), kind_of(b'{"images": []}')
-    ('PDF', None)
+    >>> kind_of(b"BZh91"), kind_of(b'{"images": []}')
+    ('archive', None)
     """
     if head[:1] in (b"", b"{", b"["):
         return None
@@ -364,17 +334,10 @@ _ANY_KEY = re.compile(
     rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
 )
 _SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
-# A list of categories and nothing else, such as panoptic_coco_categories.json.
-_OF_CATEGORY = (
-    rb'"(?:id|name|supercategory|isthing|color)"\s*:\s*(?:"[^"]*"|\[[\d,\s]*\]|[\w.-]+)\s*'
-)
-_CATEGORIES_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}" % (
-    _OF_CATEGORY, _OF_CATEGORY,
-)  # fmt: skip
 
 
 def is_without_coco(head: bytes, end: bytes = b"") -> bool:
-    """Return whether the beginning and the end of a file are JSON with no key of COCO.
+    """Return whether the beginning and the end of a file are an object with no key of COCO.
 
     A file that is empty, cut off before its first key, or has zero bytes, as UTF-16 does, may be
     annotations and gives False.
@@ -383,11 +346,8 @@ def is_without_coco(head: bytes, end: bytes = b"") -> bool:
     --------
     >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
     (True, False, False)
-    >>> is_without_coco(b'[{"id": 1, "name": "cat"}]'), is_without_coco(b'[{"name": "a", "x": 1}]')
-    (True, False)
     """
-    is_something = _SOMETHING.match(head) or re.match(_CATEGORIES_LIST, head)
-    is_text = is_something is not None and b"\0" not in head
+    is_text = _SOMETHING.match(head) is not None and b"\0" not in head
     return is_text and not _ANY_KEY.search(head + end)
 
 

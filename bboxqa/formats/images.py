@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
-from unicodedata import normalize
 
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
@@ -12,12 +11,11 @@ from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import HEAD, WHAT, kind_in, kind_of
 from bboxqa.formats.label_folders import (
+    OF_MASKS,
     OF_PICTURES,
     by_place,
     ends_of,
-    known_places,
     place_of,
-    spelled_as,
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
@@ -55,16 +53,13 @@ def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     """Return the size that the user supplied for an image; None if there is none.
 
     With sizes by name, that of the image with the same path is returned, or else of an image for
-    which one path is the end of the other, then so without suffix. None if such images differ.
+    which one path is the end of the other, without suffix. None if such images differ.
     """
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
-    for path in _forms(name):
-        for end in (f"/{path}", path, *(f"/{end}" for end in ends_of(path))):
-            if end in given:
-                return given[end]
-    return None
+    ends = (f"/{place_of(name)}", *ends_of(place_of(name)))
+    return next((given[end] for end in ends if end in given), None)
 
 
 def given_words(choices: Choices) -> str:
@@ -81,52 +76,30 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
     Examples
     --------
     >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24)})
-    >>> sizes["day/a"], sizes["a.jpg"]
+    >>> sizes["day/a"], sizes["a"]
     ((64, 48), None)
     """
     found: dict[str, GivenSize] = {}
-    for name, size in sizes.items():
-        for path in _forms(name):
-            for end in (f"/{path}", *ends_of(path)):
-                found[end] = size if found.get(end, size) == size else None
+    for place, size in zip(map(place_of, sizes), sizes.values(), strict=True):
+        for end in (f"/{place}", *ends_of(place)):
+            found[end] = size if found.get(end, size) == size else None
     return found
 
 
-def _forms(name: str) -> list[str]:
-    """Return the path of an image, and the path without its suffix."""
-    path = name.replace("\\", "/").removeprefix("./").strip("/")
-    return [path, path.rpartition(".")[0]] if is_picture(path) else [path]
-
-
-_OF_LABELS = re.compile(
-    r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE
-)
+_OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
 _USUAL = ("images", "JPEGImages")
 # Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
 _TOGETHER = 1 << 18
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
-"""The end of the first problem with a file that does not begin with a label."""
 LabelFile = tuple[Member, Record, bytes]
-"""A label file, the record of its image, and its content."""
-_NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 class FileImages:
     """The images of a source with one label file each: their files, pictures, names and sizes.
 
-    Parameters
-    ----------
-    path : Path
-    into : Collector
-    labels : sequence of Member
-        The label files.
-    others : sequence of Member
-        The other files of the source.
-    suffixes : tuple of str
-        The suffixes of files of Pascal VOC or LabelMe that are left out.
-    apart : sequence of Member
-        Other files that are left out.
+    `others` are the files of the source that are no labels. Those of Pascal VOC or LabelMe with one
+    of the suffixes are left out, and so are those in `apart`.
     """
 
     def __init__(
@@ -140,24 +113,10 @@ class FileImages:
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
-        self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
-        if self.files.keys().isdisjoint(self.pictures) and not of_labels(self.pictures, self.files):
-            # labels/a.txt and my_images/a.png: no folder of pictures has one of the usual names.
-            places = known_places(self.pictures, {*self.files})
-            if len({*places}) == len(places):
-                self.pictures = dict(zip(places, self.pictures.values(), strict=True))
-        # Of Pascal VOC or LabelMe beside labels, or of images without other labels.
-        tools = [each for each in others if each.name.lower().endswith(suffixes)]
-        folders = {each.folder for each in self.files.values()}
-        known = {*self.files, *self.pictures} if tools else set()
-        images = known_places((place_of(each.inner) for each in tools), known)
-        self.left_out = [*apart]
-        self.left_out += (
-            each
-            for each, image in zip(tools, images, strict=True)
-            if each.folder in folders or (each.folder and image not in self.files)
-            if (kind_of(each.head()) or kind_in("json", each.head())) in ("VOC", "LabelMe")
-        )
+        self.pictures = by_place(pictures_of(path, others, self.files))
+        tools = (each for each in others if each.name.lower().endswith(suffixes))
+        kinds = {each: kind_of(each.head()) or kind_in("json", each.head()) for each in tools}
+        self.left_out = [*apart, *(e for e, kind in kinds.items() if kind in ("VOC", "LabelMe"))]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self._into = into
@@ -176,8 +135,8 @@ class FileImages:
     ) -> tuple[Record, Member | None]:
         """Return the record of an image and its picture, from the name and size in its file.
 
-        An image has its place as its name if another file gives the same name. Without `name`, the
-        image is called as its file. `size` is its sides, as the file has them, and their place.
+        Without `name`, or where another file gives the same, the image is called by its file.
+        `size` is its sides, as the file has them, and their place.
         """
         image = self._into.image(place, where)
         if not name:
@@ -204,14 +163,13 @@ class FileImages:
     def add(self, place: str, where: Where) -> Record:
         """Return the record of an image that has the name of its place, with its size if known."""
         self._places.add(place)
-        picture = self.pictures.get(place)
-        image = self._into.image(place, where)
-        if picture is not None:
+        image, size = self._into.image(place, where), None
+        if (picture := self.pictures.get(place)) is not None:
             image["file_name"] = place + PurePosixPath(picture.name).suffix
+            size = size_of_picture(picture)
         else:
             image["file_name"] = self.listed.get(place, place)
             self._into.tally["nameless"] += place not in self.listed
-        size = size_of_picture(picture) if picture is not None else None
         if size is None:
             size = given_size(self._choices, image["file_name"])
             self._into.tally["given"] += size is not None
@@ -257,49 +215,41 @@ class FileImages:
                 into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
                 continue
             kind = kind_of(head) or kind_in("json", head)
-            found = (
-                "JSON without content" if _NOTHING.match(head) else WHAT[kind][0] if kind else ""
-            )
-            problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
-            into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
-            others.append(one_line(member.name) + (f", {found}" if found else ""))
+            problem = f"{member.name}: is {WHAT[kind][0] if kind else 'something else'}"
+            problem += f"; expected {expected}; it is left out"
+            into.defect("T012", problem, Where(member.name, 1))
+            others.append(one_line(member.name))
         if others:
             some = f"{count(len(others), 'file')} left out: not {expected}"
             into.notes.append(some + such_as(len(others), others[0]))
-        into.notes += self._unlabelled()
+        self._add_unlabelled()
 
-    def _unlabelled(self) -> Iterator[str]:
-        """Add the images without a label file, if annotators were asked about them; yield notes."""
-        images = {*self.pictures, *self.listed}
-        others = (place_of(each.inner) for each in self.left_out)
-        left_out = known_places(others, images | self._places)
-        places = sorted(images - self._places - {*left_out})
-        if apart := {*of_labels([each for each in places if each in self.pictures], self._places)}:
-            some, first = count(len(apart), "picture"), self.pictures[min(apart)]
-            yield f"{some} of masks or labels left out, such as {one_line(first.name)}"
-        asked = self._choices.missing_txt
-        places = [each for each in places if each not in apart]
-        if places and self.files and not self.listed and self._places.isdisjoint(self.pictures):
-            some = count(len(self.pictures), "picture")
-            yield f"{some} left out: no label file has the name of one"
+    def _add_unlabelled(self) -> None:
+        """Add the images without a label file if annotators were asked about them, and a note."""
+        left_out = {place_of(each.inner) for each in self.left_out}
+        unlabelled = {*self.pictures, *self.listed} - self._places - left_out
+        places = sorted(unlabelled - {*of_labels(unlabelled & {*self.pictures}, self._places)})
+        if not places:
             return
+        if self.files and not self.listed and self._places.isdisjoint(self.pictures):
+            some = count(len(self.pictures), "picture")
+            self._into.notes.append(f"{some} left out: no label file has the name of one")
+            return
+        asked = self._choices.missing_txt
         for place in places:
-            picture = self.pictures.get(place)
-            name = "" if picture is None else picture.name
+            name = self.pictures[place].name if place in self.pictures else ""
             if asked == "asked":
                 self.add(place, Where(name, 1))
             else:
                 problem = f"{one_line(name or place)}: has no label file"
                 self._into.defect("T023", problem, Where("", 1))
-        if not places:
-            return
         taken = {
             "asked": "asked about, with nothing found, as --missing-txt says",
             "not-asked": "not asked about, as --missing-txt says",
             None: "not asked about; if nothing was found there: --missing-txt asked",
         }
         some = f"{count(len(places), 'image')} without a label file"
-        yield f"{some}: taken as {taken[asked]}"
+        self._into.notes.append(f"{some}: taken as {taken[asked]}")
 
 
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:
@@ -307,11 +257,10 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
 
     These are in folders called images or photos, or the like, next to the source or to its split,
     or directly there. They are its own if one has the name of a label; `labels` are the places of
-    labels. In place of all pictures, those of a folder called like the source are, if all are in
-    folders.
+    labels. Where all are in folders, those of a folder called like the source count.
     """
     pictures = [member for member in members if is_picture(member.name)]
-    names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
+    names = {each.rpartition("/")[2] for each in labels}
     own = f"{_as_named(path).name}/"
     for folder, split in _around(path) if not pictures else ():
         named = filter(OF_PICTURES.fullmatch, folder.names.folders)
@@ -320,7 +269,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
         held = [(folder / each / split).readable_members for each in usual]
         for files in (*held, folder.direct_members):
             found = [each for each in files if is_picture(each.name)]
-            known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
+            known = {place_of(each.name).rpartition("/")[2] for each in found}
             if found and not (names and known.isdisjoint(names)):
                 of_source = [e._replace(top=own) for e in found if e.name.startswith(own)]
                 return (all("/" in each.name for each in found) and of_source) or found
@@ -334,18 +283,14 @@ def shared_folders(path: Path) -> list[SourcePath]:
 
 def _around(path: Path) -> list[tuple[SourcePath, str]]:
     """Return the folders around a source, and those around its split, each with that split."""
-    found: list[tuple[SourcePath, str]] = []
-    above: list[tuple[SourcePath, str]] = []
     source = SourcePath.at(path)
-    # What is around a link comes before what is around the folder that it leads to.
-    parents = dict.fromkeys((_as_named(path).parent, path.resolve().parent))
-    for parent in map(source.beside, parents if source.is_folder and not path.is_file() else ()):
-        near = _with_parent(parent)
-        found += [(each, "") for each in near]
-        if is_split(split := near[-1].name):
-            around = near[-1].beside(near[-1].parent)
-            above += [(each, split) for each in _with_parent(around)]
-    return [*found, *above]
+    if path.is_file() or not source.is_folder:
+        return []
+    near = _with_parent(source.beside(_as_named(path).parent))
+    found, split = [(each, "") for each in near], near[-1].name
+    if is_split(split):
+        found += [(each, split) for each in _with_parent(near[-1].beside(near[-1].parent))]
+    return found
 
 
 def _as_named(path: Path) -> Path:
@@ -361,12 +306,7 @@ def _with_parent(folder: SourcePath) -> list[SourcePath]:
 def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
     """Return the places of pictures that show labels: masks and drawings, which are no images.
 
-    Parameters
-    ----------
-    pictures : collection of str
-        The places of pictures without a label file.
-    labelled : iterable of str
-        The places of labelled images; what else is in their folders are images.
+    What is in a folder with `labelled` images is an image.
 
     Examples
     --------

@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import TypeVar
 from unicodedata import normalize
 
 import msgspec
@@ -18,61 +17,41 @@ from bboxqa.formats.source import SourcePath
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
-"""A pattern of the names of folders that say what is inside, in lower case."""
 OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
-"""Names of folders of pictures."""
 INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
 """Names of folders that belong to the data set of their parent folder."""
 _OF_OTHERS = (".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip")
 LOOKED_AT = 5000
-"""The most files of a folder that are looked at."""
 _DEPTH, _SAMPLE = 6, 8
-_NO_LABELS = {
-    f"{name}.txt"
-    for name in (
-        "classes", "predefined_classes", "labels", "labelmap", "info", "guidelines", "instructions",
-        "comments", "todo", "changes", "changelog", "credits", "errors", "output", "results",
-        "stats", "skipped", "filelist", "file_list", "image_list", "image_names",
-    )
-}  # fmt: skip
 # CVAT writes train.txt, and FiftyOne images.txt.
-_LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
-LISTS = re.compile(_LIST, re.IGNORECASE)
-"""Names of files that list images."""
-_NO_LABEL = re.compile(rf"readme|license|requirements|notes|(?:\A|[-_])logs?\.txt|\A{_LIST}\Z")
-_Found = TypeVar("_Found")
+LISTS = re.compile(rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt", re.IGNORECASE)
+_NO_LABELS = re.compile(
+    rf"{LISTS.pattern}|(?:readme(?:\.\w+)?|license|requirements|notes|logs?|(?:predefined_)?classes"
+    r"|labels|labelmap|info|results|(?:file|image)_?list)\.txt",
+    re.IGNORECASE,
+)
 _PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
 """Folders whose names do not belong to image names."""
 _FOLDERS = 4
-"""The most folders by which images of one name are told apart."""
 _SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm")
 OF_MASKS = r"masks?|segmentation(?:class|object)(?:png)?"
-"""A pattern of the names of folders that say that masks are inside, in lower case."""
 
 
 def is_label_name(name: str) -> bool:
     """Return whether a file may be a label file, by its name."""
-    last = name.rpartition("/")[2].lower()
-    return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
+    last = name.rpartition("/")[2]
+    return last.lower().endswith(".txt") and _NO_LABELS.fullmatch(last) is None
 
 
-def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]) -> bool:
-    """Return whether a file named like a list or a note holds labels: those of license_plate.jpg.
+def holds_labels(member: Member, is_label: Callable[[bytes], bool]) -> bool:
+    """Return whether a file is named like labels, or like a list or a note and holds labels.
 
-    Parameters
-    ----------
-    name : str
-    head : callable
-        Returns the beginning of the file.
-    is_label : callable
-        Returns whether a file with this beginning holds labels.
+    Of images without objects they are empty: in a folder of labels, readme.txt is that of an image.
     """
-    if is_label_name(name) or not name.lower().endswith(".txt"):
-        return False
-    text = as_utf8(head())
-    # Files without labels are empty.
-    is_empty = not text.strip() and bool(_OF_LABELS.fullmatch(PurePosixPath(name).parent.name))
-    return is_empty or is_label(text)
+    if is_label_name(member.name) or not member.name.lower().endswith(".txt"):
+        return member.name.lower().endswith(".txt")
+    text, folder = as_utf8(member.head()).strip(), member.folder.rpartition("/")[2]
+    return is_label(text) if text else _OF_LABELS.fullmatch(folder) is not None
 
 
 class LabelFolders(msgspec.Struct, frozen=True):
@@ -94,13 +73,8 @@ class LabelFolders(msgspec.Struct, frozen=True):
         has_labels = folder.once(self._have_labels, not is_marked)
         if has_labels or (has_labels is None and self._may_be_empty(folder.names.files)):
             return True
-        known = [each for each in folder.folders if INSIDE.fullmatch(each.name)]
-        if any(self._holds_labels(each, strict=not is_marked) for each in known):
-            return True
-        # Several folders may be by a person each, also in other formats.
-        others = [each for each in folder.folders if is_marked and each not in known]
-        held = [each for each in others if _may_hold_labels(each)]
-        return len(held) == 1 and self._holds_labels(held[0])
+        known = (each for each in folder.folders if INSIDE.fullmatch(each.name))
+        return any(self._holds_labels(each, strict=not is_marked) for each in known)
 
     def folders_in_parts(self, folder: SourcePath) -> list[SourcePath]:
         """Return the folders of labels in a data set, each of which may be by one person.
@@ -157,18 +131,10 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return 2 * n_labels > len(filled) if strict else n_labels > 0
 
 
-def _may_hold_labels(folder: SourcePath) -> bool:
-    names = (each for _, names in files_by_folder(folder) for each in names)
-    return any(is_label_name(each) or each.lower().endswith((".json", ".xml")) for each in names)
-
-
 def has_empty_labels_only(folder: SourcePath) -> bool:
     """Return whether a folder has label files, all of which are empty."""
-    labels = (
-        here / each for here, files in files_by_folder(folder) for each in files
-        if is_label_name(each)
-    )  # fmt: skip
-    are_filled = (bool(as_utf8(each.head).strip()) for each in labels)
+    files = ((here / each, each) for here, files in files_by_folder(folder) for each in files)
+    are_filled = (bool(as_utf8(path.head).strip()) for path, name in files if is_label_name(name))
     return next(are_filled, True) is False and not any(are_filled)
 
 
@@ -188,7 +154,8 @@ def files_by_folder(folder: SourcePath) -> Iterator[tuple[SourcePath, Sequence[s
 def place_of(name: str) -> str:
     r"""Return the place of an image from the path of its label file, its image file, or a list.
 
-    Folders that name their content are removed, except for splits.
+    Folders that name their content are removed, except for splits. Letters with marks are composed
+    (Unicode form NFC); macOS decomposes them in names of files.
 
     Examples
     --------
@@ -199,7 +166,8 @@ def place_of(name: str) -> str:
     >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
     ('b.c', 'b', 'b')
     """
-    folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
+    composed = name if name.isascii() else normalize("NFC", name)
+    folder, _, last = without_suffix(composed.replace("\\", "/")).rpartition("/")
     return _place_of_folder(folder) + last
 
 
@@ -245,31 +213,10 @@ def path_below(name: str) -> str:
 def by_place(members: Sequence[Member]) -> dict[str, Member]:
     """Return files by the places of their images, or by full paths if places are not unique."""
     places = [place_of(member.inner) for member in members]
-    if len({*places}) == len(places):
-        return dict(zip(places, members, strict=True))
     known = Counter(places)
     return {
         place if known[place] == 1 else without_suffix(member.inner): member
         for place, member in zip(places, members, strict=True)
-    }
-
-
-def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
-    r"""Return what is found by place with the places of label files, where letters are the same.
-
-    macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
-
-    Examples
-    --------
-    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
-    True
-    """
-    other = [each for each in labelled if not each.isascii() and each not in found]
-    wanted = {normalize("NFC", each): each for each in other}
-    kept = {*labelled}
-    return {
-        place if place in kept else wanted.get(normalize("NFC", place), place): each
-        for place, each in found.items()
     }
 
 

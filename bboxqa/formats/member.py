@@ -17,7 +17,7 @@ from pathlib import Path
 from stat import S_ISLNK
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.text import count, one_line
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from tarfile import TarInfo
 
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
-"""The first bytes of archives, also of a zip archive without files."""
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
-"""Suffixes of archives."""
 
 
 def is_picture(name: str) -> bool:
@@ -57,19 +55,14 @@ MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30
 """Most bytes of all files of an archive together, except for images."""
 MAX_RATIO = 200
-"""The largest compression ratio of a file of more than `SMALL` bytes."""
 SMALL = 16 << 20
 AGAIN = "Export or download it again."
 READABLE = "Allow reading it, or move it elsewhere."
 LIMIT = f"expected at most {MAX_RATIO} times its packed size, or {SMALL:,} bytes"
 UNPACK = "If that is right, unpack the archive, and name what is inside."
-"""Advice where a limit is reached."""
 ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
-"""Errors of reading archives."""
 
-_FIRST = 1 << 16
-_PART = 1 << 20
-_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_FIRST, _PART = 1 << 16, 1 << 20
 
 
 class Member(NamedTuple):
@@ -78,7 +71,6 @@ class Member(NamedTuple):
     name: str
     """Its path inside the source, with ``/``; "" if the source is a single file."""
     shown: str
-    """Its name in messages."""
     most: int
     """The largest accepted size in bytes."""
     open: Callable[[], IO[bytes]]
@@ -110,25 +102,17 @@ class Member(NamedTuple):
 
         Raises DatasetError as `read` does, and for JSON that is nested too deep.
         """
-        return self.decoded(self.read())
-
-    def decoded(self, data: bytes) -> bytes:
-        """Return content that was read as `text` does."""
-        text = as_utf8(data)
+        text = as_utf8(self.read())
         if text[:64].lstrip()[:1] in (b"[", b"{") and nests_deep(text):
             raise DatasetError([f"{self.shown}: cannot be read: {TOO_DEEP}"], AGAIN)
         return text
 
-    def chunks(self, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """Yield the content, from a byte and up to one, in parts.
-
-        Raises DatasetError as `read` does.
-        """
-        done = begin
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content in parts. Raises DatasetError as `read` does."""
+        done = 0
         try:
             with self.open() as stream:
-                stream.seek(begin)
-                while chunk := stream.read(_PART if end is None else min(_PART, end - done)):
+                while chunk := stream.read(_PART):
                     done += len(chunk)
                     if done > self.most:
                         raise too_large(self.shown, self.most)
@@ -140,7 +124,10 @@ class Member(NamedTuple):
         """Return the content. Raises DatasetError if it cannot be read or is too large."""
         try:
             if self.is_file:
-                return _content_of(self.shown, self.most)
+                with open(self.shown, "rb", buffering=0) as file:  # noqa: PTH123 - of many
+                    if os.fstat(file.fileno()).st_size > self.most:
+                        raise too_large(self.shown, self.most)
+                    return file.read()
             with self.open() as stream:
                 # Small reads first, since `read` allocates memory for the whole requested size.
                 data = stream.read(_FIRST)
@@ -153,36 +140,15 @@ class Member(NamedTuple):
         return data
 
     def _unreadable(self, error: Exception) -> DatasetError:
-        if self.is_file and Path(self.shown).is_symlink() and not Path(self.shown).exists():
-            problem = f"{self.shown}: is a link that leads nowhere"
-            return DatasetError([problem], "Restore the file that it leads to, or remove the link.")
         reason = one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
         todo = READABLE if isinstance(error, PermissionError) else AGAIN
         return DatasetError([f"{self.shown}: cannot be read: {reason}"], todo)
 
 
 def too_large(shown: str, most: int) -> DatasetError:
-    """Return the error for content that is larger than its archive lets expect."""
-    problem = f"{shown}: has more than {most:,} bytes of content, and is taken for a zip bomb"
-    return DatasetError([f"{problem}: {LIMIT}"], UNPACK)
-
-
-def _content_of(path: str, most: int) -> bytes:
-    """Return the content of a file; raises DatasetError if it is larger than when it was listed."""
-    # Small files are read twice as fast as by `open`.
-    number = os.open(path, _READ_ONLY)
-    try:
-        data = os.read(number, _FIRST)
-        if len(data) < _FIRST and not (data and os.read(number, 1)):
-            return data
-        size = os.fstat(number).st_size
-    finally:
-        os.close(number)
-    data = Path(path).read_bytes() if size <= most else b""
-    if max(size, len(data)) > most:
-        advice = "Wait until nothing writes to it." if most < MAX_SIZE else "Split it."
-        raise DatasetError([f"{path}: has {size:,} bytes; expected at most {most:,}"], advice)
-    return data
+    """Return the error for content that is larger than expected, as of a zip bomb."""
+    problem = f"{shown}: has more than {most:,} bytes of content"
+    return DatasetError([f"{problem}; in an archive, {LIMIT}"], UNPACK)
 
 
 def opened_file(path: str | Path) -> IO[bytes]:
@@ -190,20 +156,10 @@ def opened_file(path: str | Path) -> IO[bytes]:
     return open(path, "rb")  # noqa: PTH123 - the caller closes it
 
 
-def most_of(packed: int) -> int:
-    """Return the largest accepted content in bytes of an archive of `packed` bytes."""
-    return min(max(MAX_RATIO * packed, SMALL), MAX_SIZE)
-
-
 # Words and what separates them share no character: else, names such as a_1_1_1… take hours.
 _OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
 """What is behind the name of a copy, a download, or a folder packed on some day."""
-_READ = (".json", ".xml", ".txt", *TABLES)
-_LINKS = "Unpack it, and name the folder, or pack the files themselves."
-
-
 _Entry = tuple[str, int, Callable[[], IO[bytes]], bool]
-"""A file of an archive: its name and size, what opens it, and whether it is a link."""
 
 
 def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
@@ -216,16 +172,16 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
             raise DatasetError([f"{path}: has an entry without a name"], UNPACK)
         if plain.startswith("/") or ".." in parts or ":" in parts[0]:
             problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
-            raise DatasetError([problem], "Export it again, or unpack it with care.")
+            raise DatasetError([problem], AGAIN)
         inside = "/".join(parts)
         total += 0 if is_picture(inside) else size
         if any(each.startswith((".", "__MACOSX")) for each in parts):
             continue
         if not is_link:
             found.append(Member(inside, f"{path}/{inside}", min(size, MAX_SIZE), opened))
-        elif inside.lower().endswith(_READ):
+        elif inside.lower().endswith((".json", ".xml", ".txt", *TABLES)):
             problem = f"{path}/{inside}: is a link, and links in an archive are not followed"
-            raise DatasetError([problem], _LINKS)
+            raise DatasetError([problem], UNPACK)
     if total > MAX_SIZE:
         raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], UNPACK)
     found.sort(key=attrgetter("name"))
@@ -250,62 +206,56 @@ def _too_many(path: Path) -> DatasetError:
     return DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
 
 
-TAR_HEAD = 262
-"""The number of bytes up to the end of the magic number of a tar archive."""
+_TAR_HEAD = 262
 
 
-def tar_members(path: Path) -> list[Member]:
-    """Return the files of a tar archive, maybe inside of gzip, sorted; see `members_of`."""
+def packed_members(path: Path) -> list[Member]:
+    """Return the files of a tar archive, maybe inside of gzip, sorted, or the one in a gzip file.
+
+    Raises DatasetError as `members_of` does.
+    """
     import tarfile
 
+    head = b""
+    # A longer head would fail where a short archive is cut off.
+    with suppress(*ZIP_ERRORS), unzipped(path) as stream:
+        head = stream.read(_TAR_HEAD)
     with path.open("rb") as file:
-        is_plain = is_tar(file.read(TAR_HEAD))
+        is_plain = is_tar(file.read(_TAR_HEAD))
+    most = min(max(MAX_RATIO * path.stat().st_size, SMALL), MAX_SIZE)
+    if not is_plain and not is_tar(head):
+        return [Member("", str(path), most, partial(unzipped, path))]
     try:
-        if is_plain:
-            with tarfile.open(path, "r:") as archive:
-                return _listing(path, _tar_entries(path, archive, partial(_part, path)))
-        content = _unpacked(path, most_of(path.stat().st_size))
-        with tarfile.open(fileobj=content, mode="r:") as archive:
-            return _listing(path, _tar_entries(path, archive, partial(_part_of, content)))
+        content = None if is_plain else _unpacked(path, most)
+        with tarfile.open(path, "r:", fileobj=content) as archive:
+            return _listing(path, _tar_entries(path, archive, content))
     # Sizes in a header may be larger than any offset.
     except (tarfile.TarError, ValueError, OverflowError, *ZIP_ERRORS) as error:
-        is_number = isinstance(error, (ValueError, OverflowError))
-        reason = "a header has a size that no file can have" if is_number else str(error)
-        problem = f"{path}: is a tar archive that cannot be read: {one_line(reason)}"
+        problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
 
 
-def is_packed_tar(path: Path) -> bool:
-    """Return whether the content of a gzip file is a tar archive."""
-    with suppress(*ZIP_ERRORS), unzipped(path) as stream:
-        # A longer head would fail where a short archive is cut off.
-        return is_tar(stream.read(TAR_HEAD))
-    return False
-
-
 def _tar_entries(
-    path: Path, infos: "Iterable[TarInfo]", part: Callable[[int, int], IO[bytes]]
+    path: Path, infos: "Iterable[TarInfo]", content: mmap.mmap | None
 ) -> Iterator[_Entry]:
-    """Yield the files and links of a tar archive; `part` opens bytes, by their start and length."""
+    """Yield the files and links of a tar archive."""
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
             raise _too_many(path)
         is_link = info.issym() or info.islnk()
         if is_link or (info.isreg() and not info.issparse()):
-            opened = partial(part, info.offset_data, info.size)
+            opened = partial(_part, content or path, info.offset_data, info.size)
             yield info.name, info.size, opened, is_link
 
 
-def _part(path: Path, start: int, size: int) -> IO[bytes]:
+def _part(content: mmap.mmap | Path, start: int, size: int) -> IO[bytes]:
     """Open a part of a file for reading."""
-    with path.open("rb") as file:
+    if not isinstance(content, Path):
+        return io.BytesIO(content[start : start + size])
+    with content.open("rb") as file:
         file.seek(start)
         return io.BytesIO(file.read(size))
-
-
-def _part_of(content: mmap.mmap, start: int, size: int) -> IO[bytes]:
-    return io.BytesIO(content[start : start + size])
 
 
 def unzipped(path: Path) -> IO[bytes]:
@@ -317,21 +267,13 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
     """Return the content of a gzip file, which is in a temporary file as long as it is used."""
     import tempfile
 
-    try:
-        with tempfile.TemporaryFile(prefix="bboxqa-") as file, gzip.open(path) as packed:
-            while file.tell() <= most and (chunk := packed.read(_PART)):
-                file.write(chunk)
-                file.flush()
-            if file.tell() > most:
-                raise too_large(str(path), most)
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except gzip.BadGzipFile:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
-            "disk, or unpack the archive, and name its folder"
-        ) from None
+    with tempfile.TemporaryFile(prefix="bboxqa-") as file, gzip.open(path) as packed:
+        while file.tell() <= most and (chunk := packed.read(_PART)):
+            file.write(chunk)
+            file.flush()
+        if file.tell() > most:
+            raise too_large(str(path), most)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 _UNIX = 3
@@ -345,9 +287,7 @@ def zip_members(path: Path) -> list[Member]:
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:
-        is_whole = zipfile.is_zipfile(path)
-        reason = str(error) if is_whole else "its list of files, at the end, is missing"
-        problem = f"{path}: is a zip archive that cannot be read: {one_line(reason)}"
+        problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
     return _listing(path, _zip_entries(path, archive))
 
@@ -373,11 +313,9 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
         if each.filename and each.is_dir():
             continue
         shown = f"{path}/{one_line(each.filename)}"
-        is_large = each.file_size > max(SMALL, MAX_RATIO * max(each.compress_size, 1))
-        if is_large and not is_picture(each.filename):
-            problem = f"{shown}: {each.compress_size:,} bytes would become {each.file_size:,}"
-            problem += f", which is taken for a zip bomb: {LIMIT}"
-            raise DatasetError([problem], UNPACK)
+        most = max(SMALL, MAX_RATIO * max(each.compress_size, 1))
+        if each.file_size > most and not is_picture(each.filename):
+            raise too_large(shown, most)
         if each.flag_bits & 1 and not is_picture(each.filename):
             raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
         is_link = each.create_system == _UNIX and S_ISLNK(each.external_attr >> 16)

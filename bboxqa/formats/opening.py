@@ -20,8 +20,6 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_OF_LINES = (".jsonl", ".ndjson")
-_SAVE_TEXT = "Save it in utf-8."
 SAVE_AS_CSV = "Save the table as CSV in utf-8."
 
 
@@ -49,38 +47,22 @@ def parquet_errors(name: str) -> Iterator[Any]:
 def decoded(name: str, data: bytes) -> str:
     """Decode the text of a table as UTF-8, or as its byte order mark indicates.
 
-    Raises
-    ------
-    DatasetError
-        If the content is not text, with the first line that is not.
+    Raises DatasetError if the content is not text, with the first line that is not.
     """
-    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], SAVE_AS_CSV)
-    if data[:2] == b"\x1f\x8b":
-        raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")
     marks = (each for each in MARKS if data.startswith(each[0]))
     mark, encoding = next(marks, (b"", "utf-8"))
-    if encoding == "utf-8" and b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError(
-            [f"{name}: line {line}: contains a zero byte, so it is not text"], SAVE_AS_CSV
-        )
+    place = data.find(b"\0") if encoding == "utf-8" else -1
     try:
-        return data[len(mark) :].decode(encoding)
+        if place < 0:
+            return data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         place = error.start + len(mark)
-        line = data.count(b"\n", 0, place) + 1
-        found = f"byte {place} of the file is {data[place]:#04x}"
-        raise DatasetError(
-            [f"{name}: line {line}: is not {encoding}: {found}"],
-            _SAVE_TEXT if name.lower().endswith(_OF_LINES) else SAVE_AS_CSV,
-        ) from None
+    line = data.count(b"\n", 0, place) + 1
+    found = f"byte {place} of the file is {data[place]:#04x}"
+    raise DatasetError([f"{name}: line {line}: is not {encoding}: {found}"], SAVE_AS_CSV)
 
 
-_MOST = 20
-
-
-def typed_paths(paths: Sequence[object], most: int = _MOST) -> str:
+def typed_paths(paths: Sequence[object], most: int = 20) -> str:
     """Return the first paths as they are typed, with "…" if there are more.
 
     Examples
@@ -105,24 +87,18 @@ def damage_in(name: str, content: bytes) -> str:
     if suffix == ".json" and not is_without_coco(content):
         with suppress(RecursionError):
             try:
-                found = json.loads(as_utf8(content))
+                json.loads(as_utf8(content))
             except ValueError as error:
                 return f"is not JSON: {error}"
-            return "" if isinstance(found, dict | list) else "is JSON without an object"
-    if suffix == ".xml":
-        return _xml_damage(content)
-    if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
+    elif suffix == ".xml":
+        from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
+
+        try:
+            XmlElements().parsed(content, last=True)
+        except RefusedXmlError:
+            return ""
+        except XmlError as error:
+            return f"line {error.line}: {error}"
+    elif suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
         return "ends within its first line"
-    return ""
-
-
-def _xml_damage(content: bytes) -> str:
-    from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
-
-    try:
-        XmlElements().parsed(content, last=True)
-    except RefusedXmlError:
-        return ""
-    except XmlError as error:
-        return f"line {error.line}: {error}"
     return ""

@@ -16,7 +16,6 @@ from bboxqa.formats.scanner import Text, end_of
 from bboxqa.model.findings import Spot
 
 BLANKS = b" \t\n\r"
-"""The whitespace of JSON."""
 
 _SIZE = 1 << 20
 _KEPT = 16
@@ -29,7 +28,6 @@ class Span(msgspec.Struct, frozen=True):
     """The byte range of a value, and the start of its key if it has one."""
 
     key: int | None
-    """The offset at which the key begins."""
     start: int
     stop: int
     """The offsets at which the value begins and ends."""

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from bboxqa.formats.writing.content import Writer
 
 GROUP = "bboxqa.formats"
-"""The group of entry points by which other packages add formats."""
 _OF_ZOONIVERSE = {b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids"}
 _SERVICES = ("sagemaker", "labelbox", "zooniverse")
 _MODULES = ("darwin", "datumaro", "dota", "labelme", "supervisely", "via", "voc")
@@ -190,7 +189,6 @@ _MASKS, _OBJECT_FILES = (
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
-"""Formats with one image per file."""
 _DEPTH = 12
 
 
@@ -372,7 +370,6 @@ _WRITERS = {
     "labelme": "labelme:LABELME",
     "masks": "masks:MASKS",
 }
-"""The writer of each format that can be written, which is imported when it is used."""
 
 
 def writer_names() -> tuple[str, ...]:

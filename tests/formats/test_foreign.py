@@ -44,8 +44,8 @@ FILES = [
     ("empty.xml", "", "is empty"),
     ("a.zip", "", "is empty"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
-    ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: its list of files, at the"),
-    ("a.zip", b"PK\5\6" + bytes(18), "is an archive without files"),
+    ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: "),
+    ("a.zip", b"PK\5\6" + bytes(18), "has no files"),
     ("a.json.gz", b"\x1f\x8b\x08\0", "cannot be read: Compressed file ended before the end"),
     ("a.tar.xz", b"\xfd7zXZ\0", "is a compressed archive; expected COCO JSON"),
     ("a.zip", packed("a.txt", "x"),
@@ -55,25 +55,17 @@ FILES = [
     ("a.txt", "gsd:0.14\n1 1 5 1 5 3 1 3 plane 0\n", "is labels of DOTA; expected COCO JSON"),
     ("a.xlsx", b"PK\x03\x04....[Content_Types].xml", "is an office document; expected COCO"),
     ("a.parquet", b"PAR1\x15\x04", "is not Parquet that can be read: "),
-    ("a.csv", "", "is empty; expected a table with a header"),
-    ("a.jsonl", "", "is empty; expected a table"),
-    ("a.parquet", "", "is empty; expected a table"),
+    ("a.csv", "", "is empty"),
+    ("a.jsonl", "", "is empty"),
+    ("a.parquet", "", "is empty"),
     ("a.csv", "unit;annotator\n",
      "is a table with the columns unit, annotator; expected columns of images and boxes"),
     ("a.csv", "\ufeffunit\n".encode("utf-16-le"), "is a table with the columns unit; expected"),
-    ("a.csv", "a.jpg,96,151,184,204,cat\n",
-     "is a table whose first line has numbers (a.jpg, 96, 151, 184, 204, cat); expected a line"),
-    ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
-    ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO JSON"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO JSON"),
-    ("a.zip", bytes(range(256)) * 9, "is no zip archive"),
-    ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO JSON"),
+    ("a.zip", bytes(range(256)) * 9, "is not an archive"),
     ("a.json", '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
      "is JSON of CreateML; expected COCO JSON"),
-    ("a.xml",
-     "<annotation><filename>a.jpg</filename><sourceAnnotation/></annotation>",
-     "is XML of LabelMe's web tool; expected COCO JSON"),
-    ("a.json", '{"type": "FeatureCollection"}', "is GeoJSON; expected COCO JSON"),
+    ("a.json", '{"type": "FeatureCollection"}', "is JSON of GeoJSON; expected COCO JSON"),
     ("samples.json",
      '{"samples": [{"filepath": "a.jpg", "gt": {"_cls": "Detections", "detections": []}}]}',
      "is FiftyOne's own JSON; expected COCO JSON"),
@@ -82,9 +74,9 @@ FILES = [
      "is the description of a Hugging Face data set; expected COCO JSON"),
     (".val.json",
      '{"information": {"/a.jpg": {"shape": [64, 48], "labels": [[2.0, 0.5, 0.5, 0.1, 0.1]]}}}',
-     "is YOLOv6's cache of labels; expected COCO JSON"),
+     "is JSON of YOLOv6's cache of labels; expected COCO JSON"),
     ("a.json", '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
-     "is XML of Pascal VOC turned into JSON; expected COCO JSON"),
+     "is JSON of VOC as JSON; expected COCO JSON"),
     *(("a.json", text, f"is {what}; expected COCO JSON") for what, text in TOOLS.items()),
     ("a.txt", "Truck 1.0 0 -1 0 1 2 3 -1 -1 -1 -1 -1 -1 -1\n", "is labels of KITTI; expected"),
     ("a.txt", "1,1,794.2,47.5,71.2,174.8,1,1,0.8\n",
@@ -94,13 +86,7 @@ FILES = [
      "is a table with the columns a; expected columns of images and boxes"),
     ("a.manifest", '{"source-ref": "a"}\n{"source-ref": "b"}\n',
      "is a table with the columns source-ref; expected columns of images and boxes"),
-    ("a.npy", b"\x93NUMPY\1\0v\0{", "is a file of NumPy arrays; expected COCO JSON"),
-    ("a.pt", packed("archive/data.pkl", b"\x80\2."), "is a file of PyTorch; expected COCO JSON"),
-    ("a.pkl", b"\x80\4\x95\0.", "is pickled Python objects, which could run any code; expected"),
-    ("a.h5", b"\x89HDF\r\n\x1a\n\0\0", "is HDF5; expected COCO JSON"),
-    ("a.mat", b"MATLAB 5.0 MAT-file\0\0", "is a file of MATLAB; expected COCO JSON"),
     ("data.yaml", "names: [cat]\n", "is YAML; expected COCO JSON"),
-    ("a.ipynb", '{"cells": [], "nbformat": 4}', "is a Jupyter notebook; expected COCO JSON"),
 ]  # fmt: skip
 
 
@@ -131,9 +117,8 @@ def test_files_of_other_programs_are_named_in_a_folder(tmp_path):
 def test_an_empty_label_file_is_no_broken_json(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("\n")
-    with pytest.raises(DatasetError, match=": is empty") as error:
+    with pytest.raises(DatasetError, match=": is empty"):
         list_files([path])
-    assert "name the folder of all labels" in str(error.value)
 
 
 def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):

@@ -207,9 +207,9 @@ def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
                    for each in ("instances", "binary", "objects", "classes"))  # fmt: skip
     save(tmp_path / "jpg/a.jpg", square())
     outcome = run("validate", tmp_path / "jpg", "--mask", "binary")
-    assert "JPEG changes the values of masks" in outcome.output
+    assert "If PNG or TIFF files are masks" in outcome.output
     outcome = run("agree", tmp_path / "ann/im0.png", tmp_path / "bob/im0.png", "--mask", "binary")
-    assert "masks are read from the folder of each person" in outcome.output
+    assert "of masks, name the folder" in outcome.output
     with pytest.raises(ConfigError, match="expected 'instances', 'classes'"):
         reading(mask="grey").__enter__()
 

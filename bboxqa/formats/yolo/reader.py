@@ -80,12 +80,7 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "YOLO labels"
     members = members_of(path)
-    texts = [
-        each
-        for each in members
-        if label_folders.is_label_name(each.name)
-        or label_folders.holds_labels(each.name, each.head, is_label_head)
-    ]
+    texts = [each for each in members if label_folders.holds_labels(each, is_label_head)]
     known_texts = {each.name for each in texts}
     others = [each for each in members if each.name not in known_texts]
     # If there are label folders, other text files describe the data set.
@@ -101,7 +96,7 @@ def translate(path: Path, into: Collector) -> None:
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
-            images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
+            images.listed |= _listed_images(each, known)
     inside = {each.member.name for each in described[:n_inside]}
     records = _LabelRecords(images, [*longest, *described], inside, into)
     for batch in images.batches():
