@@ -283,6 +283,11 @@ class _Original:
                 self.said[row] = {"id": own, "category": self.names[category], "bbox": box}
         every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
+        # A conversion may have numbered annotations anew: then boxes tell.
+        self._keeps_ids = False
+        n_by_boxes = len(self._authors(listed.objects))
+        self._keeps_ids = True
+        self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
         self._edits: list[Edit] = []
         self.adds_proposed = False
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
@@ -311,18 +316,16 @@ class _Original:
         ]
 
     def row_of(self, sent: ReviewObject, rows: Sequence[int], now: Sequence[float]) -> int | None:
-        """Return the row with the box that was sent, or that it has now; None if none has.
-
-        Of several, the one with the id counts, which a conversion may have given to another one.
-        """
-        places = [{"bbox": each} for each in (sent.bbox, now)]
-        alike = (row for row in rows if any(is_same_shape(self.said[row], p) for p in places))
-        said = {row: self.said[row] for row in alike}
-        return min(
-            said, default=None,
-            key=lambda row: (said[row]["id"] != str(sent.id),
-                             said[row]["category"] != sent.category),
-        )  # fmt: skip
+        """Return which row was sent, as it was or as it is now; None if none is."""
+        places = [{"bbox": each, "category": sent.category} for each in (sent.bbox, now)]
+        if not self._keeps_ids:
+            alike = [row for row in rows if any(is_same_shape(self.said[row], p) for p in places)]
+            return min(
+                alike, key=lambda row: self.said[row]["category"] != sent.category, default=None
+            )
+        rows = [row for row in rows if self.said[row]["id"] == str(sent.id)]
+        found = recognised(places, [self.said[row] for row in rows], by_id=False)
+        return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
 
     def remove(self, row: int) -> None:
         """Remove an annotation."""
@@ -394,8 +397,10 @@ class _Original:
         """Return the id of an image, of which each annotator may have a record."""
         if rows := self.rows.get((author, image)):
             return self.records[rows[0]]["image_id"]
-        every = zip(self._file.images, self._lists["images"], strict=True)
-        return next(raw["id"] for each, raw in every if each.label == image)
+        every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
+        own = {author in (asked or ()): raw["id"] for each, asked, raw in every
+               if each.label == image}  # fmt: skip
+        return own[max(own)]
 
     def text(self) -> bytes:
         """Return the text of the file with all edits."""

@@ -352,3 +352,30 @@ def test_boxes_that_nearly_coincide_are_moved_and_not_renamed():
 
     assert recognised(records(0), records(5), by_id=False) == [0, 1]
     assert recognised(records(0), records(5)[::-1], by_id=False) == [1, 0]
+
+
+def test_the_twin_of_a_deleted_box_stays_when_a_review_is_accepted_again(tmp_path):
+    records = RECORDS + (
+        ',\n{"id": 41, "image_id": 4, "bbox": [70, 70, 12, 12], "category_id": 3, "who": "ann"}'
+    )
+    path, review = sent(tmp_path, "coco", records=records)
+    place = file_of(review, "ann")
+    content = json.loads(place.read_text())
+    content["annotations"] = [each for each in content["annotations"] if each["id"] != 14]
+    write(place, content)
+    bboxqa.accept(path, review, tmp_path / "out.json")
+    again = bboxqa.accept(tmp_path / "out.json", review, tmp_path / "again.json")
+    assert again.changes == ()
+
+
+def test_an_added_object_belongs_to_its_annotator_where_each_has_a_record_of_the_image(tmp_path):
+    images = [image(n, f"{1 + n % 2}.jpg", annotator="ab"[n // 3]) for n in range(1, 5)]
+    records = [
+        annotation(1, 1, 1, (10, 10, 30, 30)), annotation(2, 2, 1, (10, 10, 30, 30)),
+        annotation(3, 3, 1, (10, 10, 30, 30)),
+    ]  # fmt: skip
+    path, review = write(tmp_path / "a.json", document(records, images)), tmp_path / "review"
+    run("agree", path, "--bootstrap", 0, "--send-back", review, "--to", "coco")
+    in_coco(file_of(review, "b"), keep, [("1.jpg", [10, 10, 30, 31], "cat")])
+    bboxqa.accept(path, review, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text())["annotations"][-1]["image_id"] == 4
