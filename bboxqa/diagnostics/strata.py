@@ -144,9 +144,9 @@ def _by_group(
         kept = np.flatnonzero(place[of] >= 0)
         of_kept = of[kept]
         ratios.add(name, place[of_kept], objects.image[of_kept], above[kept], below[kept])
-    n_of = n.astype(np.float64)
+    known, n_of = own >= 0, n.astype(np.float64)
     missed, badly_placed = (
-        ratio(np.bincount(own[own >= 0], has[own >= 0, kind], n_groups), n_of)
+        ratio(sum_by(own[known], has[known, kind], n_groups), n_of)
         for kind in (Kind.MISSED, Kind.BADLY_PLACED)
     )
     return Table(

@@ -38,7 +38,9 @@ def _broken(document: Document, _settings: ValidateSettings) -> Checked:
         elif offset >= len(reading.text) or why == _ENDS:
             message = f"the file ends at byte {offset:,}, before the document does"
         else:
-            message = f"not JSON at byte {offset:,}: {why[:1].lower()}{why[1:].rstrip('. ')}"
+            reason = why[:1].lower() + why[1:] if why[1:2].islower() else why
+            unread = "; the rest of the file is not read" if reading.stopped else ""
+            message = f"not JSON at byte {offset:,}: {reason.rstrip('. ')}{unread}"
         yield Defect(
             message,
             offset=offset,

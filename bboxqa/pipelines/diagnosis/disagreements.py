@@ -19,9 +19,11 @@ from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.findings import (
+    AXES,
+    DIRECTIONS,
+    KIND_WORDS,
     KINDS_OF_ERRORS,
     LEAST_CONFUSED,
-    LEAST_IMAGES,
     LEAST_SHARE,
     NO_SIZE,
     SUBSETS,
@@ -64,13 +66,6 @@ _two_digits = "{:.2f}".format
 # Smaller gains would be shown as 0.00.
 _LEAST_SHOWN_GAIN = 0.005
 _MOST_PAIRS = 2
-_KIND = {
-    Kind.MISSED: "are drawn by some annotators and not by others",
-    Kind.CLASS_CONFLICT: "have different categories",
-    Kind.BADLY_PLACED: "have {} in different places, which are too far apart to match",
-    Kind.SPLIT: "are drawn in parts by some, or together with another object",
-    Kind.TWICE: "are drawn twice by one annotator",
-}
 
 
 def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -262,8 +257,6 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
         return
     people = table.take(np.arange(1, len(table)))
     share = people["n"] / max(int(people["n"].sum()), 1)
-    hours = people["hours"] / np.maximum(people["n_sessions"], 1)
-    length = {"drift": people["n_sessions"] - 1.0, "fatigue": hours}
     for name, unit in CHANGE_UNITS.items():
         found, told = bounds(people, name), []
         for sign, way in ((-1, "falls"), (1, "rises")):
@@ -274,8 +267,7 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
                     change = f"{way} by {value:.3f} [{low:z.3f}, {high:z.3f}]"
                     others = found.others(place, "{:+z.3f}".format)
                     values = {"unit": unit, "change": change, "others": others}
-                    weight = float(value * length[name][place] * share[place])
-                    who = (str(people["annotator"][place]),)
+                    weight, who = float(value * share[place]), (str(people["annotator"][place]),)
                     told.append(Finding("change", who, weight=weight, values=values, table="work"))
         yield from largest(told)
 
@@ -289,7 +281,7 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            values = {"share": format(share.at(place), "%"), "what": _KIND[kind].format(drawn)}
+            values = {"share": format(share.at(place), "%"), "what": KIND_WORDS[kind].format(drawn)}
             settled = of.instead("without that", float(gain.value[place]))
             if not settled:
                 continue
@@ -384,21 +376,9 @@ _LEAST_OFFSET = 0.5
 _LEAST_DIFFERENCE = 0.03
 # Two edges count as moved alike if their offsets differ by less than this factor.
 _ALIKE = 0.5
-_DIRECTIONS = {
-    "centre x": ("further left", "further right"),
-    "centre y": ("further up", "further down"),
-    "long side": ("shorter", "longer"),
-    "short side": ("narrower", "wider"),
-    "angle": ("further counter-clockwise", "further clockwise"),
-}
 # Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
 _LOST = 2.0
 _MOST_JOINTS = 3
-# By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
-_AXES = (
-    (("left", "right"), ("left", "right"), ("narrower", "wider")),
-    (("top", "bottom"), ("up", "down"), ("shorter", "taller")),
-)
 
 
 class Displacement(NamedTuple):
@@ -426,13 +406,13 @@ def displacements(table: Table, n_annotators: int) -> list[Displacement]:
         figures, lost = Bounds(*offsets[..., number]), percent[:, number]
         if name == "angle":
             lost = _LOST * np.abs(np.sin(np.deg2rad(figures.value)))
-        unit, ways = "°" if name == "angle" else " px", _DIRECTIONS[name]
+        unit, ways = "°" if name == "angle" else " px", DIRECTIONS[name]
         words = [
             f"{format(figures.at(place), unit)} {ways[int(value > 0)]}"
             for place, value in enumerate(figures.value.tolist())
         ]
         found.append(Displacement((figures,), lost, lost, significant[:, number], words))
-    for axis, names in enumerate(() if is_rotated else _AXES):
+    for axis, names in enumerate(() if is_rotated else AXES):
         px, of_axis = offsets[:, :, axis::2], slice(axis, None, 2)
         near, far = px[..., 0], px[..., 1]
         # Intervals of sums and differences of edges from the edges' bounds are wide enough.
@@ -593,24 +573,15 @@ def offset_table(tables: Mapping[str, Table]) -> str:
 
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield who exchanges, leaves out or moves joints significantly more than the others."""
+    """Yield who exchanges or leaves out joints significantly more than the others."""
     if "joints" not in of.tables:
         return
     people = of.tables["joint_annotators"]
     labels: list[str] = of.tables["joints"]["joint"].astype(str).tolist()
     shape = (-1, len(labels))
     n_images = people["n_images"].reshape(shape)
-    # The offset of one of two annotators is that of the other in the opposite direction.
-    moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
-    moved &= (people["offset_percent"] >= 1) & (len(of.names) > 2)
-    none = np.zeros(len(people))
-    moved_share = Bounds(people["offset_percent"] / 100, np.where(moved, 1.0, none), none)
-    for kind, found in (
-        ("swapped_share", bounds(people, "swapped_share")),
-        ("missing_share", bounds(people, "missing_share")),
-        ("systematic", moved_share),
-    ):
-        figures = Bounds(*(each.reshape(shape) for each in found))
+    for kind in ("swapped_share", "missing_share"):
+        figures = Bounds(*(each.reshape(shape) for each in bounds(people, kind)))
         above = figures.low >= LEAST_SHARE
         if kind == "swapped_share":
             # Joints count as exchanged only if that is 100 times as likely: no test is needed.

@@ -292,7 +292,6 @@ TEMPLATES = {
     "missing_share": (
         "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
     ),
-    "systematic": "{who} places joints elsewhere than the others: {joints}",
     "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}",
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
@@ -334,6 +333,30 @@ TEMPLATES = {
     ),
 }
 
+
+# By kind of disagreement: what is said of the objects.
+KIND_WORDS = {
+    Kind.MISSED: "are drawn by some annotators and not by others",
+    Kind.CLASS_CONFLICT: "have different categories",
+    Kind.BADLY_PLACED: "have {} in different places, which are too far apart to match",
+    Kind.SPLIT: "are drawn in parts by some, or together with another object",
+    Kind.TWICE: "are drawn twice by one annotator",
+}
+
+# By measure of rotated boxes: the words for figures below and above 0.
+DIRECTIONS = {
+    "centre x": ("further left", "further right"),
+    "centre y": ("further up", "further down"),
+    "long side": ("shorter", "longer"),
+    "short side": ("narrower", "wider"),
+    "angle": ("further counter-clockwise", "further clockwise"),
+}
+
+# By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
+AXES = (
+    (("left", "right"), ("left", "right"), ("narrower", "wider")),
+    (("top", "bottom"), ("up", "down"), ("shorter", "taller")),
+)
 
 # By kind of disagreement: what to do about it, and with whom if it is that of one annotator.
 ADVICE = {
