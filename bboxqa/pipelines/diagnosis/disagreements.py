@@ -45,9 +45,6 @@ from bboxqa.pipelines.diagnosis.findings import (
 )
 from bboxqa.report.agreement_summary import LEVELS
 
-MOSTLY = 0.9
-"""An annotator who has this share of the objects of a kind, and no others more than the rest, has
-the kind alone."""
 # The rates of each table with the kind of disagreement that they explain.
 _RATES = {
     "miss_rate": ("annotators", Kind.MISSED),

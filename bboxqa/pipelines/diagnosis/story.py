@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, sum_by
 from bboxqa.core.text import count, one_line
-from bboxqa.diagnostics.agreement_groups import copies, independent
+from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.geometry.registry import similarity
@@ -37,6 +37,8 @@ _MOST = 9
 _MORE = "the tables of --details"
 # What explains this share of disagreements of a kind is told instead of the kind.
 _MOSTLY = 0.5
+# An annotator with this share of the objects of a kind has it alone.
+_ALONE = 0.9
 # The gain of a kind of disagreement below which it needs no new guideline.
 _LEAST_GAIN = 0.01
 # A higher F1 that is not above chance comes from objects in the same places of all images.
@@ -180,7 +182,7 @@ def _with_kinds(
         if kind.cause == Kind.CLASS_CONFLICT:
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / n)
-        if len(own) == 1 and own_share >= disagreements.MOSTLY:
+        if len(own) == 1 and own_share >= _ALONE:
             found[found.index(own[0])] = replace(own[0], gain=kind.gain if own[0].weight else None)
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
@@ -258,9 +260,6 @@ def _diagnosed(
     part, drawn = result.thresholds[0], images.data.annotations
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
-    # Most tables leave copies out.
-    copies(matched)
-    independent(matched)
     names = diagnostics.names(
         with_times=drawn.times is not None,
         with_keypoints=drawn.keypoints is not None and bool(images.data.joint_sigmas),
