@@ -60,7 +60,7 @@ _LENGTHS = (5, MOST_NUMBERS)
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
     "record": ("u1", 0, 0), "id": ("i8", 0, 0), "image_id": ("i8", 0, 0),
     "category_id": ("i8", 0, 0), "bbox": ("f8", 4, np.nan), "area": ("f8", 0, np.nan),
-    "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1), "has_caption": ("?", 0, False),
+    "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1),
     "form": ("u1", 0, Form.ABSENT),
 }  # fmt: skip
 _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
@@ -233,7 +233,7 @@ class ColumnsBuilder:
             self._grow(f"whole.{key}", np.ones(n, np.bool_))
             self._grow(f"valid.{key}", np.ones(n, np.bool_))
         self._grow("bbox", bbox)
-        for name in ("area", "iscrowd", "num_keypoints", "has_caption"):
+        for name in ("area", "iscrowd", "num_keypoints"):
             self._grow(name, np.full(n, _COLUMNS[name][2]))
         self._grow("form", np.full(n, Form.ABSENT if corners is None else Form.RINGS))
         if corners is not None:
@@ -442,8 +442,6 @@ class ColumnsBuilder:
         """Add values that only rules examine."""
         counts = map(whole_number, records["num_keypoints"])
         self._grow("num_keypoints", [-1 if value is None else value for value in counts])
-        captions = records["caption"]
-        self._grow("has_caption", [type(v) is str and bool(v.strip()) for v in captions])
         if "segments_info" in records.keys:
             self._add_segments(records["segments_info"])
         if not records.keys & {"attributes", "track_id"}:

@@ -219,8 +219,6 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     """(N,) int8. -1 where the value is not 0 or 1."""
     num_keypoints: IndexArray
     """(N,) int64. -1 where the value is not a whole number."""
-    has_caption: BoolArray
-    """(N,) bool. Whether the caption is a non-blank text."""
     form: ByteArray
     """(N,) uint8. The `Form` of the outline."""
     rings: Rings
