@@ -54,10 +54,6 @@ def page_style() -> Iterator[None]:
     import matplotlib as mpl
     from cycler import cycler
 
-    if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
-        # The style is already active: setting it again takes as long as drawing a line.
-        yield
-        return
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
     for name in _OF_SESSION:
         del settings[name]
