@@ -36,7 +36,7 @@ _BELOW = 0.05
 _TABLES = {
     "categories": ("f1", "category f1 found class_share alpha mean_iou n_annotations n_pairable"),
     "pairs": ("f1", "annotator_1 annotator_2 alpha f1 class_share mean_iou n_units"),
-    "images": ("", "image cost alpha f1 below_threshold class_share mean_iou n_units"),
+    "images": ("", "image cost alpha f1 below_threshold class_share mean_iou n_annotations"),
     "annotators": ("f1", "annotator n f1 miss_rate extra_rate class_share"),
     "confusions": ("", "first second n share alpha_merged gain"),
     "decomposition": ("", "kind n_any share_any alpha_gain f1_gain"),
