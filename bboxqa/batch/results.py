@@ -51,7 +51,7 @@ filled = partial(filled_folder, last=RECORD)
 # File systems refuse names of more than 255 bytes, and a suffix is added.
 _LONGEST_NAME = 200
 # Files in the hidden folder that is filled, in a message.
-_SCRATCH = re.compile(r"/\.bboxqa-[^:]*")
+_SCRATCH = re.compile(r"/\.bboxqa-[^:']*")
 _MOST_LEFT_OUT = 20
 _LINKS = {
     REPORT: "page of agreement",
