@@ -76,11 +76,7 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     content = json_of(member, into, _decode)
     if content is None:
         return
-    # The path is relative to the file, which may be in a folder.
-    inner = path_below(plain_text(content.image_path))
-    name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
-    if name and (folder := place.rpartition("/")[0]):
-        name = f"{folder}/{name}"
+    name = _name_in_folder(plain_text(content.image_path), place)
     sides, where = (content.image_width, content.image_height), Where(member.name, "")
     image, _ = images.add_named(place, member, name, where, (sides, where))
     if not isinstance(content.shapes, list):
@@ -94,6 +90,13 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
             with into.refusing(f"shape {number + 1}", where):
                 points = [content.shapes[each] for each in owners.get(number, ())]
                 _add_shape(into, shape, image, where, _joints(points))
+
+
+def _name_in_folder(path: str, place: str) -> str:
+    """Return the name of an image from its path, which is relative to its file; "" without one."""
+    inner, folder = path_below(path), place.rpartition("/")[0]
+    name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
+    return f"{folder}/{name}" if name and folder else name
 
 
 def _add_shape(into: Collector, value: Any, image: Record, where: Where, joints: Record) -> None:
@@ -193,13 +196,6 @@ _LINE_TYPES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
 
 
-def _read_name(name: str, place: str) -> str:
-    """Return the name of an image as it is read back: its file gives the last part."""
-    inner, folder = path_below(name.rpartition("/")[2].strip()), place.rpartition("/")[0]
-    own = place_of(inner) + PurePosixPath(inner).suffix
-    return f"{folder}/{own}" if folder else own
-
-
 def _files(content: Content, _options: Options) -> Iterator[Written]:
     # A folder with subfolders would be read as several annotators.
     is_nested = any("/" in image_name(each) for each in content.images)
@@ -276,7 +272,8 @@ LABELME = Writer(
     }),
     reads={"category": str.strip},
     folder="annotations",
-    read_name=_read_name,
+    # Files have the last part of the name.
+    read_name=lambda name, place: _name_in_folder(name.rpartition("/")[2].strip(), place),
     needs_sizes="all images",
 )  # fmt: skip
 """Rectangles, polygons, masks, and groups of points."""

@@ -249,7 +249,7 @@ def test_a_defect_is_found_where_it_stands(tmp_path, sound, given, code, words):
 )  # fmt: skip
 def test_an_annotation_without_a_name_among_others_is_refused(tmp_path, files, pointer):
     write(tmp_path, **files)
-    with pytest.raises(DatasetError, match="1 of 2 annotations do not name their annotator"):
+    with pytest.raises(DatasetError, match="1 of 3 annotations do not name their annotator"):
         read_coco(tmp_path)
     ((file, _, at, message),) = found(tmp_path, "A001")
     assert (file, at) == (f"{tmp_path}/{[*files][-1]}", pointer)

@@ -172,12 +172,12 @@ def test_what_cannot_be_joined_is_a_loss(tmp_path):
             bboxqa.convert(path, tmp_path / "out", to=to)
 
 
-# Polylines are written as CVAT, and counted as lost elsewhere.
+# Polylines are written where a format holds them, and counted as lost elsewhere.
 LANE = {"points": "1.5,2;30,4.25;50,60", "occluded": 0, "z_order": 0}
 
 
-def lane():
-    said = '<attribute name="side">left</attribute>'
+def lane(key="side"):
+    said = f'<attribute name="{key}">left</attribute>'
     return cvat_xml.shape("polyline", "lane", said, **LANE)
 
 
@@ -206,9 +206,30 @@ def test_polylines_stay_in_cvat(tmp_path):
         assert dict(line.items()).items() >= dict(own.items()).items()
     (line,) = elements(tmp_path / "out", "polyline")["ann"]
     assert [each.text for each in line.iter("attribute")] == ["left"]
-    with pytest.raises(DatasetError, match="polyline"):
-        bboxqa.convert(source, tmp_path / "out.json", to="label-studio")
     # CVAT reads shapes only if their labels and attributes are declared.
     labels = ET.fromstring((tmp_path / "out/ann.xml").read_bytes()).iter("label")  # noqa: S314
     declared = {each.findtext("name"): each.findtext(".//attribute/name") for each in labels}
     assert declared == {"car": None, "lane": "side"}
+
+
+def test_polylines_are_vectors_of_label_studio(tmp_path):
+    source = project(tmp_path / "in", "ann", "bob", shapes=[lane("occluded")])
+    studio, back = tmp_path / "out.json", tmp_path / "back"
+    with pytest.raises(DatasetError, match=r"line with 'attributes\.side'"):
+        bboxqa.convert(
+            project(tmp_path / "said", "ann", shapes=[lane()]), studio, to="label-studio"
+        )
+    bboxqa.convert(source, studio, to="label-studio", lossy=True)
+    (task,) = json.loads(studio.read_bytes())
+    for work in task["annotations"]:
+        (line,) = (each for each in work["result"] if each["type"] == "vectorlabels")
+        assert line["value"]["vectorlabels"] == ["lane"]
+        assert line["value"]["closed"] is False
+        first, second, third = line["value"]["vertices"]
+        assert (first["x"], first["y"], first["prevPointId"]) == (0.75, 2, None)
+        assert (second["x"], second["y"], second["prevPointId"]) == (15, 4.25, first["id"])
+        assert third["prevPointId"] == second["id"]
+        assert len({each["id"] for each in work["result"]}) == 2
+    bboxqa.convert(studio, back, to="cvat")
+    for (line,) in elements(back, "polyline").values():
+        assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")

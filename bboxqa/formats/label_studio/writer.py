@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 
 from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.label_studio.tasks import brush_numbers, image_names, images_of
@@ -27,6 +28,7 @@ _TITLE = "Label Studio"
 _TIMES = ("created_at", "updated_at", "lead_time")
 # The source of annotations that a machine began.
 _BEGUN = "prediction"
+_LINES = ("polyline", "line")
 # Characters of a URL that need an escape.
 _ESCAPED = re.compile(r"[^\w/.~+,@()-]")
 # The displayed size of a point, in percent.
@@ -62,8 +64,21 @@ def _task(content: Content, place: int, options: Options) -> Record:
                 work["completed_by"] = _written_person(name)
             work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
         regions = (region for each in drawn for region in _regions(content, image, each))
-        listed.append(work | {"result": [*regions]})
+        lines = (_vector(image, line) for line in content.lines(place, name, _LINES))
+        listed.append(work | {"result": [*lines, *regions]})
     return task
+
+
+def _vector(image: Record, line: Record) -> Record:
+    """Return the region of a line, each vertex of which names the one before."""
+    own, sides = shown_id(line), (image["width"], image["height"])
+    points = np.reshape(line["points"], (-1, 2)) * (100 / np.array(sides))
+    vertices = [
+        {"id": f"{own}-{n}", "x": x, "y": y, "prevPointId": f"{own}-{n - 1}" if n > 1 else None}
+        for n, (x, y) in enumerate(points.tolist(), start=1)
+    ]
+    value = {"vertices": [{**each, "isBezier": False} for each in vertices], "closed": False}
+    return {"id": own, **_labelled(image, "vector", value, line["label"])}
 
 
 def _regions(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
@@ -165,7 +180,7 @@ STUDIO_JSON = Writer(
     _files,
     frozenset({
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
-        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_TIMES,
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
     }),
     keeps=lambda key, value: key != "source" or value == _BEGUN,
     reads={"category": str.strip},

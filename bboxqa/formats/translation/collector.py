@@ -247,9 +247,10 @@ class Collector:
         ]
 
     @property
-    def unshown_images(self) -> set[int]:
-        """The ids of images that the tool does not show."""
-        return {image["id"] for image in self._images.values()} - self._shown
+    def image_names(self) -> dict[int, str]:
+        """The file names of images by those ids that the tool does not show."""
+        named = {e["id"]: e.get("file_name") for e in self.images if e["id"] not in self._shown}
+        return {number: name for number, name in named.items() if name}
 
     def step(self, number: int, most: int) -> None:
         """Show the progress after every 100 of some records or files."""

@@ -61,12 +61,7 @@ class ToolOrigin:
         self.categories_apart = found.categories_apart
         self.defects: Sequence[ToolDefect] = found.defects
         self.notes: Sequence[str] = found.notes
-        unshown = found.unshown_images
-        self.image_names = {
-            image["id"]: image["file_name"]
-            for image in found.images
-            if image["id"] in unshown and image.get("file_name")
-        }
+        self.image_names = found.image_names
         self._path, self._found = path, found
         self._last: tuple[int, list[Any]] = (-1, [])
 
