@@ -124,8 +124,8 @@ def test_findings_are_rows_of_a_data_frame():
     report = bboxqa.validate(document, select=["S002", "S006"])
     frame = report.to_pandas()
     assert frame["code"].tolist() == [finding.code for finding in report.findings]
-    assert frame["annotation"].tolist() == [3, 3]
-    assert frame["line"].tolist() == [1, 1]
+    assert frame["annotation"].tolist() == [3, 3, 3]
+    assert frame["line"].tolist() == [1, 1, 1]
     none = bboxqa.validate(document, select=["C"]).to_pandas()
     assert (len(none), list(none.columns)) == (0, list(frame.columns))
 

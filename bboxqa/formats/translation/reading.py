@@ -48,6 +48,7 @@ _EXCERPT = 160
 # The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")
+_NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _ADVICE = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
@@ -234,11 +235,10 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
         # Its syntax errors, without its content, which is not that of COCO.
         (member,) = members_of(path)
         read = read_bytes(member.read(), str(path))
-        cause = error.__cause__
         return RawDocument(
             read.name, read.text, read.size, {}, encoding=read.encoding * bool(read.broken),
             not_utf8=read.not_utf8, stopped=True,
-            broken=read.broken or [(getattr(cause, "start", 0), str(cause))],
+            broken=read.broken or [_stop(read.text, error.__cause__ or error)],
         )  # fmt: skip
     document.size, _ = size_and_digest(path, digest=False)
     return document
@@ -286,12 +286,24 @@ def json_problem(text: bytes, error: Exception) -> str:
 
     Examples
     --------
-    >>> json_problem(b'[1,\n 2,]', ValueError("JSON is malformed: invalid character (byte 7)"))
-    'line 2: invalid character'
+    >>> json_problem(b'[1,\n NaN]', ValueError("JSON is malformed: invalid character (byte 6)"))
+    'line 2: the number NaN, which JSON does not have'
     """
+    place, why = _stop(text, error)
+    line = text.count(b"\n", 0, place) + 1
+    return f"line {line}: {why}" if place else why
+
+
+def _stop(text: bytes, error: BaseException) -> tuple[int, str]:
+    """Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why."""
     said, why = _BYTE.search(str(error)), str(error).removeprefix("JSON is malformed: ")
-    line = text.count(b"\n", 0, int(said[1])) + 1 if said else 0
-    return f"line {line}: {_BYTE.sub('', why)}" if said else why
+    if said is None:
+        return getattr(error, "start", 0), why
+    # The reader may have passed the first of the wrong characters.
+    place = int(said[1])
+    if found := _NO_NUMBER.search(text, max(0, place - 1), place + 11):
+        return found.start(), f"the number {found[0].decode()}, which JSON does not have"
+    return place, _BYTE.sub("", why)
 
 
 def json_of(
