@@ -354,14 +354,15 @@ def test_boxes_that_nearly_coincide_are_moved_and_not_renamed():
     assert recognised(records(0), records(5)[::-1], by_id=False) == [1, 0]
 
 
-def test_the_twin_of_a_deleted_box_stays_when_a_review_is_accepted_again(tmp_path):
+@pytest.mark.parametrize("deleted", [14, 41])
+def test_the_twin_of_a_deleted_box_stays_when_a_review_is_accepted_again(deleted, tmp_path):
     records = RECORDS + (
         ',\n{"id": 41, "image_id": 4, "bbox": [70, 70, 12, 12], "category_id": 3, "who": "ann"}'
     )
     path, review = sent(tmp_path, "coco", records=records)
     place = file_of(review, "ann")
     content = json.loads(place.read_text())
-    content["annotations"] = [each for each in content["annotations"] if each["id"] != 14]
+    content["annotations"] = [each for each in content["annotations"] if each["id"] != deleted]
     write(place, content)
     bboxqa.accept(path, review, tmp_path / "out.json")
     again = bboxqa.accept(tmp_path / "out.json", review, tmp_path / "again.json")
