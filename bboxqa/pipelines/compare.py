@@ -62,8 +62,8 @@ _COMPARED = (
     "all_touched", "sigmas",
 )  # fmt: skip
 _MOVED = (
-    "the measured files are gone or have changed; to see what changed in annotations, keep the "
-    "former files beside the new ones"
+    "the measured files are gone or have changed, or predictions were measured with them; to see "
+    "what changed in annotations, keep the former files beside the new ones"
 )
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
@@ -204,6 +204,7 @@ def compare_with(
         notes=(
             *headlines,
             *[f"images are compared by file name: {join}"] * bool(join),
+            *["no image is in both versions"] * (all(images) and not (n_common or join)),
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,

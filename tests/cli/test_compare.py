@@ -130,7 +130,7 @@ def test_figures_are_compared_where_the_file_was_replaced(saved, tmp_path):
     lines = [line.split() for line in text.splitlines()]
     assert "264 annotations before, 263 now" in text
     assert ["alpha,", "pooled,", "IoU", "0.5", "0.6194", "0.6986", "+0.0792"] in lines
-    assert "the measured files are gone or have changed; to see what changed in" in text
+    assert "the measured files are gone or have changed, or predictions were measured" in text
 
 
 def test_settings_are_those_of_the_result(saved, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.text import count, first_few, joined
+from bboxqa.core.text import count, first_few, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
@@ -73,8 +73,8 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], None
-        pairs = of.of_pairs(name, "f1")
-        others = of_others(pairs, _two_digits, "the others with each other")
+        pairs, own = of.of_pairs(name, "f1"), float(f1.value[place])
+        others = of_others(pairs, own, _two_digits, "the others with each other")
         if vital.high[place] < 0:
             without = of.instead(f"without {name}", -float(vital.value[place]))
         # Boxes that are only badly placed are not missed.
@@ -120,7 +120,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
         for place in places.tolist():
             others = found.others(place)
             if rate == "class_share":
-                others = of_others(1 - of.of_pairs(names[place], rate))
+                others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
             more = _of_some(of, rate, place) if rate in ("miss_rate", "class_share") else {}
             kind, values = f"{rate} of some" if more else rate, {"others": others} | more
             size, who = found.at(place), (str(names[place]),)
@@ -180,6 +180,7 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     if all_share_boxes(table, [*of.names]):
         least = found.at(int(copied[found.value[copied].argmin()]))
         share = "all" if least.value == 1 else f"{in_percent(least.value)} or more of the"
+        share = "nearly all" if share.startswith("100") else share
         yield Finding("all copy", (), least, 1.0, {"share": share})
         return
     is_left_out = independent(of.matched) is not of.matched
@@ -187,7 +188,7 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     told = []
     for place in copied.tolist():
         first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
-        values = {"who": f"{first} and {second}", "once": once}
+        values = {"who": joined(names_in_words((first, second))), "once": once}
         # Other figures depend on them.
         told.append(Finding("copies", (first,), found.at(place), np.inf, values, table="copies"))
     yield from largest(told)
@@ -540,8 +541,8 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
-        pairs = of.of_pairs(name, "mean_iou")
-        others = of_others(pairs, _two_digits, "the others with each other")
+        pairs, own = of.of_pairs(name, "mean_iou"), float(found.value[place])
+        others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         told.append(

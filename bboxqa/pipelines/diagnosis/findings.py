@@ -14,7 +14,7 @@ from bboxqa.agreement.estimators import t_quantile
 from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.core.text import joined, one_line
+from bboxqa.core.text import joined, names_in_words, one_line
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import drawn_figures
@@ -89,7 +89,7 @@ class Bounds(NamedTuple):
 
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
-        return of_others(np.delete(self.value, place), *how)
+        return of_others(np.delete(self.value, place), self.value[place], *how)
 
 
 def bounds(table: Table, name: str) -> Bounds:
@@ -244,8 +244,8 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 # The most annotators named for one kind of error; others are counted.
 _MOST_NAMED = 3
 
-# From so many others on, the range of most of them is told.
-_MANY = 10
+# From so many others on, the range of most of them is told; of so few, that of all.
+_MANY, _FEW = 10, 3
 
 # By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
 # fields are values of the finding. The number of further annotators comes last.
@@ -441,7 +441,9 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     @property
     def line(self) -> Line:
         """The sentence as a line of a story."""
-        text = said(self.kind, **{"who": joined(self.who), "size": self.size, **self.values})
+        text = said(
+            self.kind, **{"who": joined(names_in_words(self.who)), "size": self.size, **self.values}
+        )
         see = f"{self.table}.csv" if self.n_more else ""
         gain = self.gain.text if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
@@ -493,18 +495,26 @@ def largest(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def of_others(
-    values: FloatArray, shown: Callable[[float], str] = in_percent, who: str = "the others"
-) -> str:
+    values: FloatArray, own: float, shown: Callable[[float], str] = in_percent,
+    who: str = "the others",
+) -> str:  # fmt: skip
     """Return the range of the figures of the others as the end of a sentence; "" if unknown.
 
-    Of many others, it is the range of the middle 80 %.
+    Of many others, it is the range of the middle 80 %. A range around the `own` figure, as others
+    err too, is narrowed to the middle half or the median of them.
     """
     values = values[~np.isnan(values)]
     if not len(values):
         return ""
-    part, *ends = ("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)
-    low, high = (shown(each) for each in np.quantile(values, ends).tolist())
-    return f"; {part}{who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
+    ranges = [("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)]
+    ranges += [("half of ", 0.25, 0.75), ("the median of ", 0.5, 0.5)] * (len(values) > _FEW)
+    for part, *ends in ranges:
+        first, last = np.quantile(values, ends).tolist()
+        low, high = shown(first), shown(last)
+        told = f"; {part}{who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
+        if not first <= own <= last and shown(own) not in (low, high):
+            break
+    return told
 
 
 def above_all(who: Sequence[str]) -> str:
