@@ -54,9 +54,8 @@ def opened(file: BinaryIO) -> Any:
 
 def reason_of(error: BaseException) -> str:
     """Return the first line of an error."""
-    strerror = getattr(error, "strerror", None)
-    lines = str(strerror or error).splitlines() or [type(error).__name__]
-    return clean(lines[0])
+    lines = str(getattr(error, "strerror", None) or error).splitlines()
+    return clean((lines or [type(error).__name__])[0])
 
 
 def turn_of(image: Any) -> Any:
@@ -89,6 +88,5 @@ def block_problem(raster: Any) -> str:
     """Return why a raster cannot be decoded block by block; "" where it can."""
     height, width = raster.block_shapes[0] if raster.count else (0, 0)
     n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
-    return (
-        f"not decoded, for its blocks are of {n_bytes:,} bytes" if n_bytes > MAX_BLOCK_BYTES else ""
-    )
+    is_large = n_bytes > MAX_BLOCK_BYTES
+    return f"not decoded, for its blocks are of {n_bytes:,} bytes" if is_large else ""

@@ -127,10 +127,6 @@ class RawDocument(msgspec.Struct):
         return pointer.removeprefix(f"/{RESULTS_LIST}") if self.is_results else pointer
 
 
-_OF_POINTS = {"key point", "point set", "skeleton"}
-_OF_IMAGES = {"image label", "image tag"}
-
-
 def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
     """Return a note on the number of annotations of each shape, with which nothing is `done`.
 
@@ -147,14 +143,13 @@ def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
 
 def apart_advice(n_apart: Mapping[str, int]) -> str:
     """Return what to do if all annotations are kept apart."""
-    if n_apart.keys() & _OF_POINTS:
+    if not n_apart.keys().isdisjoint(("key point", "point set", "skeleton")):
         return "--similarity keypoints compares key points."
-    if n_apart.keys() & _OF_IMAGES or any(name.endswith(" result") for name in n_apart):
-        return (
-            "Labels of whole images are measured in a table with a row for each image and "
-            "annotator (Label Studio exports it as CSV): bboxqa stats FILE.csv --value COLUMN"
-        )
-    return "Agreement needs boxes, outlines, masks or key points: export those."
+    return (
+        "Agreement needs boxes, outlines, masks or key points: export those. Labels of whole "
+        "images are measured in a table with a row for each image and annotator: bboxqa stats "
+        "FILE.csv --value COLUMN"
+    )
 
 
 UNUSABLE = "has a value that cannot be used: see bboxqa validate"

@@ -92,20 +92,11 @@ def sources_of(
     are_people: bool | None = True,
     choices: Choices = NO_CHOICES,
 ) -> Sources:
-    """Return the sources in paths.
+    """Return the sources in paths; `within` is the one folder whose sources were given.
 
     Each path is by one person. Of one folder or archive, a folder that holds all annotations is
-    entered; then each folder or file inside is by one person.
-
-    Parameters
-    ----------
-    source : path, sequence of paths, or mapping of annotators to paths
-    pattern : str or None
-        A glob that the names of files in folders have to match.
-    within : Path, optional
-        The one folder whose sources were given.
-    are_people : bool
-        Whether folders of labels may be by one person each; None if only where two share a name.
+    entered; then each folder or file inside is by one person. Folders of labels are if
+    `are_people`; where it is None, only if two share a name.
     """
     is_named = isinstance(source, Mapping)
     by_name = source if isinstance(source, Mapping) else {"": source}

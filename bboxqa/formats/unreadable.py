@@ -198,14 +198,9 @@ def _todo(reasons: Sequence[str]) -> str:
 
 
 def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield files that may be those of an annotator and are empty or cut off, with what is wrong.
+    """Yield files beside sources that are empty or cut off, with what is wrong.
 
-    Parameters
-    ----------
-    files : iterable of path
-        Files beside the sources that no format recognises.
-    sources : sequence of path
-        Without a table among those in its folder, a table is not that of an annotator.
+    They may be those of an annotator; a table only if a source in its folder is one as well.
     """
     with_tables = {each.parent for each in sources if each.name.lower().endswith(TABLES)}
     for file in files:

@@ -99,7 +99,7 @@ def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
     write(tmp_path, **{"Annotations/a.xml": xml(*objects)})
     ((_, line, _, message),) = found(tmp_path, "A001")
     assert (line, message.partition(" do not")[0]) == (6, "1 of 3 annotations")
-    with pytest.raises(DatasetError, match="does not name its annotator"):
+    with pytest.raises(DatasetError, match="do not name their annotator"):
         alone(tmp_path)
 
 
