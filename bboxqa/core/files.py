@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -16,6 +17,8 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.interrupts import PLACED, placing
 
 _DIGITS = 16
+# Seconds after which no process still fills a folder: it was killed.
+_ABANDONED = 24 * 3600.0
 # Names of files have at most 255 bytes, on encrypted disks 143.
 _LONGEST = 100
 
@@ -204,6 +207,10 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     inside = last is None and target.is_dir()
     place = target if inside else target.parent
     place.mkdir(parents=True, exist_ok=True)
+    for each in place.glob(".bboxqa-*"):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(each, ignore_errors=True)
     scratch = _hidden(place)
     # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
+from unicodedata import normalize
 
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
@@ -16,6 +17,7 @@ from bboxqa.formats.label_folders import (
     by_place,
     ends_of,
     place_of,
+    spelled_as,
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
@@ -113,7 +115,7 @@ class FileImages:
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
-        self.pictures = by_place(pictures_of(path, others, self.files))
+        self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
         tools = (each for each in others if each.name.lower().endswith(suffixes))
         kinds = {each: kind_of(each.head()) or kind_in("json", each.head()) for each in tools}
         self.left_out = [*apart, *(e for e, kind in kinds.items() if kind in ("VOC", "LabelMe"))]
@@ -260,7 +262,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     labels. Where all are in folders, those of a folder called like the source count.
     """
     pictures = [member for member in members if is_picture(member.name)]
-    names = {each.rpartition("/")[2] for each in labels}
+    names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     own = f"{_as_named(path).name}/"
     for folder, split in _around(path) if not pictures else ():
         named = filter(OF_PICTURES.fullmatch, folder.names.folders)
@@ -269,7 +271,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
         held = [(folder / each / split).readable_members for each in usual]
         for files in (*held, folder.direct_members):
             found = [each for each in files if is_picture(each.name)]
-            known = {place_of(each.name).rpartition("/")[2] for each in found}
+            known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
             if found and not (names and known.isdisjoint(names)):
                 of_source = [e._replace(top=own) for e in found if e.name.startswith(own)]
                 return (all("/" in each.name for each in found) and of_source) or found

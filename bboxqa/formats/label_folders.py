@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath, PureWindowsPath
+from typing import TypeVar
 from unicodedata import normalize
 
 import msgspec
@@ -15,6 +16,7 @@ from bboxqa.formats.heads import as_utf8
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import SourcePath
 
+_Found = TypeVar("_Found")
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
 OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
@@ -154,8 +156,7 @@ def files_by_folder(folder: SourcePath) -> Iterator[tuple[SourcePath, Sequence[s
 def place_of(name: str) -> str:
     r"""Return the place of an image from the path of its label file, its image file, or a list.
 
-    Folders that name their content are removed, except for splits. Letters with marks are composed
-    (Unicode form NFC); macOS decomposes them in names of files.
+    Folders that name their content are removed, except for splits.
 
     Examples
     --------
@@ -166,8 +167,7 @@ def place_of(name: str) -> str:
     >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
     ('b.c', 'b', 'b')
     """
-    composed = name if name.isascii() else normalize("NFC", name)
-    folder, _, last = without_suffix(composed.replace("\\", "/")).rpartition("/")
+    folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
     return _place_of_folder(folder) + last
 
 
@@ -218,6 +218,22 @@ def by_place(members: Sequence[Member]) -> dict[str, Member]:
         place if known[place] == 1 else without_suffix(member.inner): member
         for place, member in zip(places, members, strict=True)
     }
+
+
+def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
+    r"""Return what is found by place with the places of label files, where letters are the same.
+
+    macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
+
+    Examples
+    --------
+    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
+    True
+    """
+    lacking = (each for each in labelled if not each.isascii() and each not in found)
+    of = {normalize("NFC", each): each for each in lacking}
+    return {of.get(normalize("NFC", place), place) if of else place: each
+            for place, each in found.items()}  # fmt: skip
 
 
 def known_places(places: Iterable[str], known: set[str]) -> list[str]:

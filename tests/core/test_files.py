@@ -179,3 +179,13 @@ def test_links_are_what_they_lead_to(tmp_path):
     assert {each.name for each in entries if is_folder(each)} == {"folder", "to_folder"}
     files = {each.name for each in entries if is_file(each)}
     assert files == {"file", "to_file", "to_nothing", "loop"}
+
+
+def test_folders_that_killed_processes_left_are_removed_after_a_day(tmp_path):
+    gone, new = tmp_path / ".bboxqa-gone", tmp_path / ".bboxqa-new"
+    for each in (gone, new):
+        each.mkdir()
+    os.utime(gone, (0, 0))
+    with filled_folder(tmp_path / "b") as scratch:
+        (scratch / "x").write_text("1")
+    assert left(tmp_path) == [new.name, "b"]

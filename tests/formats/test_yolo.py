@@ -254,3 +254,15 @@ def test_a_finding_for_each_file_and_cause(tmp_path):
     assert [line.partition("labels/")[2][0] for line in shown] == ["a", "c", "d"]
     assert "in pixels" in shown[0]
     assert "has commas; expected points and spaces" in shown[1]
+
+
+def test_names_keep_the_form_of_their_letters(tmp_path):
+    """macOS decomposes them in names of files, while a list of images may compose them."""
+    name = "e\u0301"
+    folder = made(tmp_path, data_yaml="names: [cat]\n", train_txt="images/\xe9.ppm\n",
+                  **{f"labels__{name}_txt": BOX, f"images__{name}_ppm": PICTURE})  # fmt: skip
+    data = alone(folder)
+    assert data.image_names == (f"{name}.ppm",)
+    bboxqa.convert(folder, tmp_path / "back", to="yolo", lossy=True)
+    (label,) = (tmp_path / "back" / "labels").rglob("*.txt")
+    assert label.name.startswith(name)

@@ -96,7 +96,7 @@ def translate(path: Path, into: Collector) -> None:
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
-            images.listed |= _listed_images(each, known)
+            images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
     inside = {each.member.name for each in described[:n_inside]}
     records = _LabelRecords(images, [*longest, *described], inside, into)
     for batch in images.batches():
