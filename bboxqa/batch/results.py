@@ -293,13 +293,13 @@ def _page(
         most_left_out=_MOST_LEFT_OUT,
         titles=("Project", "Status", *numbers, "Note"),
         numbers=numbers,
-        rows=[_shown(out, row) for row in sorted(rows, key=urgency)],
+        rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=urgency)],
         settings=settings_table(said | {"settings": given}),
     )
 
 
-def _shown(out: Path, row: Row) -> dict[str, Any]:
-    """Return the row of a project on the page."""
+def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:
+    """Return the row of a project on the page; if `named`, its measure stands beside the figure."""
     folder, last = folder_of(out, row.project), recorded(out, row.project)
     # Other files belong to an earlier run.
     is_new = row.status != FAILED or (last is not None and last[1] == row)
@@ -312,10 +312,11 @@ def _shown(out: Path, row: Row) -> dict[str, Any]:
     bounds = None if row.low is None or row.high is None else [row.low, row.high]
     figures = (row.alpha, row.f1, row.class_alpha, row.mean_iou, row.n_images, row.n_errors,
                row.n_warnings)  # fmt: skip
-    alpha, *others = ("" if x is None else number(x, 4) for x in figures)
+    alpha, f1, kind, place, *others = ("" if x is None else number(x, 4) for x in figures)
+    place += f" {row.measure or 'IoU'}" * (named and bool(place))
     return {
         "project": row.project, "page": pages[0][0] if pages else "", "passed": row.passed,
         "links": [link for link in links if link not in pages],
-        "cells": (row.status, alpha, interval_text(bounds).replace("-", MINUS), *others,
-                  row.message),
+        "cells": (row.status, alpha, interval_text(bounds).replace("-", MINUS), f1, kind, place,
+                  *others, row.message),
     }  # fmt: skip
