@@ -12,6 +12,7 @@ Diagnostic = Callable[[MatchedUnits], Table]
 """Computes a table from annotations that are matched to units."""
 
 DIAGNOSTICS: dict[str, Diagnostic | str] = {
+    "pair_similarity": "object_cells",
     "decomposition": "decomposition",
     "decomposition_by_category": "decomposition",
     "decomposition_by_annotator": "decomposition",

@@ -374,7 +374,7 @@ RESULTS = FileKind(
     required=("image_id", "category_id", "bbox"), lists=(), is_measured=True, is_of_truth=True,
 )  # fmt: skip
 CAPTION_RESULTS = FileKind(
-    "results of COCO captions", (*_RESULTS, "S014"), ("F006",),
+    "results of COCO captions", _RESULTS, ("F006",),
     required=("image_id", "caption"), lists=(), is_of_truth=True,
 )  # fmt: skip
 PANOPTIC_RESULTS = FileKind(
