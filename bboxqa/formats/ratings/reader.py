@@ -166,11 +166,7 @@ def read_ratings(
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
     names = {*table.header}
-    if len(names & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= names for e in names):
-        raise DatasetError(
-            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
-            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-        )
+    _check_no_results(table, names)
     if of_units := is_unit_table(names, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
@@ -186,6 +182,15 @@ def read_ratings(
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
+
+
+def _check_no_results(table: TableFile, names: set[str]) -> None:
+    """Refuse tables that bboxqa wrote, of figures."""
+    if len(names & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= names for e in names):
+        raise DatasetError(
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
 
 
 # Columns of tables of results, which hold no ratings.
