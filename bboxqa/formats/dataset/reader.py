@@ -69,24 +69,24 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     if reading.pseudonyms is not None:
         sources.notes = without_files(sources.notes)
     refuse_repeated_files(sources.files)
+    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
     try:
-        return _dataset_of(sources, reading)
+        read = _read_all(sources.files, replace(reading.settings(), tables=has_lists))
+        return _dataset_of(read, sources, reading)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
 
 
-def _dataset_of(sources: Sources, reading: Reading) -> Dataset:
-    """Return the data set of sources."""
-    session_key, time_key, options = reading.session_key, reading.time_key, reading.settings()
-    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
-    read = _read_all(sources.files, replace(options, tables=has_lists))
+def _dataset_of(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Dataset:
+    """Return the data set of the files of sources."""
+    session_key, time_key = reading.session_key, reading.time_key
     if session_key is not None and any(map(_are_results, read)):
         raise ConfigError(_NO_SESSIONS)
     if sources.is_named:
         pairs = zip(read, sources.names, strict=True)
         read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
-    read, found, of_results = _with_results(read, sources, reading, options)
+    read, found, of_results = _with_results(read, sources, reading)
     read = with_join_names(read, reading.join_by, found.names)
     read, unused = with_category_map(read, reading.category_map)
     attributed, hide = _attribution_of(read, found, reading), hider({})
@@ -168,7 +168,7 @@ def _are_results(file: AnnotationFile) -> bool:
 
 
 def _with_results(
-    read: Sequence[AnnotationFile], sources: Sources, reading: Reading, options: ReadSettings
+    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
 ) -> tuple[list[AnnotationFile], Sources, list[str]]:
     """Return files whose lists of results, last, have images and categories of others; and notes.
 
@@ -177,7 +177,7 @@ def _with_results(
     ids as names, and each list is about the images of all lists. Raises DatasetError if the results
     cannot be read, or if the ids can mean several things.
     """
-    triples = [*zip(read, sources.files, sources.names, strict=True)]
+    triples, options = [*zip(read, sources.files, sources.names, strict=True)], reading.settings()
     tables: list[AnnotationFile] = []
     if any(map(_are_results, read)) and not sources.is_named:
         tables = [each for each in read if not (_are_results(each) or len(each.columns.id))]
