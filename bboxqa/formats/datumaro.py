@@ -127,6 +127,8 @@ class _Subset:
             some = count(len(self._names), "label")
             problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
             self._into.defect("T050", problem, where, row)
+        n_points = len(shape.get("keypoints", ())) // 3
+        self._into.check_joints(f"{label}:", n_points, shown, points, where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         kind = plain_text(annotation.get("type"))

@@ -1,5 +1,6 @@
 """From the records of all files to the content that is written."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count as counting
 
@@ -36,6 +37,8 @@ from bboxqa.model.rotated_boxes import bounds, corners
 _REPLACED = ("category_id", "annotator", "keypoints", "num_keypoints", "joints")
 _SHOWN = 5
 _KNOWN = (*LISTS, "apart", "repeats")
+# Keys of image records that belong to a file, or are joined.
+_OWN = {"id", "own_id", "width", "height", "annotator", *ASKED_KEYS}
 
 
 @gc_paused()
@@ -85,6 +88,8 @@ class _Joined:
         self._annotations: list[tuple[Record, str, str, int]] = []
         self._apart: list[tuple[Record, str]] = []
         self._repeats: list[str] = []
+        # Keys of image records whose value differs from that of an earlier record of the image.
+        self._left_out: Counter[str] = Counter()
         # The files that have ids of their own, each with the ids of its images and categories.
         self._given: list[tuple[str, dict[int, str], dict[int, str]]] = []
         self._tops: list[Record] = []
@@ -141,7 +146,10 @@ class _Joined:
                 known["file_name"] = image.file_name
             if number != image.id:
                 known["own_id"] = image.id
-            self._images[label] = {**known, **self._images.get(label, {"id": number})}
+            held = self._images.get(label, {"id": number})
+            self._left_out.update(key for key in known.keys() & held.keys() - _OWN
+                                  if known[key] != held[key])  # fmt: skip
+            self._images[label] = {**known, **held}
         return labels
 
     def _add_categories(
@@ -237,6 +245,10 @@ class _Joined:
         }
         if moved:
             yield f"ids of categories differ: {first_few(sorted(moved), _SHOWN, str)}"
+        if self._left_out:
+            keys = first_few(sorted(self._left_out), _SHOWN)
+            n = count(max(self._left_out.values()), "further image record")
+            yield f"left out: {keys} of {n}, in which records of an image differ"
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""
@@ -272,9 +284,9 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
             del whole[key]
     inside = _inside(whole)
     if author and annotator_name(inside.get("annotator")) == author:
-        del whole["attributes"]
-        others = {key: each for key, each in inside.items() if key != "annotator"}
-        whole |= {"attributes": others} if others else {}
+        whole["attributes"] = {key: each for key, each in inside.items() if key != "annotator"}
+        if not whole["attributes"]:
+            del whole["attributes"]
     return whole | ({"annotator": author} if author else {})
 
 

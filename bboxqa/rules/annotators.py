@@ -255,7 +255,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
     columns = (*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers))
-    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_points(document))))
+    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
     shape = layout.first_equal(columns)
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))
@@ -282,10 +282,13 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
                           expected=expected)  # fmt: skip
 
 
-def _points(document: Document) -> Iterator[FloatArray]:
-    """Yield the number and bounds of key points, which differ where a box was given."""
-    points = document.annotations.keypoints
-    for value in (points.n_visible, *points.bounds.T) if len(points.row) else ():
+def _beside_boxes(document: Document) -> Iterator[FloatArray]:
+    """Yield angles and key points, which distinguish annotations with the same given box."""
+    angles, points = document.annotations.rotations, document.annotations.keypoints
+    values = [(angles.row, angles.angle)] if len(angles.row) else []
+    if len(points.row):
+        values += [(points.row, each) for each in (points.n_visible, *points.bounds.T)]
+    for row, value in values:
         column = np.zeros(len(document.annotations))
-        column[points.row] = np.nan_to_num(value)
+        column[row] = np.nan_to_num(value)
         yield column

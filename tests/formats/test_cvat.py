@@ -197,6 +197,15 @@ def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
     assert data.assigned[row].tolist() == [False, True]
 
 
+def test_skeletons_without_a_joint_of_their_label_are_findings(tmp_path):
+    more = "<label><name>nose</name><parent>cat</parent></label>"
+    labels = head("ann").replace("</labels>", f"{more}{more.replace('nose', 'tail')}</labels>")
+    nose = shape("points", "nose", points="1,2", outside=0, occluded=0)
+    path = written(tmp_path / "a.xml", labels, image("a.jpg", shape("skeleton", inside=nose)))
+    (found,) = (each for each in validate(path).findings if each.code == "K001")
+    assert "skeleton has 1 point; its label 'cat' has 2" in found.message
+
+
 def test_skeletons_of_videos_are_counted(tmp_path):
     skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in (0, 1, 2))
     nose = '<track id="0" label="nose"><points frame="0" points="1,2" outside="0"/></track>'

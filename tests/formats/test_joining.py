@@ -238,6 +238,29 @@ def test_different_categories_of_one_id_are_two_and_told_with_the_option(tmp_pat
         read_coco(files, attribution="files")
 
 
+def test_keys_of_images_that_differ_between_records_are_told(tmp_path):
+    records = [{**image(n, "a.jpg"), "annotator": who, "date": n} for n, who in enumerate("ab", 1)]
+    content = document([annotation(n, n) for n in (1, 2)], records)
+    notes, drawn, _ = merged(tmp_path, write(tmp_path / "a.json", content))
+    assert notes == [
+        "left out: date of 1 further image record, in which records of an image differ"
+    ]
+    assert [each[2] for each in drawn] == ["a", "b"]
+
+
+def test_what_converting_adds_to_key_points_without_a_box_is_told(tmp_path):
+    shape = '<points label="cat" points="1,2;30,40"></points>'
+    source = tmp_path / "a.xml"
+    source.write_text(
+        f'<annotations><image id="0" name="a.jpg" width="50" height="50">{shape}</image>'
+        "</annotations>"
+    )
+    (note,) = merged(tmp_path, source)[0][-1:]
+    assert note.endswith(
+        "1 annotation of key points without a box got one around their points in COCO"
+    )
+
+
 def test_annotations_of_nobody_beside_those_of_people_are_told(tmp_path):
     ann = coco(tmp_path / "a.json", {1: "cat"}, ["a.jpg"], "ann")
     other = coco(tmp_path / "b.json", {1: "cat"}, ["b.jpg"], first=5)

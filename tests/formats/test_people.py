@@ -325,6 +325,10 @@ def test_equal_annotations_in_a_folder_are_refused(tmp_path):
     assert read_dataset(paths).annotator_names == ("a", "b")
     coco(paths[0], FIRST, segmentation=[[1, 1, 9, 1, 9, 9]])
     assert read_dataset(tmp_path).annotator_names == ("a", "b")
+    # Or with other key points in the same boxes.
+    for path, x in zip(paths, (5, 6), strict=True):
+        coco(path, FIRST, keypoints=[x, 5, 2], num_keypoints=1)
+    assert read_dataset(tmp_path).annotator_names == ("a", "b")
 
 
 def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):

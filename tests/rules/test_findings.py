@@ -501,6 +501,7 @@ QUIET = [
     *(quiet("A004", of(*set_of("ann"), *others, **SHARED)) for others in (
         set_of("bob", shift=1e-6), set_of("bob", 2), set_of("bob", 4), set_of("bob")[:2] * 2,
         set_of("bob", category_id=2), set_of("bob", image_id=2), set_of("ann"),
+        set_of("bob", attributes={"rotation": 30}),
     )),
     quiet("F007", {}, large_file_mb=0.01),
     quiet("I001", with_ids(3, 1, 2)),

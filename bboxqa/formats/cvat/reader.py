@@ -458,6 +458,8 @@ class _Records:
             elif name and self._header.labels and name not in self._header.labels:
                 problem = f"label {one_line(name)!r} is not among the labels at the beginning"
                 self._into.defect("T041", f"{problem} of the file", where, row)
+            elif "joints" in shape and (known := self._header.labels.get(name)):
+                self._into.check_joints(what, len(shape["joints"]), name, known.joints, where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""

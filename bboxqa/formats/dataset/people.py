@@ -323,7 +323,7 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:
-    """Refuse two people of one folder whose images, categories, boxes and outlines are equal."""
+    """Refuse two people of one folder whose annotations are equal."""
     seen: dict[str, int] = {}
     for place, file in enumerate(files):
         columns = file.columns
@@ -343,11 +343,13 @@ def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices
 
 
 def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
-    """Return the outlines of all annotations, which may tell equal boxes apart."""
+    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
     path = SourcePath(file.source.name)
-    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, choices=choices)
-    outlines = format_of(path, choices).read(path, settings).columns.segmentation
-    return () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    columns = format_of(path, choices).read(path, settings).columns
+    outlines, points = columns.segmentation, columns.keypoints
+    found = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
+    return (*found, b"" if points is None else points.xy.tobytes())
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:

@@ -84,8 +84,8 @@ def _vector(image: Record, line: Record) -> Record:
 def _regions(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
     """Yield the region of an annotation, followed by its joints."""
     joints = content.joints_of(annotation)
-    across, down = 100 / image["width"], 100 / image["height"]
-    dots = [{"x": each.x * across, "y": each.y * down, "width": _DOT} for each in joints]
+    width, height = image["width"], image["height"]
+    dots = [{"x": e.x * 100 / width, "y": e.y * 100 / height, "width": _DOT} for e in joints]
     is_alone, own = is_point(annotation), shown_id(annotation)
     kind, value = ("keypoint", dots[0]) if is_alone else _shape(content, image, annotation)
     label = content.category_names[annotation["category_id"]]

@@ -397,6 +397,14 @@ class Collector:
         if len({*joints}) == len(joints):
             self._joints.skeletons.setdefault(name, (joints, limbs))
 
+    def check_joints(
+        self, label: str, n: int, name: str, joints: Sequence[str], where: Where, row: int
+    ) -> None:
+        """Report an annotation, called `label`, with other joints than its category lists."""
+        if row >= 0 and n and joints and n != len(joints):
+            problem = f"{label} has {count(n, 'point')}; its label {one_line(name)!r} has"
+            self.defect("K001", f"{problem} {len(joints)}", where, row)
+
     def plain_boxes(self, found: Sequence[tuple[PlainBox, Place]]) -> None:
         """Add annotations as columns, which is much faster than records."""
         self._waiting += found

@@ -12,6 +12,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
 from bboxqa.formats.writing.content import (
+    KEY_POINT,
     Content,
     Loss,
     NameKind,
@@ -270,6 +271,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         beside = "put the pictures beside it in the folder images"
         by_file = "read it with --image-size FILE, such as the input"
         yield f"{title} holds no sizes of images: {beside}, or {by_file}"
+    boxed = [each for each in content.annotations if each.get("shape") not in (None, KEY_POINT)]
+    number = sum(each["bbox"][2] * each["bbox"][3] > 0 for each in boxed)
+    if number and "keypoint box" in holds:
+        some = count(number, "annotation")
+        yield f"changed: {some} of key points without a box got one around their points in {title}"
     given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
     if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
