@@ -165,7 +165,8 @@ def draw_with(
             axes = (ax,)
     figure: Any = axes[0].figure
     if n_hidden:
-        notes.append(f"there was no room for {count(n_hidden, 'label')}")
+        instead = "" if side_by_side else "; --by category --side-by-side has more room"
+        notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     read = (*files_read(paths_of(source)), *map(Path, files))
     return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
 

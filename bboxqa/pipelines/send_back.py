@@ -25,7 +25,7 @@ from bboxqa.formats.writing.names import people_paths, without_ending
 from bboxqa.formats.writing.outlines import Record, said_angle
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.annotations import Choices, completed
-from bboxqa.model.diagnosis import Diagnosis, ReviewItem, ReviewObject
+from bboxqa.model.diagnosis import MOST_REVIEWED, Diagnosis, ReviewItem, ReviewObject
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import Target, convert_with, gather
@@ -80,7 +80,8 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     number = Counter(each.object.annotator for each in items)
     many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
     n_objects = count(len(diagnosis.review), "object")
-    told = [f"{n_objects} to look at again in {folder}, some by several ({many})"]
+    most = ", as many as are sent at once" if len(diagnosis.review) == MOST_REVIEWED else ""
+    told = [f"{n_objects} to look at again in {folder}{most}, some by several ({many})"]
     missed = Counter(each.object.annotator for each in items if each.row < 0)
     if missed:
         who = first_few([f"{name} ({missed[name]:,})" for name in in_natural_order(missed)], 5)
