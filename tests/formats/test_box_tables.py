@@ -210,6 +210,7 @@ OBJECTS = [
     ({"polygons": [[1, 2]], "category": [1]}, "has 'category', but no box; expected four numbers"),
     ({"bbox": ONE, "category": "c"}, "objects has c in 'category'; expected a list of 1 values"),
     ([{"label": "cat", "left": 9, "top": 1}], "has 'label', 'left', 'top', but no box"),
+    ({"bbox": ONE, "boxes": [[5, 6, 7, 8]]}, "object 1: has different boxes in 'bbox', 'boxes'"),
 ]
 
 
@@ -221,6 +222,18 @@ def test_objects_that_cannot_be_read_are_refused(tmp_path, objects, words):
     assert (line, words in message) == (2, True)
     with pytest.raises(DatasetError, match="line 2"):
         alone(path)
+
+
+def test_objects_may_name_their_categories_and_annotators_differently(tmp_path):
+    box = {"bbox": [60, 20, 30, 40]}
+    objects = [
+        [{**box, "category": None, "label": "cat", "annotator": "ann"}],
+        [{"box": box["bbox"], "category": "dog", "worker": "bob"}],
+        {"bbox": [box["bbox"]], "category": None, "labels": ["owl"], "annotators": ["cid"]},
+    ]
+    data = alone(lines(tmp_path, *({"image": "a.jpg", "objects": each} for each in objects)))
+    people = {"ann": "cat", "bob": "dog", "cid": "owl"}
+    assert drawn(data) == [("a.jpg", *each, 60, 20, 30, 40) for each in people.items()]
 
 
 def parquet_file(path, columns, **metadata):

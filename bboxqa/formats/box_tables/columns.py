@@ -1,7 +1,7 @@
 """The columns of tables of boxes, the boxes in their cells, and tables in memory."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from math import isinf
@@ -252,11 +252,19 @@ def boxes_in(rows: Rows, columns: Columns) -> tuple[BoxRows, str]:
         place += [0] if len(at) - 1 in problems else range(1, len(objects) + 1)
         both += [(row, each) for each in objects]
     keys = dict.fromkeys(key for _, each in both for key in each)
+    whole = _names_in(keys, "bbox")
+    for number, (_, each) in enumerate(both if len(whole) > 1 else ()):
+        held = {key: each[key] for key in whole if _holds(each.get(key))}
+        if any(value != each[next(iter(held))] for value in held.values()):
+            found = f"has different boxes in {', '.join(map(repr, map(one_line, held)))}"
+            problems.setdefault(number, f"{found}; expected one of them")
     inside = _columns_of_objects(tuple(keys))
     cells: dict[str, list[Any]]
     cells = {key: [row[key] for row, _ in both] for key in columns.of if key != "objects"}
     for key, name in inside.of.items():
-        own = [each.get(name) for _, each in both]
+        # Objects may have other names of one thing.
+        names = [name, *(other for other in _names_in(keys, key) if other != name)]
+        own = [next((e[n] for n in names if _holds(e.get(n))), None) for _, e in both]
         pairs = zip(cells.get(key, own), own, strict=True)
         cells[key] = [outer if given is None else given for outer, given in pairs]
     boxes = _box_rows(at, place, cells, inside.form, problems)
@@ -372,7 +380,11 @@ def _objects_in(given: object) -> list[Cells]:
             found = msgspec.json.decode(found)
     if isinstance(found, dict):
         # Data sets of Hugging Face have a list of each key.
-        names = _columns_of_objects(tuple(found)).of.values()
+        names = [*_columns_of_objects(tuple(found)).of.values()]
+        others = [name for key in _OF_OBJECTS for name in _names_in(found, key)]
+        names += [
+            name for name in dict.fromkeys(others) if name not in names and _holds(found[name])
+        ]
         lists = {name: found[name] for name in names if found[name] is not None}
         n = max((len(each) for each in lists.values() if isinstance(each, list)), default=0)
         held = {name: each for name, each in found.items() if _holds(each)}
@@ -384,6 +396,13 @@ def _objects_in(given: object) -> list[Cells]:
     if not isinstance(found or [], list) or not all(isinstance(each, dict) for each in found or ()):
         raise ValueProblemError(f"objects is {given!r:.40}; expected a list, in csv as JSON")
     return found or []
+
+
+def _names_in(keys: Iterable[str], key: str) -> list[str]:
+    """Return the keys of objects that hold what `key` of `_OF_OBJECTS` does, the best first."""
+    known = {name: place for place, name in enumerate(_OF_OBJECTS.get(key, ()))}
+    found = [name for name in keys if _plain_name(name) in known]
+    return sorted(found, key=lambda name: known[_plain_name(name)])
 
 
 @lru_cache(256)
