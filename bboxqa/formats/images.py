@@ -60,8 +60,14 @@ def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
-    ends = (f"/{place_of(name)}", *ends_of(place_of(name)))
+    place = _place(name)
+    ends = (f"/{place}", *ends_of(place))
     return next((given[end] for end in ends if end in given), None)
+
+
+def _place(name: str) -> str:
+    """Return the place of an image, of which label files give the name without its suffix."""
+    return place_of(name if is_picture(name) else f"{name}.png")
 
 
 def given_words(choices: Choices) -> str:
@@ -77,12 +83,12 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
 
     Examples
     --------
-    >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24)})
-    >>> sizes["day/a"], sizes["a"]
-    ((64, 48), None)
+    >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24), "b.rf.1": (1, 2)})
+    >>> sizes["day/a"], sizes["a"], sizes["b.rf.1"]
+    ((64, 48), None, (1, 2))
     """
     found: dict[str, GivenSize] = {}
-    for place, size in zip(map(place_of, sizes), sizes.values(), strict=True):
+    for place, size in zip(map(_place, sizes), sizes.values(), strict=True):
         for end in (f"/{place}", *ends_of(place)):
             found[end] = size if found.get(end, size) == size else None
     return found

@@ -223,6 +223,14 @@ def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
     assert found == [("T001", 3), ("T002", 1), ("T003", 4), ("T020", 2)]
 
 
+def test_sizes_by_name_are_those_of_images_with_points_in_their_names(tmp_path):
+    folder = made(tmp_path, data_yaml="names: [cat]\n", labels__a_txt=BOX)
+    (folder / "labels/a.txt").rename(folder / "labels/a_jpg.rf.0a1b.txt")
+    with reading(image_size={"a_jpg.rf.0a1b.jpg": (200, 100)}):
+        data = read_coco(folder, min_annotators=1)
+    assert data.image_size.tolist() == [[200, 100]]
+
+
 @pytest.mark.parametrize(
     ("paths", "missing"),
     [
