@@ -88,7 +88,7 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
     missing = [name for name in lists if name not in reading.spans and not reading.stopped]
     if missing:
         names = ", ".join(f'"{name}"' for name in missing)
-        what = f"missing are {names}; expected lists of records"
+        what = f"{names} {'is' if len(missing) == 1 else 'are'} missing; expected lists of records"
         kind = kind_in("json", bytes(reading.text[:LOOKED_AT])) if len(missing) > 1 else None
         if kind is not None:
             tool, advice = WHAT[kind]

@@ -233,7 +233,7 @@ class TestStatus:
         ("content", "message"),
         [
             ('{"images": [', "x.json:1:13: F001 error "),
-            ({"images": []}, 'S001 error missing are "annotations"'),
+            ({"images": []}, 'S001 error "annotations", '),
             (two_annotators() | {"categories": []}, "category_id"),
             (
                 document_of(

@@ -184,7 +184,7 @@ LISTS = ("images", "annotations", "categories")
 BESIDE = {"bbox": ABSENT, "segmentation": [RING]}
 TEXTS = ["10", 10.5, "2e1", "30.0"]
 KEYS = [
-    *(case("S001", {name: ABSENT, "objects": []}, said=f'missing are "{name}"', severity="error")
+    *(case("S001", {name: ABSENT, "objects": []}, said=f'"{name}" is missing', severity="error")
       for name in LISTS),
     *(case("S001", {"images": value}, pointer="/images") for value in (None, 7, "text", True)),
     case("S001", '{"metadata": {"name": "a.mp4", "projectId": 5}, "instances": [], "tags": []}',
