@@ -9,7 +9,7 @@
 0.5333
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bboxqa.agreement.code_tables import alpha_of_codes, cross_table, independence, kappa_of_codes
@@ -172,8 +172,9 @@ def ratings_from_frame(
     >>> ratings_from_frame(frame).value_names
     ('cat', 'dog')
     """
-    listed: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", frame)
-    names = [*listed]
+    fields = getattr(getattr(frame, "dtype", None), "names", None)
+    listed: Any = getattr(frame, "column_names", fields) or getattr(frame, "columns", frame)
+    names = [*listed] if isinstance(listed, Iterable) else []
     named = {"unit": unit, "annotator": annotator, "value": value}
     named |= {"cluster": cluster} if cluster else {}
     named |= {"n_options": n_options} if n_options else {}

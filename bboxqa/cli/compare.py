@@ -58,6 +58,8 @@ def compare(
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.compare import compare_files, saved_result
 
+    if quiet and output_format != "text":
+        raise click.UsageError("--quiet is about text; leave out --format")
     saved = saved_result(before)
     manifest = {} if saved is None else saved["manifest"]
     choices = reading_of(config, given, manifest.get("reading", {}))

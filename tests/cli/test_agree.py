@@ -207,9 +207,10 @@ def test_quiet_prints_figures_and_the_verdict_only(tmp_path):
     assert set(lines) <= set(whole.stdout.splitlines())
     assert lines[0] == "Accepted: alpha is at least 1"
     assert lines[-1].startswith(" Alpha of 2 annotators")
-    refused = run("agree", path, "-q", "--format", "json")
-    assert refused.returncode == 2
-    assert "--quiet is about text; leave out --format" in refused.stderr
+    for command in (["agree", path], ["compare", path, path]):
+        refused = run(*command, "-q", "--format", "json")
+        assert refused.returncode == 2
+        assert "--quiet is about text; leave out --format" in refused.stderr
 
 
 def test_the_answer_is_the_same_with_a_folder_and_tables_are_details(export, tmp_path):

@@ -316,6 +316,18 @@ def test_tables_of_results_are_no_ratings(folder, name):
         assert "Ratings are in units.csv" in result.stderr
 
 
+@pytest.mark.parametrize("view", [np.ndarray, np.recarray])
+def test_a_structured_array_as_a_frame(view):
+    kind = [("unit", int), ("annotator", "U1"), ("value", "U1")]
+    table = np.array([(1, "a", "x"), (1, "b", "x"), (2, "a", "y")], kind).view(view)
+    assert stats.ratings_from_frame(table).value_names == ("x", "y")
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(ConfigError, match="unit is 'unit', which is not a column"):
+        stats.ratings_from_frame(None)
+
+
 def test_units_as_a_frame():
     result = bboxqa.agree(dataset(rows()), bootstrap=0)
     columns = zip(*result.units.rows(), strict=True)
