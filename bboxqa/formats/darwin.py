@@ -121,7 +121,10 @@ def _add(
 def _shape_of(into: Collector, annotation: _Values) -> Record:
     if "polygon" in annotation or "complex_polygon" in annotation:
         polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
-        paths = items(polygon.get("paths"))
+        paths = items(polygon.get("paths") or polygon.get("path"))
+        if paths and isinstance(paths[0], dict):
+            # Older releases.
+            paths = [paths, *items(polygon.get("additional_paths"))]
         if not paths:
             raise shapes.ValueProblemError("polygon.paths are missing; expected lists of points")
         rings = [shapes.points_of(path, "polygon.paths") for path in paths]

@@ -33,6 +33,7 @@ _LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "poin
 _RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
 _OUTLINES = (*_RECTANGLES, "quadrilateral", "polygon", "circle")
 _NOTES = (
+    ("group", "shape", "in groups of several: each compared on its own"),
     ("loose", "point", "in groups without one box: each is an object of its own"),
     ("empty", "mask", "left out: no pixels"),
     ("unsized", "image", "without a size"),
@@ -82,7 +83,9 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     if not isinstance(content.shapes, list):
         into.defect("T001", f"{member.name}: has no list of shapes", where)
         return
-    owners = _owners(content.shapes) if into.settings.keypoints else {}
+    owners, n_grouped = _owners(content.shapes)
+    into.tally["group"] += n_grouped
+    owners = owners if into.settings.keypoints else {}
     inside = {number for numbers in owners.values() for number in numbers}
     for number, shape in enumerate(content.shapes):
         where = Where(member.name, f"/shapes/{number}")
@@ -175,20 +178,24 @@ def _group_of(shape: Any) -> int | str | None:
     return group if isinstance(group, int | str) else None
 
 
-def _owners(given: Sequence[Any]) -> dict[int, list[int]]:
-    """Return the points of the only shape, or the only rectangle, of each group, by that shape."""
+def _owners(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
+    """Return the points of the only shape, or the only rectangle, of each group, by that shape.
+
+    The second value is the number of shapes in groups of several.
+    """
     groups: dict[int | str, dict[int, str]] = defaultdict(dict)
     for number, shape in enumerate(given):
         if (group := _group_of(shape)) is not None:
             groups[group][number] = _kind_of(shape)
-    owners: dict[int, list[int]] = {}
+    owners, n_grouped = dict[int, list[int]](), 0
     for kinds in groups.values():
         points = [number for number, kind in kinds.items() if kind == "point"]
         areas = [number for number, kind in kinds.items() if kind in (*_OUTLINES, "mask")]
         rectangles = [number for number in areas if kinds[number] in _RECTANGLES]
         for owner in next((some for some in (areas, rectangles) if len(some) == 1), ()):
             owners |= {owner: points} if points else {}
-    return owners
+        n_grouped += len(areas) * (len(kinds) - len(points) > 1)
+    return owners, n_grouped
 
 
 _TITLE = "LabelMe"

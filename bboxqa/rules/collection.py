@@ -196,7 +196,11 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         ambiguous |= np.append((times[place] > 1) & records.named, False)[row]
 
     def says(row: int) -> str:
-        return f"annotation is equal to an earlier one, {pointer_to('annotations', earlier[row])}"
+        first = int(earlier[row])
+        if same_id[row]:
+            return f"annotation is equal to an earlier one, {pointer_to('annotations', first)}"
+        name = shortened(ids_of(document, "annotations", first).get("annotation"))
+        return f"annotation is equal to annotation {name} in all but the id"
 
     # With equal ids, pycocotools keeps one in some places and both in others.
     wrong = repeats & (same_id | layout.are_many(int(repeats.sum()), len(earlier)))

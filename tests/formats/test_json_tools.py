@@ -121,8 +121,11 @@ def one(tmp_path, content):
 DATUMARO_BOX = of_datumaro("bbox", bbox=[10, 20, 30, 40])
 ANN = of_supervisely("ann", [50, 40], [10, 20])
 VIA_BOX = of_via(x=10, y=20, width=30, height=40)
+POINTS = [{"x": x, "y": y} for x, y in ((1, 2), (9, 2), (5, 7))]
 SHAPES = [
     (darwin_box(), [1, 2, 3, 4]),
+    # As older releases have it.
+    (of_darwin(polygon={"path": POINTS, "additional_paths": []}), [1, 2, 8, 5]),
     (of_darwin(ellipse={"center": {"x": 5, "y": 4}, "radius": {"x": 3, "y": 1}, "angle": QUARTER}),
      [4, 1, 2, 6]),
     (DATUMARO_BOX, [10, 20, 30, 40]),
@@ -326,6 +329,15 @@ def test_a_mask_of_labelme_is_a_picture_between_two_corners(tmp_path):
     assert data.annotations.bbox.tolist() == [[11, 20, 2, 2]]
     filled = decode(data.annotations.segmentation.rle(0))
     assert np.argwhere(filled).tolist() == [[20, 11], [20, 12], [21, 11]]
+
+
+def test_shapes_of_labelme_in_one_group_are_told(tmp_path):
+    shapes = [
+        of_labelme([[x, 20], [x + 9, 30]], group_id=group)
+        for x, group in ((1, 1), (30, 1), (50, 2))
+    ]
+    notes = alone(one(tmp_path, labelme(*shapes))).notes
+    assert notes[0] == "2 shapes in groups of several: each compared on its own"
 
 
 def test_objects_of_supervisely_are_by_those_who_drew_them(tmp_path):

@@ -436,7 +436,8 @@ CATEGORIES = [
 
 NEAR = {"bbox": [10, 10, 20, 31]}
 COLLECTION = [
-    *(case("D001", of(extra, {"bbox": [50, 10, 9, 9]}, extra), pointer="/annotations/2")
+    *(case("D001", of(extra, {"bbox": [50, 10, 9, 9]}, extra), pointer="/annotations/2",
+           said="annotation is equal to annotation 1 in all but the id")
       for extra in (
         {}, {"note": [1, {"a": None}]}, {"rater": "ann"}, {"iscrowd": 1}, {"image_id": "a"},
         {"segmentation": [RING]}, {"bbox": "none", "segmentation": [RING]}, {"bbox": [0, 0, 0, 0]},
