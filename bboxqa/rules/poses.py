@@ -164,7 +164,8 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
         return f"keypoints {found} numbers; expected {wanted}three for each point"
 
     def of_count(which: int) -> str:
-        value = shortened(document.record(int(points.row[which])).get("num_keypoints"))
+        record = document.record(int(points.row[which]))
+        value = shortened(record["num_keypoints"]) if "num_keypoints" in record else "missing"
         wanted = f"{seen[which]}, the points with a visibility above 0"
         return f"num_keypoints is {value}; expected {wanted}"
 
@@ -230,7 +231,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
 
     at, wrong = "annotations/keypoints", of_image | of_box
     found = lambda which: bounds[which].tolist()  # noqa: E731
-    yield Rows(wrong, says, at, "it in or near them", found, owner=rows, key="keypoints")
+    yield Rows(wrong, says, at, "it inside, or near", found, owner=rows, key="keypoints")
 
 
 @rule(
