@@ -351,7 +351,7 @@ WRONG = {
     ("annotations", "iscrowd"): [(value, "iscrowd cannot be used") for value in (5, "no")],
     ("images", "file_name"): [(7, UNUSABLE)],
     ("images", "width"): [
-        ("9", UNUSABLE), (-1, "image 1: size is -1 × "),
+        ("9", UNUSABLE), ("\ud800", UNUSABLE), (-1, "image 1: size is -1 × "),
         *((float(number), f"size is {number}") for number in ("nan", "inf", "-inf")),
     ],
     ("images", "rater_list"): [("ann", UNUSABLE)],

@@ -186,14 +186,15 @@ def _converted(
     """Return the records of a list that can be used, with whole numbers as ids."""
     values: Sequence[Any] = getattr(document, key)
     records: list[_Record] = []
-    with suppress(msgspec.ValidationError):
+    # A number that is text with half of a surrogate pair is a UnicodeEncodeError.
+    with suppress(msgspec.ValidationError, UnicodeEncodeError):
         records = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
     for place, value in enumerate(values if len(records) < len(values) else ()):
         number = whole_number(value.get("id")) if isinstance(value, dict) else None
         try:
             known = value if number is None else {**value, "id": number}
             records.append(msgspec.convert(known, kind))
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
     for place, record in enumerate(records):
         if type(record.id) is int:
