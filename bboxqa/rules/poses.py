@@ -231,7 +231,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
 
     at, wrong = "annotations/keypoints", of_image | of_box
     found = lambda which: bounds[which].tolist()  # noqa: E731
-    yield Rows(wrong, says, at, "it inside, or near", found, owner=rows, key="keypoints")
+    yield Rows(wrong, says, at, "it in or near the object", found, owner=rows, key="keypoints")
 
 
 @rule(
