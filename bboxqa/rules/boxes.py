@@ -249,6 +249,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     fixable |= wrong.sum() <= _RARE * ((expected > 0) & (given > 0)).sum()
     fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
+    fixable &= ~(bare & _doubtful_sides(document))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
@@ -258,6 +259,14 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         return rounded_number(expected[row]) if fixable[row] else None
 
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
+
+
+def _doubtful_sides(document: Document) -> BoolArray:
+    """Return the annotations whose box, (N,), may be wrong rather than its area."""
+    bbox, area = document.annotations.bbox, document.annotations.area
+    of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
+    doubtful: BoolArray = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
+    return doubtful | np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
 
 
 def _explained(document: Document, outline: FloatArray) -> BoolArray:

@@ -317,6 +317,8 @@ BOXES = [
            values=[30 * (20 + n) for n in range(12)]) for value in (0, 1)),
     case("B011", outline([[80, 10, 130, 10, 130, 60, 80, 60]], bbox=[80, 10, 20, 50], area=700),
          edits=[]),
+    *(case("B011", of(*[{}] * 20, {"bbox": box, "area": area}), edits=[])
+      for box, area in (([90, 10, 40, 30], 400), ([10, 20, 40, 70], 1500))),
 ]  # fmt: skip
 
 OUTLINES = [
