@@ -184,12 +184,14 @@ def test_joints_have_the_order_of_the_label_and_its_limbs(source, tmp_path):
     assert annotation["keypoints"] == [10, 20, 2, 20, 30, 2, 40, 60, 2]
 
 
-def test_limbs_are_lost_outside_of_coco(tmp_path):
+def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
     drawn = {"keypoints": [10, 20, 2, 20, 30, 1, 40, 60, 2], "bbox": [10, 20, 30, 40]}
     content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, drawn)], ["dog"])
     content["categories"][0] |= {"keypoints": ["a<b", "neck", "tail"], "skeleton": [[1, 3], [3, 2]]}
     source = written(tmp_path / "source.json", content)
-    for to in ("cvat", "label-studio", "labelme", "yolo-pose"):
+    back = there_and_back(source, tmp_path, "cvat")
+    assert back["categories"] == content["categories"]
+    for to in ("label-studio", "labelme", "yolo-pose"):
         with pytest.raises(DatasetError, match="1 category with 'skeleton'"):
             bboxqa.convert(source, tmp_path / f"out{ENDINGS.get(to, '')}", to=to)
 

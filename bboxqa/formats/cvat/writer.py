@@ -1,12 +1,13 @@
 """Writing CVAT XML 1.1 for images, with one task per annotator, and what it cannot hold."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from math import cos, pi, sin
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.reader import OF_LABEL, OF_SHAPES
-from bboxqa.formats.translation.shapes import mapping
+from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, plain_xml
@@ -106,15 +107,42 @@ def _labels(content: Content) -> Iterator[str]:
     for each in (*content.annotations, *content.held(_LINES)):
         name = names[each["category_id"]] if "category_id" in each else each["label"]
         of_label.setdefault(name, {}).update(dict.fromkeys(_said(each)))
-    numbers = {name: number for number, name in names.items()}
+    categories = {each["name"]: each for each in content.categories}
     for name, attributes in of_label.items():
         listed = "".join(_ATTRIBUTE.format(_text(each)) for each in attributes)
-        number = numbers.get(name, 0)
-        kind = "skeleton" if number in skeletons else "any"
-        yield _LABEL.format(_text(name), kind, listed, "")
+        category = categories.get(name, {})
+        if category.get("id", 0) not in skeletons:
+            yield _LABEL.format(_text(name), "any", listed, "")
+            continue
+        joints = content.joint_names[category["id"]]
+        drawing = f"          <svg>{_text(_drawing(category, joints))}</svg>\n"
+        yield _LABEL.format(_text(name), "skeleton", listed, drawing)
         parent = f"          <parent>{_text(name)}</parent>\n"
-        for joint in content.joint_names[number] if number in skeletons else ():
+        for joint in joints:
             yield _LABEL.format(_text(joint), "points", "", parent)
+
+
+def _drawing(category: Record, names: Sequence[str]) -> str:
+    """Return the drawing of a skeleton label, with its joints on a circle in a square of 100."""
+    turns = [2 * pi * place / len(names) for place in range(len(names))]
+    x = [round(50 + 40 * sin(turn), 3) for turn in turns]
+    y = [round(50 - 40 * cos(turn), 3) for turn in turns]
+    limbs = [each for each in items(category.get("skeleton")) if isinstance(each, list)]
+    # A number such as 1.0 is no index.
+    numbers = {*range(1, len(names) + 1)}
+    limbs = [e for e in limbs if len(e) == 2 and {*map(type, e)} == {int} and {*e} <= numbers]
+    lines = [
+        f'<line x1="{x[a - 1]}" y1="{y[a - 1]}" x2="{x[b - 1]}" y2="{y[b - 1]}" data-type="edge" '
+        f'data-node-from="{a}" data-node-to="{b}"></line>'
+        for a, b in limbs
+    ]
+    circles = [
+        f'<circle r="0.75" cx="{x[place]}" cy="{y[place]}" data-type="element node" '
+        f'data-element-id="{place + 1}" data-node-id="{place + 1}" '
+        f"data-label-name={_quoted(name)}></circle>"
+        for place, name in enumerate(names)
+    ]
+    return "\n".join([*lines, *circles])
 
 
 def _said(annotation: Record) -> dict[str, str]:
@@ -245,7 +273,7 @@ CVAT_XML = Writer(
     _files,
     # The gain of an image is the sum over its objects, whose shapes have it.
     frozenset({
-        "polygon", "mask", "rotation", "keypoints", "visibility", "attributes",
+        "polygon", "mask", "rotation", "keypoints", "visibility", "skeleton", "attributes",
         "source", "image sizes", "unused categories", *_OF_REVIEW, *_LINES,
     }),
     keeps=_is_held,
