@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections import Counter
@@ -86,7 +87,8 @@ def discover(
     """
     if not root.is_dir():
         what = "is a file; expected a folder of projects" if root.is_file() else "no such folder"
-        raise DatasetError([f"{root}: {what}"], "To measure one export: bboxqa agree FILE")
+        typed = f"To measure one export: bboxqa agree {shlex.quote(str(root))}"
+        raise DatasetError([f"{root}: {what}"], typed * root.is_file())
     walk, ends = _Walk(root, skip, follow_links), suffixes()
     sources, archives, others = list[Path](), list[Path](), list[Path]()
     for file in walk.sources():

@@ -176,11 +176,12 @@ def _check_one(labels: Dataset) -> None:
         raise DatasetError([problem], f"Audit labels with it: {typed}")
     if len(several := _of_several(labels)):
         image = one_line(labels.image_names[int(several[0])])
+        paths = shlex.join(each.name for each in labels.sources) or "FILES"
         drew = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
         raise DatasetError(
             [f"the labels are not by one annotator: {drew}"],
-            "Compare them: bboxqa agree FILES\nOr merge them, then audit that: bboxqa consensus "
-            "FILES -o merged.json\nIf some are by a model: --predictions FILE; several, in one "
+            f"Compare them: bboxqa agree {paths}\nOr merge them, then audit that: bboxqa consensus "
+            f"{paths} -o merged.json\nIf some are by a model: --predictions FILE; several, in one "
             "folder, are votes: --predictions DIR",
         )
 

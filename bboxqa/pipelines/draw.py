@@ -12,7 +12,7 @@ from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.text import clean, count, first_few, quoted, unknown_name
+from bboxqa.core.text import clean, count, first_few, nearest, quoted, unknown_name
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.document import RawDocument
@@ -395,5 +395,5 @@ def chosen_image(
     if ids:
         problem = f"several images have the id {wanted}: {', '.join(map(repr, ids))}"
         raise DatasetError([problem], "Name the image by its file.")
-    such = first_few(names, 5, quoted)
-    raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}: {such}"])
+    such = nearest(str(wanted), names) or f": {first_few(names, 5, quoted)}"
+    raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])

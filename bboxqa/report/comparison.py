@@ -80,6 +80,9 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
 
 def _change_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield the number of annotations of each kind of change, with their share of a version."""
+    if 0 < result.counts["unchanged"] == sum(result.counts.values()):
+        yield f" Annotations: {result.counts['unchanged']:,} in both, all unchanged"
+        return
     rows = [["Annotations", "", ""]]
     for name, number in result.counts.items():
         if name == "crowd_flag_changed" and not number:

@@ -31,7 +31,7 @@ def compared(folder, *options):
 
 def test_equal_versions_are_said_to_be_unchanged(folder):
     done = run("compare", "before.json", "before.json", cwd=folder)
-    assert changes(done.stdout) == {"unchanged": 264}
+    assert " Annotations: 264 in both, all unchanged" in done.stdout.splitlines()
 
 
 def test_json_and_files_say_the_same(folder):
@@ -194,7 +194,7 @@ def queue(tmp_path_factory):
 @pytest.mark.parametrize("file", ["cvat", "tasks.json"])
 def test_a_queue_without_changes_has_none(queue, file):
     done = run("compare", "result/review.json", file, cwd=queue)
-    assert changes(done.stdout) == {"unchanged": 3}
+    assert " Annotations: 3 in both, all unchanged" in done.stdout.splitlines()
 
 
 def accepted(prediction):

@@ -56,7 +56,8 @@ def test_a_name_comes_before_an_id():
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        ("c.png", "there is no image 'c.png' among 2 images: 'a.png', 'b/c.png'"),
+        ("x.tif", "there is no image 'x.tif' among 2 images: 'a.png', 'b/c.png'"),
+        ("a.jpg", "there is no image 'a.jpg' among 2 images; did you mean 'a.png'?"),
         (99, "there is no image 99 among 2 images: 'a.png'"),
     ],
 )
@@ -226,7 +227,7 @@ def test_refuses_what_cannot_be_drawn_before_reading(tmp_path):
     nothing = run("draw", "--image", "a", cwd=tmp_path)
     assert (nothing.returncode, "no file given" in nothing.stderr) == (2, True)
     other = run("draw", FRUITS, "--image", "fruit.png", cwd=tmp_path)
-    assert other.stderr == "Error: there is no image 'fruit.png' among 1 image: 'fruits.png'\n"
+    assert other.stderr.endswith("'fruit.png' among 1 image; did you mean 'fruits.png'?\n")
     assert list(tmp_path.iterdir()) == []
 
 

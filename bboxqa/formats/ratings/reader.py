@@ -57,7 +57,8 @@ def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
         if _ANNOTATORS.fullmatch(header[0]):
             return "raters-x-units"
         # A table with columns unit, annotator, label is long, with one column renamed.
-        is_long = any(map(_ANNOTATORS.fullmatch, header)) or columns["value"] in header
+        named = {columns["annotator"], columns["value"]}
+        is_long = any(map(_ANNOTATORS.fullmatch, header)) or not named.isdisjoint(header)
         of_units = _UNITS.fullmatch(header[0]) and not is_long and not _is_counts(table)
         if of_units or all(map(_ONE_ANNOTATOR.fullmatch, header[1:])):
             return "units-x-raters"
