@@ -46,7 +46,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("images", "M008 M010", "files"),
     ("boxes", "B001 B002 B003 B004 B005 B006 B007 B008 B009 B010 B011 B012 B014", "record"),
     ("outlines", "P001 P002 P003 P004 P005 P006 P007 P010", "record"),
-    ("outlines", "R001 R002 R003 R004 R008", "record"),
+    ("outlines", "R001 R002 R003 R004 R007 R008", "record"),
     ("poses", "O004 O006 O009 K001 K002 K003 K004 K006", "record"),
     ("categories", "C001 C002 C003 C004 C005 C006 C008 C009", "record"),
     ("categories", "C007", "files"),
@@ -62,7 +62,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
 RESERVED = frozenset({
     "A005", "B013", "I005", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008",
     "M011", "M012", "M013", "O001", "O002", "O003", "O005", "O007", "O008", "P008",
-    "P009", "R005", "R006", "R007", "S014", "T006", "T009",
+    "P009", "R005", "R006", "S014", "T006", "T009",
 })  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""
 

@@ -15,9 +15,9 @@ from bboxqa.formats.measured import outlines_of
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
-from bboxqa.model.masks import SegmentationKind, Segmentations
+from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import first_equal, in_swapped_images
+from bboxqa.rules.layout import first_equal, in_swapped_images, plain_boxes
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -193,6 +193,32 @@ def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
 
     found = [shapely.geometrycollections(_visible(document, row)) for row in rows.tolist()]
     return np.array(shapely.bounds(found), np.float64).reshape(-1, 4)
+
+
+def runs_of(document: Document, row: int) -> IndexArray:
+    """Return the run lengths of a mask that can be read."""
+    counts = document.record(row)["segmentation"]["counts"]
+    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
+
+
+def row_major_masks(document: Document, tolerance: float) -> IndexArray:
+    """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
+
+    Most masks span the full width when they are read in the wrong order, so such a box proves
+    nothing.
+    """
+    rles, box = document.annotations.rles, corners(document.annotations.bbox)
+    off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
+    off &= plain_boxes(document)
+    found = []
+    for mask in np.flatnonzero(off[rles.row]).tolist():
+        row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
+        if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
+            continue
+        top, left, bottom, right = run_bounds(runs_of(document, row), width)
+        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
+            found.append(row)
+    return np.array(found, np.int64)
 
 
 class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import document_of, findings, mended, only
 
-from bboxqa.model.masks import run_bounds
+from bboxqa.model.masks import compress_counts, decode_counts, run_bounds
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
@@ -83,3 +83,40 @@ def test_the_bounds_of_a_mask_are_those_of_its_pixels(seed):
     if len(rows):
         expected = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
     assert np.array_equal(run_bounds(runs, height), expected, equal_nan=True)
+
+
+def row_major(pixels, *, compressed=False):
+    """Return pixels as run lengths along the rows, as a mistaken exporter writes them."""
+    height, width = pixels.shape
+    changes = np.flatnonzero(np.diff(np.concatenate([[0], pixels.ravel(), [1 - pixels[-1, -1]]])))
+    runs = np.diff(np.append(changes, height * width), prepend=0)
+    runs = runs[: -1 if runs[-1] == 0 else None]
+    counts = compress_counts(runs, height, width).decode() if compressed else runs.tolist()
+    return {"size": [height, width], "counts": counts}
+
+
+def ellipse(height=80, width=100):
+    y, x = np.mgrid[:height, :width]
+    return ((x - 40.5) ** 2 / 300 + (y - 30.5) ** 2 / 100 < 1).astype(int)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(compressed):
+    pixels = ellipse()
+    columns, rows = (np.flatnonzero(pixels.any(axis=axis)).tolist() for axis in (0, 1))
+    mask = row_major(pixels, compressed=compressed)
+    box = [columns[0], rows[0], len(columns), len(rows)]
+    drawn = {"segmentation": mask, "area": int(pixels.sum()), "bbox": box}
+    (found,) = findings({"annotations": [drawn, drawn]}, select=("B", "P", "R"))
+    assert found.code == "R007"
+    assert found.message.startswith("2 of 2 masks fit their boxes if their run lengths go row by")
+    counts = found.edits[0].value
+    runs = decode_counts(counts.encode()) if compressed else counts
+    assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
+
+
+def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
+    pixels = ellipse(90, 90)
+    content = outline(row_major(pixels), area=int(pixels.sum()), bbox=[24, 21, 34, 20])
+    content["images"] = [{"width": 90, "height": 90}]
+    assert not only(content, code="R007").edits

@@ -208,6 +208,17 @@ def crowds(document, rng):
         annotation["iscrowd"] = 1
 
 
+def r007(document, rng):
+    annotation = one(document, rng)
+    x, y, width, height = annotation["bbox"]
+    runs, at = [], 0
+    for start in range(y * 640 + x, (y + height) * 640, 640):
+        runs += [start - at, width]
+        at = start + width
+    annotation["segmentation"] = {"size": [480, 640], "counts": [*runs, 640 * 480 - at]}
+    annotation["area"] = width * height
+
+
 def posed(change):
     """Return a mutation that gives all annotations sound keypoints, and then changes one."""
 
@@ -336,6 +347,7 @@ MUTATIONS = {
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,
     "R004": update(one, {"iscrowd": 1}),
+    "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
     "K001": posed(update(one, {"num_keypoints": 1}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9})),
     "K002": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(2, pick(rng, 3, -1, 0.9))),
