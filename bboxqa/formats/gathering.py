@@ -283,7 +283,7 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
         if key in whole and annotator_name(whole[key]) == named:
             del whole[key]
     inside = _inside(whole)
-    if author and annotator_name(inside.get("annotator")) == author:
+    if author and "annotator" in inside and annotator_name(inside["annotator"]) == author:
         whole["attributes"] = {key: each for key, each in inside.items() if key != "annotator"}
         if not whole["attributes"]:
             del whole["attributes"]

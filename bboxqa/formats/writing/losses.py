@@ -160,9 +160,10 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
          f"{title} has no place for it: OKS takes the area of the box, or of the points, instead",
          has_area),
     )  # fmt: skip
+    pointed = [*filter(has_joints, content.annotations)]
     for key, noun, why, is_lost in rows:
-        lost = [each for each in content.annotations if has_joints(each) and is_lost(each)]
         if key not in holds:
+            lost = [*filter(is_lost, pointed)]
             yield from losses_of(lost, noun, why, "changed" if key == "visibility" else "left out")
 
 
