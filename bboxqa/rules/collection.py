@@ -196,9 +196,10 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         ambiguous |= np.append((times[place] > 1) & records.named, False)[row]
 
     def says(row: int) -> str:
-        first = int(earlier[row])
+        first, origin = int(earlier[row]), document.reading.origin
         if same_id[row]:
-            return f"annotation is equal to an earlier one, {pointer_to('annotations', first)}"
+            where = pointer_to("annotations", first) if origin is None else origin.place_of(first)
+            return f"annotation is equal to an earlier one, {where}"
         name = shortened(ids_of(document, "annotations", first).get("annotation"))
         return f"annotation is equal to annotation {name} in all but the id"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
@@ -256,9 +256,10 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
     of_people = named.issuperset(row for rows in shared.values() for row in rows)
     is_regular = len({len(rows) for rows in names.values()}) == 1
     for name, rows in shared.items():
+        own = first_few([shortened(images.get(row, "id")) for row in rows], 3)
         yield summary(
-            f"file_name {shortened(name)} is used by {count(len(rows), 'image')}; expected one "
-            "image per file, unless each belongs to another annotator",
+            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {own}); "
+            "expected one image per file, unless each belongs to another annotator",
             "images/file_name",
             rows,
             pointer=pointer_to("images", rows[1], "file_name"),

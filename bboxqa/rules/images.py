@@ -59,9 +59,9 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
 
     def says(row: int) -> str:
         near = " or ".join(map(shortened, disk.suggestions[row]))
-        hint = f"did you mean {near}?" if near else "add --images with the folder that holds it"
-        what = "outside" if disk.state.item(row) == ImageState.OUTSIDE else "not found in"
-        return f"image file {shortened(names[row])} is {what} the image folder; {hint}"
+        hint = f"did you mean {near}?" if near else "--images can name more"
+        what = "outside" if disk.state.item(row) == ImageState.OUTSIDE else "not in"
+        return f"image file {shortened(names[row])} is {what} the image folders; {hint}"
 
     for where in (lost & has_new, lost & ~has_new):
         yield Rows(where, says, "images/file_name", new=new.get)

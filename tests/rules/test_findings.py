@@ -263,7 +263,7 @@ IDS = [
       for name, key in (("images", "image_id"), ("categories", "category_id"))),
     case("I004", of({}, images=[]), said="image_id is 1, which none of the images has"),
     case("I006", of({}, {"image_id": 2}, {"image_id": 3}, **images("a", "a", "b")),
-         said='file_name "a" is used by 2 images', severity="warning",
+         said='file_name "a" is used by 2 images (ids 1, 2); expected', severity="warning",
          examples=("/images/0/file_name", "/images/1/file_name")),
     case("I007", {"images": [{}, {}, {}]}, said="no annotations on 2 of 3 images; ", count=2,
          severity="info", examples=("/images/1", "/images/2")),

@@ -56,8 +56,8 @@ def test_a_missing_file_with_a_suggestion(tmp_path, name):
     (tmp_path / "photos").mkdir()
     save(tmp_path / "photos" / "Été.JPG", suffix="jpeg")
     (found,) = found_in(images(name), tmp_path, "M001")
-    where = "outside" if name[0] == "/" else "not found in"
-    assert found.message.endswith(f'is {where} the image folder; did you mean "photos/Été.JPG"?')
+    where = "outside" if name[0] == "/" else "not in"
+    assert found.message.endswith(f'is {where} the image folders; did you mean "photos/Été.JPG"?')
     assert found.pointer == "/images/0/file_name"
     assert found.ids == {"image": 1}
     assert mended(images(name), tmp_path, "M001")[0] == "photos/Été.JPG"
@@ -71,8 +71,8 @@ def test_a_folder_of_links_is_named_as_such(tmp_path):
     save(real / "a.jpg")
     (links / "a.jpg").symlink_to(real / "a.jpg")
     (found,) = found_in(images("a.jpg"), links, "M001")
-    assert "outside the image folder" in found.message
-    assert "add --images with the folder that holds it" in found.message
+    assert "outside the image folders" in found.message
+    assert "--images can name more" in found.message
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])

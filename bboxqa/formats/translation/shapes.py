@@ -87,7 +87,7 @@ def number_of(value: object, name: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         shown = "missing" if value is None else repr(value)[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected a number within ±{LARGEST:,.0f}")
+        raise ValueProblemError(f"{name} is {shown}; expected {_wanted(value)}")
     return value
 
 
@@ -103,10 +103,15 @@ def number_in(text: str, name: str) -> float:
         value = float(text)
     except ValueError:
         value = np.nan
-    if not abs(value) < LARGEST and "," in text:
-        wanted = "a number without a comma, such as 0.5"
+    if not abs(value) < LARGEST:
+        wanted = "a number without a comma, such as 0.5" if "," in text else _wanted(value)
         raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
-    return value if abs(value) < LARGEST else number_of(text, name)
+    return value
+
+
+def _wanted(value: object) -> str:
+    is_far = isinstance(value, int | float) and LARGEST <= abs(value) < np.inf
+    return f"a number within ±{LARGEST:,.0f}" if is_far else "a number"
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:
