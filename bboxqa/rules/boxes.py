@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, distinct, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, sum_by
 from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -32,6 +32,8 @@ _INSIDE = "a box inside the image"
 _ENOUGH = 5
 # If a larger share of areas is wrong, boxes or outlines may be wrong instead.
 _RARE = 0.1
+# So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
+_NEAR = 0.04
 
 
 @rule(
@@ -214,7 +216,8 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
         of the outline inside its image, or of the box without an outline. The fix computes areas
         of 0 and less, of 1 if all are 1, those of the box beside an outline, and others if at most
-        a tenth are wrong, unless boxes or sizes are in doubt (B003 to B007, B012).""",
+        a tenth are wrong, unless areas differ by one factor, or boxes or sizes are in doubt (B003
+        to B007, B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
     requires=(
@@ -250,6 +253,8 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
     fixable &= ~(bare & _doubtful_sides(document))
+    is_set = wrong & ~is_unset & ~(np.abs(given - of_box) <= 1e-3 * of_box + 0.5)
+    fixable &= ~_scaled(document.image, np.where(is_set, given / expected, 0))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
@@ -259,6 +264,23 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         return rounded_number(expected[row]) if fixable[row] else None
 
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
+
+
+def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
+    """Return the wrong areas that differ by one factor, in an image or in most of the file."""
+    # Either areas or coordinates are scaled. The ratio is 0 for other areas.
+    known = np.isfinite(ratio) & (ratio > 0)
+    middle = np.median(ratio[known]) if known.any() else 1.0
+    near: BoolArray = known & (np.abs(ratio / middle - 1) <= _NEAR)
+    near &= near.sum() >= max(_ENOUGH, known.sum() / 2)
+    rows = np.flatnonzero(known & (image >= 0))
+    low = np.full(image.max(initial=0) + 1, np.inf)
+    high = np.zeros(len(low))
+    np.minimum.at(low, image[rows], ratio[rows])
+    np.maximum.at(high, image[rows], ratio[rows])
+    alike = (high <= low * (1 + _NEAR)) & (np.bincount(image[rows], minlength=len(low)) > 1)
+    near[rows] |= alike[image[rows]]
+    return near
 
 
 def _doubtful_sides(document: Document) -> BoolArray:

@@ -575,6 +575,9 @@ CHANGES = [
     ("B003", boxes([99, 10, 20, 30]), []), ("B003", boxes([97, 10, 40, 69]), []),
     ("B003", boxes([85, 10, 25, 30], segmentation=WIDE), []),
     ("B011", boxes([10, 10, 0, 30], area=-4), []),
+    # Two boxes of one image are half as large as their areas say.
+    ("B011", of(*[{}] * 20, *({"bbox": [n, 9, n, 9], "area": 36 * n, "image_id": 2}
+                              for n in (20, 30)), images=[{}, {}]), []),
     # No number is fixed safely where many boxes are in a wrong place.
     ("B004", boxes([80.5, 10, 20, 30], *([85, 10 * n, 40, 30] for n in range(5))), []),
     ("B011", boxes([10, 10, 20, 30], *([85, 10 * n, 40, 30] for n in range(5)), area=0), []),
