@@ -287,8 +287,10 @@ def _doubtful_sides(document: Document) -> BoolArray:
     """Return the annotations whose box, (N,), may be wrong rather than its area."""
     bbox, area = document.annotations.bbox, document.annotations.area
     of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
-    doubtful: BoolArray = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
-    return doubtful | np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
+    are_corners = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
+    beyond = np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
+    doubtful: BoolArray = are_corners | beyond
+    return doubtful
 
 
 def _explained(document: Document, outline: FloatArray) -> BoolArray:

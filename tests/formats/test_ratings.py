@@ -226,7 +226,7 @@ def test_more_annotators_than_units_are_refused(write, n_annotators, n_units):
         (LONG, {"layout": "x"}, "expected one of long"),
         (LONG, {"unit": "value"}, "three different columns"),
         ("annotator,u\nA,1\n", {"layout": "raters-x-units", "by": "t"},
-         "--by names a column of the layout long"),
+         "--by is for the layout long"),
     ],
 )  # fmt: skip
 def test_settings_that_contradict_are_refused(tmp_path, write, text, settings, message):

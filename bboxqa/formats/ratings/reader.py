@@ -166,9 +166,8 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    names = {*table.header}
-    _check_no_results(table, names)
-    if of_units := is_unit_table(names, value):
+    _check_no_results(table)
+    if of_units := is_unit_table({*table.header}, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
     if layout == "long":
@@ -177,16 +176,16 @@ def read_ratings(
         for field, name in columns.items():
             if field not in _LONG or name != field:
                 option = f"--{field.replace('_', '-')}"
-                problem = f"{option} names a column of the layout long; this table is {layout}"
-                raise ConfigError(problem)
+                raise ConfigError(f"{option} is for the layout long; this table is {layout}")
         tasks = {None: _read_wide(table, layout)}
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
 
 
-def _check_no_results(table: TableFile, names: set[str]) -> None:
+def _check_no_results(table: TableFile) -> None:
     """Refuse tables that bboxqa wrote, of figures."""
+    names = {*table.header}
     if len(names & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= names for e in names):
         raise DatasetError(
             [f"{table.name}: is a table of results of bboxqa; expected ratings"],
