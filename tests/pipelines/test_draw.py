@@ -227,7 +227,8 @@ def test_refuses_what_cannot_be_drawn_before_reading(tmp_path):
     nothing = run("draw", "--image", "a", cwd=tmp_path)
     assert (nothing.returncode, "no file given" in nothing.stderr) == (2, True)
     other = run("draw", FRUITS, "--image", "fruit.png", cwd=tmp_path)
-    assert other.stderr.endswith("'fruit.png' among 1 image; did you mean 'fruits.png'?\n")
+    near = "there is no image 'fruit.png' among 1 image; did you mean 'fruits.png'?"
+    assert other.stderr == f"Error: {near}\n"
     assert list(tmp_path.iterdir()) == []
 
 

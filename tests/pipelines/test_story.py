@@ -333,7 +333,7 @@ def test_who_misses_much_is_told_so_before_a_rare_category_that_they_never_draw(
         if (each["annotator"], each["category_id"]) != ("p03", 2)
     ]  # fmt: skip
     missed = bboxqa.agree(content, bootstrap=200).story[0]
-    assert missed.startswith("p03 misses ")
+    assert missed.startswith("p03 misses zebra: 100 % of them, 20 % of the others; the others: ")
     assert "without p03, alpha" in missed
 
 
