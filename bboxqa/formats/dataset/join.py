@@ -41,7 +41,7 @@ from bboxqa.formats.records import UNNAMED, AnnotationFile, ids_of
 from bboxqa.model.annotations import Dataset
 
 _SHOWN = 3
-_SIDES = f"expected 0 or more, and at most {MAX_COORDINATE:g} px"
+_SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 
 
 class _Joined(msgspec.Struct):
@@ -157,7 +157,7 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile], *, are_named_a
         if len(bad := np.flatnonzero(~are_sides.all(axis=1))):
             width, height = file.image_sizes[bad[0]]
             problem = f"image {file.images[bad[0]].id}{more_rows(bad)}: size is {width:g} × "
-            joined.add(file, [f"{problem}{height:g}; {_SIDES}"])
+            joined.add(file, [f"{problem}{height:g}; expected {_SIDES}"])
         size = np.where(are_sides, file.image_sizes, 0).astype(np.int32)
         known = np.flatnonzero(size.all(axis=1))
         # The first size of an image counts.
@@ -251,7 +251,7 @@ def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray)
     for rows, key, expected in (
         (np.flatnonzero(image < 0), "image_id", "the id of an image"),
         (np.flatnonzero(category < 0), "category_id", "the id of a category"),
-        (np.flatnonzero(~sound), "bbox", f"sides of {_SIDES[9:]}"),
+        (np.flatnonzero(~sound), "bbox", f"sides of {_SIDES}"),
         (far, "", f"coordinates up to {MAX_COORDINATE:g} px"),
     ):
         if len(rows):
