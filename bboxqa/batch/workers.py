@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
+# Keeps processes, and the server that forks them, from importing modules of the current folder.
+_SAFE = "PYTHONSAFEPATH"
 # Threads of libraries in several processes would compete for the same cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Exit status of a process that ran out of memory, and the seconds that one may take to end.
@@ -174,12 +176,12 @@ def _start(
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    # Keeps the server and its processes from importing modules of the current folder.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
     # A process with several cores may start processes, which a daemon may not.
     process = context.Process(
-        target=_serve, args=(work, task, theirs, n_threads, {**os.environ}), daemon=n_threads == 1
-    )
+        target=_serve, args=(work, task, theirs, n_threads, {**os.environ, _SAFE: "1"}),
+        daemon=n_threads == 1,
+    )  # fmt: skip
+    before, os.environ[_SAFE] = os.environ.get(_SAFE), "1"
     try:
         if is_forked:
             from multiprocessing import forkserver, resource_tracker
@@ -196,6 +198,10 @@ def _start(
         reason = str(error) or "the server that forks them has ended"
         problem = f"no process can be started ({reason}); what was done is kept: run it again"
         raise OutputError(problem) from None
+    finally:
+        # The program that called this keeps its own environment.
+        os.environ.pop(_SAFE)
+        os.environ.update({} if before is None else {_SAFE: before})
     theirs.close()
     return ours, process
 

@@ -17,6 +17,15 @@ def do(tasks, work, jobs=2):
     return list(run_all(tasks, work, "bboxqa.batch.project", jobs))
 
 
+def test_the_environment_of_the_caller_stays(monkeypatch):
+    for before in (None, ""):
+        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+        if before is not None:
+            monkeypatch.setenv("PYTHONSAFEPATH", before)
+        assert do([7], hex, 1) == [(7, "0x7")]
+        assert os.environ.get("PYTHONSAFEPATH") == before
+
+
 def test_two_tasks_run_beside_each_other(tmp_path):
     done = do([1, 2], partial(wait_for_the_other, folder=tmp_path))
     assert [together for _, together in done] == [True, True]
