@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.unit_counts import from_table, from_units
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES, example_file, example_picture, read_expected
@@ -33,7 +32,6 @@ from bboxqa.examples.walks import (
 from bboxqa.geometry.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.rasters import draw_inclusive, raster_areas
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.units import ReliabilityData
 
 _NOTES = (
     (
@@ -55,8 +53,7 @@ _NOTES = (
 
 def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
     """Walk through the IoU of boxes and of polygons."""
-    if expected is None:
-        expected = read_expected()
+    expected = read_expected() if expected is None else expected
     return Walk(
         name="iou",
         introduction=(
@@ -80,9 +77,9 @@ def _boxes_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
     rows, checks = [], []
     for place, pair in enumerate(pairs):
         one = Check(f"IoU of boxes {place + 1}", digits(iou[place]), digits(pair["iou"]))
-        areas = [short(shared[place]), short(union[place])]
-        boxes = [_box(pair["a"]), _box(pair["b"])]
-        rows.append([str(place + 1), *boxes, *areas, one.computed, one.verdict])
+        cells = (" ".join(map(short, pair["a"])), " ".join(map(short, pair["b"])),
+                 short(shared[place]), short(union[place]))  # fmt: skip
+        rows.append([str(place + 1), *cells, one.computed, one.verdict])
         checks.append(one)
     header = ["", "A", "B", "intersection", "union", "IoU", ""]
     return Step(
@@ -98,12 +95,23 @@ def _boxes_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
     )
 
 
-def _box(bbox: Sequence[float]) -> str:
-    return " ".join(map(short, bbox))
-
-
 def _polygons_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
-    parts = [_polygon_pair(place, pair) for place, pair in enumerate(pairs, 1)]
+    lines, checks = [], []
+    for place, pair in enumerate(pairs, 1):
+        a, b = (np.array(pair[side], np.float64).reshape(-1, 2) for side in "ab")
+        shared, union = raster_areas([a], [b], (0, 0), draw_inclusive)
+        figures = {"intersection_px": shared, "union_px": union, "iou": shared / union}
+        # The pixel count is compared only if the source gives one.
+        stated = {key: found if pair[key] is None else pair[key] for key, found in figures.items()}
+        computed, expected = (
+            f"{short(of['intersection_px'])} px / {short(of['union_px'])} px = {digits(of['iou'])}"
+            for of in (figures, stated)
+        )
+        checks.append(Check(f"IoU of polygons {place}", computed, expected))
+        for head, points in ((f"{place:2}  A  ", a), ("    B  ", b)):
+            text = " ".join(f"({short(x)},{short(y)})" for x, y in points.tolist())
+            lines.append(hang(head, text))
+        lines += [f"    IoU = {computed}: {checks[-1].verdict}", ""]
     return Step(
         title="2. Polygons, as pixels",
         explanation=(
@@ -111,36 +119,10 @@ def _polygons_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
             "counted: a square from 0 to 3 covers 4 by 4 of them. (bboxqa compares polygons "
             "exactly by default; these are the figures of --similarity pixel.)"
         ),
-        body="\n\n".join(text for text, _ in parts),
-        checks=tuple(one for _, one in parts),
+        body="\n".join(lines[:-1]),
+        checks=tuple(checks),
         verdicts_in_body=True,
     )
-
-
-def _polygon_pair(place: int, pair: Mapping[str, Any]) -> tuple[str, Check]:
-    a, b = (np.array(pair[side], np.float64).reshape(-1, 2) for side in "ab")
-    shared, union = raster_areas([a], [b], (0, 0), draw_inclusive)
-    iou = shared / union
-    # The pixel count is compared only if the source gives one.
-    stated = [
-        found if pair[key] is None else pair[key]
-        for key, found in (("intersection_px", shared), ("union_px", union), ("iou", iou))
-    ]
-    one = Check(f"IoU of polygons {place}", _quotient(shared, union, iou), _quotient(*stated))
-    lines = [
-        hang(f"{place:2}  A  ", _points(a)),
-        hang("    B  ", _points(b)),
-        f"    IoU = {one.computed}: {one.verdict}",
-    ]
-    return "\n".join(lines), one
-
-
-def _quotient(shared: float, union: float, iou: float) -> str:
-    return f"{short(shared)} px / {short(union)} px = {digits(iou)}"
-
-
-def _points(vertices: FloatArray) -> str:
-    return " ".join(f"({short(x)},{short(y)})" for x, y in vertices.tolist())
 
 
 _IOU_THRESHOLD = 0.5
@@ -154,8 +136,12 @@ def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
     matching = (read_expected() if expected is None else expected)["matching"]
     boxes: _Boxes = matching["boxes"]
     cases: list[tuple[int, _Case]] = list(enumerate(matching["cases"], 1))
-    two = [case for case in cases if len(case[1]["annotators"]) == 2]
-    three = [case for case in cases if len(case[1]["annotators"]) > 2]
+    rows = [
+        [number, box["annotator"], str(box["category_id"]), *map(short, box["bbox"])]
+        for number, box in boxes.items()
+    ]
+    header = ["box", "by", "category", "x", "y", "width", "height"]
+    half = (len(rows) + 1) // 2
     return Walk(
         name="matching",
         introduction=(
@@ -165,14 +151,21 @@ def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
             "way from units to alpha is shown step by step in the example fruits."
         ),
         steps=(
-            _boxes_step_matching(boxes),
+            Step(
+                title="1. The boxes",
+                explanation=(
+                    "Who drew each box, the number of its category, and where it is, in pixels. "
+                    "Many coincide on purpose: a case takes the same, a similar or a distant box."
+                ),
+                body=side_by_side(table(header, rows[:half]), table(header, rows[half:])),
+            ),
             _cases_step(
                 "2. Two annotators: Hungarian matching",
                 "Pairs are chosen so that the sum of their IoUs is the greatest while no box is in "
                 "two pairs; a box without a partner is a unit of its own. In the table, {1,2} is "
                 "a unit of box 1 of A and box 2 of B, and {9,-} one that B did not draw.",
                 boxes,
-                two,
+                [case for case in cases if len(case[1]["annotators"]) == 2],
             ),
             _cases_step(
                 "3. Three annotators: recursive matching",
@@ -180,58 +173,36 @@ def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
                 "to B, each time as above. What nobody else drew opens a unit. No annotator is in "
                 "a unit twice.",
                 boxes,
-                three,
+                [case for case in cases if len(case[1]["annotators"]) > 2],
             ),
         ),
-    )
-
-
-def _boxes_step_matching(boxes: _Boxes) -> Step:
-    rows = [
-        [number, box["annotator"], str(box["category_id"]), *map(short, box["bbox"])]
-        for number, box in boxes.items()
-    ]
-    header = ["box", "by", "category", "x", "y", "width", "height"]
-    half = (len(rows) + 1) // 2
-    return Step(
-        title="1. The boxes",
-        explanation=(
-            "Who drew each box, the number of its category, and where it is, in pixels. Many "
-            "coincide on purpose: a case takes the same, a similar or a distant box."
-        ),
-        body=side_by_side(table(header, rows[:half]), table(header, rows[half:])),
     )
 
 
 def _cases_step(
     title: str, explanation: str, boxes: _Boxes, cases: Sequence[tuple[int, _Case]]
 ) -> Step:
-    rows, checks = [], []
+    """Match the boxes of each case; compare its units and its alpha."""
+    rows, checks = [], list[Check]()
     for place, case in cases:
-        units, alpha = _case_checks(place, case, boxes)
-        verdict = "agrees" if units.agrees and alpha.agrees else "DIFFERS"
+        data = _dataset(case, boxes)
+        matcher = "hungarian" if len(data.annotator_names) == 2 else "recursive"
+        units = match_boxes(data, matcher, _IOU_THRESHOLD)
+        found = from_units(data.annotations, units, data.assigned, len(data.category_names))
+        both = (
+            Check(f"units of case {place}", braces(unit_rows(data, units)), braces(case["units"])),
+            Check(f"alpha of case {place}", digits(alpha_of(found).value), digits(case["alpha"])),
+        )
+        verdict = "agrees" if all(one.agrees for one in both) else "DIFFERS"
         chosen = " ".join(map(str, case["box_ids"]))
-        rows.append([str(place), chosen, units.computed, alpha.computed, verdict])
-        checks += [units, alpha]
+        rows.append([str(place), chosen, *(one.computed for one in both), verdict])
+        checks += both
     return Step(
         title=title,
         explanation=explanation,
         body=table(["case", "boxes", "units", "alpha", ""], rows, left=[1, 2, 4]),
         checks=tuple(checks),
         verdicts_in_body=True,
-    )
-
-
-def _case_checks(place: int, case: _Case, boxes: _Boxes) -> tuple[Check, Check]:
-    """Match the boxes of a case; compare its units and its alpha."""
-    data = _dataset(case, boxes)
-    matcher = "hungarian" if len(data.annotator_names) == 2 else "recursive"
-    units = match_boxes(data, matcher, _IOU_THRESHOLD)
-    reliability = from_units(data.annotations, units, data.assigned, len(data.category_names))
-    alpha = alpha_of(reliability).value
-    return (
-        Check(f"units of case {place}", braces(unit_rows(data, units)), braces(case["units"])),
-        Check(f"alpha of case {place}", digits(alpha), digits(case["alpha"])),
     )
 
 
@@ -283,31 +254,22 @@ def walk_krippendorff(expected: Mapping[str, Any] | None = None) -> Walk:
 
 def _step(place: int, case: Mapping[str, Any]) -> Step:
     rows: list[list[int | None]] = case["annotators_x_units"]
-    data, names = _reliability(rows)
+    categories = sorted({value for row in rows for value in row if value is not None})
+    index = {None: -1} | {value: place for place, value in enumerate(categories)}
+    values = np.array([[index[value] for value in row] for row in rows], np.int32)
+    data = from_table(values, np.ones(values.shape, np.bool_), len(categories))
     header = ["unit", *map(str, range(1, len(rows[0]) + 1))]
-    values = [
+    shown = [
         [annotator, *(NOBODY if value is None else str(value) for value in row)]
         for annotator, row in zip("AB", rows, strict=True)
     ]
-    alpha = digits(alpha_of(data).value)
+    matrix, alpha = matrix_text(data, [*map(str, categories)]), digits(alpha_of(data).value)
     return Step(
         title=f"{place}. {case['name'].capitalize()}",
         explanation="",
-        body="\n\n".join(
-            [table(header, values, left=[0]), matrix_text(data, names), alpha_text(data)]
-        ),
+        body="\n\n".join([table(header, shown, left=[0]), matrix, alpha_text(data)]),
         checks=(Check(f"alpha of table {place}", alpha, digits(case["alpha"])),),
     )
-
-
-def _reliability(rows: list[list[int | None]]) -> tuple[ReliabilityData, list[str]]:
-    """Return the table as reliability data, and the names of the categories that occur."""
-    categories = sorted({value for row in rows for value in row if value is not None})
-    index = {value: place for place, value in enumerate(categories)}
-    values = [[-1 if value is None else index[value] for value in row] for row in rows]
-    table_of_values = np.array(values, np.int32)
-    asked = np.ones(table_of_values.shape, np.bool_)
-    return from_table(table_of_values, asked, len(categories)), list(map(str, categories))
 
 
 EXAMPLES: dict[str, Callable[[], Walk]] = {
@@ -334,7 +296,10 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
     """
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
-    contents = _contents(name)
+    contents = {f"{name}.json": example_file(name).read_bytes()} if name in SCENES else {}
+    for picture in _PICTURES[name]:
+        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
+    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
     files = {file: folder / file for file in contents}
     new = [
         file
@@ -353,14 +318,3 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
     for file in new:
         write_atomically(files[file], contents[file])
     return [files[file] for file in new]
-
-
-def _contents(name: str) -> dict[str, bytes]:
-    """Return the files of an example by name."""
-    contents: dict[str, bytes] = {}
-    if name in SCENES:
-        contents[f"{name}.json"] = example_file(name).read_bytes()
-    for picture in _PICTURES[name]:
-        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
-    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
-    return contents

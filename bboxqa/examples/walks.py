@@ -185,16 +185,10 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
     """(N, N) float64. The IoU of all pairs of boxes."""
     expected: Mapping[str, Any]
     """Its part of `expected.json`."""
-
-    @property
-    def threshold(self) -> float:
-        """The lowest IoU of admissible pairs."""
-        return float(self.expected["iou_threshold"])
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of annotators."""
-        return list(combinations(range(len(self.data.annotator_names)), 2))
+    threshold: float
+    """The lowest IoU of admissible pairs."""
+    pairs: tuple[tuple[int, int], ...]
+    """All pairs of annotators."""
 
     def boxes_of(self, annotator: int) -> IndexArray:
         """Return the indices of one annotator's boxes."""
@@ -204,22 +198,6 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
         """Return the IoU of two boxes, named by their ids."""
         ids = self.data.annotations.id
         return digits(self.iou[ids == first, ids == second].item())
-
-
-def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
-    """Return an example image with its part of the expected results."""
-    data = read(example_file(name), segmentation=False)
-    # Tables are in the order of ids, in which units are numbered as well.
-    order = np.lexsort((data.annotations.id, data.annotations.annotator))
-    annotations = data.annotations.take(order)
-    box = corners(annotations.bbox)
-    first, second = np.indices((len(box), len(box))).reshape(2, -1)
-    return Scene(
-        document=json.loads(example_file(name).read_text("utf-8")),
-        data=replace(data, annotations=annotations),
-        iou=bbox_iou(box[first], box[second]).reshape(len(box), len(box)),
-        expected=expected["images"][name],
-    )
 
 
 NOBODY = "-"
@@ -266,24 +244,13 @@ def alpha_of(data: ReliabilityData) -> Alpha:
     return pooled_alpha(coincidences(data, _MISSING))
 
 
-def matrix_values(
-    data: ReliabilityData, category_names: Sequence[str]
-) -> tuple[list[str], list[list[float]]]:
-    """Return the names of the values that occur, and their coincidence matrix."""
-    values, matrix = coincidence_matrix(data, _MISSING)
-    names = [*category_names, MISSING]
-    return [names[value] for value in values], matrix.tolist()
-
-
 def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
     """Return the coincidence matrix as a table with its sums."""
-    names, matrix = matrix_values(data, category_names)
-    rows = [
-        [name, *map(short, row), short(sum(row))] for name, row in zip(names, matrix, strict=True)
-    ]
-    sums = [short(sum(column)) for column in zip(*matrix, strict=True)]
-    total = short(sum(map(sum, matrix)))
-    return table(["", *names, "sum"], [*rows, ["sum", *sums, total]], left=[0])
+    values, matrix = coincidence_matrix(data, _MISSING)
+    names = [[*category_names, MISSING][value] for value in values]
+    cells = np.block([[matrix, matrix.sum(1)[:, None]], [matrix.sum(0), matrix.sum()]]).tolist()
+    rows = [[name, *map(short, row)] for name, row in zip([*names, "sum"], cells, strict=True)]
+    return table(["", *names, "sum"], rows, left=[0])
 
 
 def alpha_text(data: ReliabilityData) -> str:
@@ -310,8 +277,22 @@ def alpha_text(data: ReliabilityData) -> str:
 
 def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
     """Walk through an example image."""
-    scene = load_scene(name, read_expected() if expected is None else expected)
-    units = match_boxes(scene.data, "recursive", scene.threshold)
+    own = (read_expected() if expected is None else expected)["images"][name]
+    data = read(example_file(name), segmentation=False)
+    # Tables are in the order of ids, in which units are numbered as well.
+    order = np.lexsort((data.annotations.id, data.annotations.annotator))
+    data = replace(data, annotations=data.annotations.take(order))
+    box = corners(data.annotations.bbox)
+    first, second = np.indices((len(box), len(box))).reshape(2, -1)
+    scene = Scene(
+        document=json.loads(example_file(name).read_text("utf-8")),
+        data=data,
+        iou=bbox_iou(box[first], box[second]).reshape(len(box), len(box)),
+        expected=own,
+        threshold=float(own["iou_threshold"]),
+        pairs=tuple(combinations(range(len(data.annotator_names)), 2)),
+    )
+    units = match_boxes(data, "recursive", scene.threshold)
     return Walk(
         name=name,
         introduction=(
@@ -320,26 +301,22 @@ def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
             "at once.)"
         ),
         steps=(
-            _boxes_step(scene),
+            _boxes_step(data),
             _iou_step(scene),
             _hungarian_step(scene),
-            _units_step(scene, units),
-            _labels_step(scene, units),
+            *_units_steps(scene, units),
             *_alpha_steps(scene, units),
         ),
     )
 
 
-def _boxes_step(scene: Scene) -> Step:
-    data, annotations = scene.data, scene.data.annotations
+def _boxes_step(data: Dataset) -> Step:
+    of = data.annotations
+    said = ([names[code] for code in codes.tolist()] for names, codes in (
+        (data.annotator_names, of.annotator), (data.category_names, of.category)))  # fmt: skip
     rows = [
-        [
-            str(annotations.id[index]),
-            data.annotator_names[annotations.annotator[index]],
-            data.category_names[annotations.category[index]],
-            *map(short, annotations.bbox[index].tolist()),
-        ]
-        for index in range(len(annotations))
+        [str(number), annotator, category, *map(short, bbox)]
+        for number, annotator, category, bbox in zip(of.id, *said, of.bbox.tolist(), strict=True)
     ]
     header = ["id", "annotator", "category", "x", "y", "width", "height"]
     return Step(
@@ -353,7 +330,26 @@ def _boxes_step(scene: Scene) -> Step:
 
 
 def _iou_step(scene: Scene) -> Step:
-    expected = scene.expected.get("bbox_iou", {})
+    def cell(iou: float) -> str:
+        if iou == 0:
+            return "0 "
+        return digits(iou) + ("*" if iou >= scene.threshold - TOLERANCE else " ")
+
+    names, ids, tables = scene.data.annotator_names, scene.data.annotations.id, []
+    for first, second in scene.pairs:
+        columns = scene.boxes_of(second)
+        # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
+        header = ["", *(f"{ids[column]} " for column in columns)]
+        rows = [
+            [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
+            for row in scene.boxes_of(first)
+        ]
+        tables.append(f"{names[first]} and {names[second]}\n{table(header, rows, gap=1)}")
+    checks = []
+    for pair, value in scene.expected.get("bbox_iou", {}).items():
+        one, other = pair.split("-")
+        computed = scene.iou_of(int(one), int(other))
+        checks.append(Check(f"IoU of {one} and {other}", computed, digits(value)))
     return Step(
         title="2. How much do the boxes overlap?",
         explanation=(
@@ -362,34 +358,9 @@ def _iou_step(scene: Scene) -> Step:
             f"{scene.threshold:g} (marked *) may show the same object; categories play no part "
             "in this. Rows are the boxes of the first annotator, columns those of the second."
         ),
-        body="\n\n".join(_iou_table(scene, *pair) for pair in scene.pairs),
-        checks=tuple(
-            Check(
-                f"IoU of {' and '.join(pair.split('-'))}",
-                scene.iou_of(*map(int, pair.split("-"))),
-                digits(value),
-            )
-            for pair, value in expected.items()
-        ),
+        body="\n\n".join(tables),
+        checks=tuple(checks),
     )
-
-
-def _iou_table(scene: Scene, first: int, second: int) -> str:
-    def cell(iou: float) -> str:
-        if iou == 0:
-            return "0 "
-        return digits(iou) + ("*" if iou >= scene.threshold - TOLERANCE else " ")
-
-    names, ids = scene.data.annotator_names, scene.data.annotations.id
-    columns = scene.boxes_of(second)
-    rows = [
-        [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
-        for row in scene.boxes_of(first)
-    ]
-    # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
-    header = ["", *(f"{ids[column]} " for column in columns)]
-    text = table(header, rows, gap=1)
-    return f"{names[first]} and {names[second]}\n{text}"
 
 
 def _hungarian_step(scene: Scene) -> Step:
@@ -417,49 +388,59 @@ def _hungarian_step(scene: Scene) -> Step:
     )
 
 
-def _units_step(scene: Scene, units: UnitTable) -> Step:
-    names = scene.data.annotator_names
-    rows = unit_rows(scene.data, units)
-    numbered = [
-        [str(place), *(NOBODY if number is None else str(number) for number in row)]
-        for place, row in enumerate(rows, 1)
-    ]
-    return Step(
-        title="4. All annotators: recursive matching",
-        explanation=(
-            f"Each box of {names[0]} opens a unit: one object, as far as the annotators agree that "
-            f"it is one. {names[1]} is matched to {names[0]} as above and joins those units; boxes "
-            f"without a counterpart open units of their own. {names[2]} is matched to {names[0]} "
-            f"first; the boxes that are left are matched to those of {names[1]} in units that "
-            f"{names[2]} is not in yet. A hyphen marks who did not draw the object."
-        ),
-        body=table(["unit", *names], numbered),
-        checks=(Check("units", braces(rows), braces(scene.expected["recursive_units"])),),
-    )
-
-
-def _labels_step(scene: Scene, units: UnitTable) -> Step:
-    data, titles = scene.data, ["unit", *scene.data.annotator_names]
+def _units_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
+    data, names = scene.data, scene.data.annotator_names
     said = [data.category_names[code] for code in data.annotations.category.tolist()]
-    rows = [
-        [str(place), *(each or MISSING for each in row)]
-        for place, row in enumerate(unit_rows(data, units, said), 1)
-    ]
-    return Step(
-        title="5. The reliability data",
-        explanation=(
-            "Each box is replaced by its category. Where an annotator did not draw the object, "
-            f'the value is "{MISSING}", which counts as a category of its own, so that a missed '
-            "object lowers the agreement."
+    rows = unit_rows(data, units)
+    drawn, called = (
+        [[str(place), *(nobody if each is None else str(each) for each in row)]
+         for place, row in enumerate(of, 1)]
+        for of, nobody in ((rows, NOBODY), (unit_rows(data, units, said), MISSING))
+    )  # fmt: skip
+    return (
+        Step(
+            title="4. All annotators: recursive matching",
+            explanation=(
+                f"Each box of {names[0]} opens a unit: one object, as far as the annotators agree "
+                f"that it is one. {names[1]} is matched to {names[0]} as above and joins those "
+                "units; boxes without a counterpart open units of their own. "
+                f"{names[2]} is matched to {names[0]} first; the boxes that are left are matched "
+                f"to those of {names[1]} in units that {names[2]} is not in yet. A hyphen marks "
+                "who did not draw the object."
+            ),
+            body=table(["unit", *names], drawn),
+            checks=(Check("units", braces(rows), braces(scene.expected["recursive_units"])),),
         ),
-        body=table(titles, rows, left=range(1, len(titles))),
+        Step(
+            title="5. The reliability data",
+            explanation=(
+                "Each box is replaced by its category. Where an annotator did not draw the object, "
+                f'the value is "{MISSING}", which counts as a category of its own, so that a '
+                "missed object lowers the agreement."
+            ),
+            body=table(["unit", *names], called, left=range(1, len(names) + 1)),
+        ),
     )
 
 
 def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
     data, names = scene.data, scene.data.category_names
     reliability = from_units(data.annotations, units, data.assigned, len(names))
-    alpha = digits(alpha_of(reliability).value)
+    alpha, checks = digits(alpha_of(reliability).value), []
+    if expected := scene.expected.get("coincidence_matrix"):
+        # The expected rows may be in another order.
+        names_of = {str(each["id"]): each["name"] for each in scene.document["categories"]}
+        said = [names_of.get(value, value) for value in expected["values"]]
+        cells = {
+            (name, other): cell
+            for name, row in zip(said, expected["matrix"], strict=True)
+            for other, cell in zip(said, row, strict=True)
+        }
+        values, matrix = coincidence_matrix(reliability, _MISSING)
+        occurring = [[*names, MISSING][value] for value in values]
+        for name, row in zip(occurring, matrix.tolist(), strict=True):
+            wanted = " ".join(short(cells.get((name, other), 0)) for other in occurring)
+            checks.append(Check(f"row {name}", " ".join(map(short, row)), wanted))
     return (
         Step(
             title="6. The coincidence matrix",
@@ -469,7 +450,7 @@ def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
                 "stand on the diagonal, disagreements beside it."
             ),
             body=matrix_text(reliability, names),
-            checks=_matrix_checks(scene, *matrix_values(reliability, names)),
+            checks=tuple(checks),
         ),
         Step(
             title="7. Krippendorff's alpha",
@@ -482,26 +463,4 @@ def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
             body=alpha_text(reliability),
             checks=(Check("alpha", alpha, digits(scene.expected["alpha"])),),
         ),
-    )
-
-
-def _matrix_checks(scene: Scene, names: list[str], matrix: list[list[float]]) -> tuple[Check, ...]:
-    """Compare the rows of the matrix with the expected rows, if any, in the order of `names`."""
-    if "coincidence_matrix" not in scene.expected:
-        return ()
-    expected = scene.expected["coincidence_matrix"]
-    names_of = {str(each["id"]): each["name"] for each in scene.document["categories"]}
-    values = [names_of.get(value, value) for value in expected["values"]]
-    cells = {
-        (name, other): cell
-        for name, row in zip(values, expected["matrix"], strict=True)
-        for other, cell in zip(values, row, strict=True)
-    }
-    return tuple(
-        Check(
-            f"row {name}",
-            " ".join(map(short, row)),
-            " ".join(short(cells.get((name, other), 0)) for other in names),
-        )
-        for name, row in zip(names, matrix, strict=True)
     )
