@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, isnan, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from bboxqa.agreement.resampling import (
 )
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.machine import in_threads, one_blas_thread
-from bboxqa.model.ratings import Estimate, TaskEstimates
+
+if TYPE_CHECKING:
+    from bboxqa.model.ratings import Estimate, TaskEstimates
 
 # Whole numbers below this are exact in single precision, which takes half the time.
 _EXACT = 1 << 24
@@ -247,7 +249,7 @@ def fisher_interval(
     return bounds
 
 
-def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
+def totals(tasks: "Sequence[TaskEstimates]") -> "dict[str, Estimate]":
     """Average each coefficient over tasks, weighted by the number of answers compared.
 
     Parameters
@@ -269,6 +271,7 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
 
     Examples
     --------
+    >>> from bboxqa.model.ratings import Estimate, TaskEstimates
     >>> tasks = [
     ...     TaskEstimates(name, 50, 2, 100, {"cohen_kappa": Estimate(kappa, n_shared=shared)})
     ...     for name, kappa, shared in (("in", 0.5, 30), ("on", 0.9, 10))
@@ -286,7 +289,9 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
-def _mean(name: str, tasks: Sequence[TaskEstimates]) -> Estimate | None:
+def _mean(name: str, tasks: "Sequence[TaskEstimates]") -> "Estimate | None":
+    from bboxqa.model.ratings import Estimate
+
     found = [task.coefficients[name] for task in tasks if name in task.coefficients]
     parts = [part for part in found if part.n_shared and not isnan(part.value)]
     weights = [part.n_shared or 0 for part in parts]

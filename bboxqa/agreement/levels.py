@@ -32,7 +32,6 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
-from bboxqa.model.labels import set_of
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -73,6 +72,8 @@ def set_distance(name: str, values: Sequence[str]) -> SetDistance:
     [0.0, 0.6667, 1.0]
     """
     from scipy.sparse import csr_array
+
+    from bboxqa.model.labels import set_of
 
     sets = [set_of(each) for each in values]
     if not any(sets):

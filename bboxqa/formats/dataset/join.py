@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Rows, merge
@@ -28,7 +27,9 @@ from bboxqa.formats.dataset.names import (
 from bboxqa.formats.dataset.people import Attribution, listed_files, unnamed
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.sessions import (
-    FileSessions,
+    lacking_notes,
+    read_sessions,
+    read_times,
     read_tracks,
     repeated_work,
     split_sessions,
@@ -47,8 +48,12 @@ _SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 class _Joined(msgspec.Struct):
     """The tables of the data set to which files are added, and the problems found."""
 
+    files: Sequence[AnnotationFile]
     paths: dict[AnnotationFile, Path]
+    attribution: Attribution
     images: dict[str, int]
+    annotators: dict[str, int]
+    """The place of each image and annotator, by name."""
     sizes: IntArray
     """(I, 2) int32. 0 where unknown."""
     of_record: list[IntArray] = msgspec.field(default_factory=list)
@@ -71,49 +76,50 @@ def join(
     paths: Sequence[Path],
     attribution: Attribution,
     reading: Reading,
-    sessions: FileSessions | None = None,
-    seconds: Sequence[FloatArray] | None = None,
 ) -> Dataset:
     """Join all files to one data set.
 
     Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
     annotation by an annotator who was not asked, and contradiction between files. Annotations of
-    one image by one annotator in two files, or in two records, are a contradiction.
-
-    `paths` are for errors; `sessions` and `seconds` are those of annotations, if they were read.
+    one image by one annotator in two files, or in two records, are a contradiction. `paths` are for
+    errors.
     """
+    session_key, time_key = reading.session_key, reading.time_key
+    sessions = None if session_key is None else read_sessions(files, attribution, session_key)
+    seconds = None if time_key is None else read_times(files, time_key)
     files, joints = with_one_order(files)
     names = tuple(in_natural_order(attribution.names))
     images = tuple(sorted(set[str]().union(*(file.image_labels for file in files))))
-    places = {name: place for place, name in enumerate(images)}
-    sizes = np.zeros((len(images), 2), np.int32)
-    joined = _Joined(dict(zip(files, paths, strict=True)), places, sizes)
-    _add_tables(joined, files, are_named_alike=not reading.records)
+    joined = _Joined(
+        files,
+        dict(zip(files, paths, strict=True)),
+        attribution,
+        {name: place for place, name in enumerate(images)},
+        {name: place for place, name in enumerate(names)},
+        np.zeros((len(images), 2), np.int32),
+    )
+    _add_tables(joined, are_named_alike=not reading.records)
     of_record = joined.of_record
-    rows = _index(joined, files, attribution, names)
-    codes = None if sessions is None else sessions.code
-    rows = replace(rows, session=_of_rows(rows, codes), seconds=_of_rows(rows, seconds))
-    assigned, listed = _assign_all(joined, files, rows, attribution, names)
+    rows = _index(joined)
+    of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions.code}
+    for field, values in (of_files | {"seconds": seconds}).items():
+        if values is not None:
+            used = zip(values, rows.by_file(len(files)), strict=True)
+            rows = replace(rows, **{field: np.concatenate([each[place] for each, place in used])})
+    assigned, listed = _assign_all(joined, rows)
     again, are_kept = "", reading.records or reading.check is None
     if not any(joined.origins) and (attribution.names != (UNNAMED,) or len(files) == 1):
         # Versions of one file contradict each other in many places; this error names the cause.
         again = repeated_work(files, rows, images, names, is_kept=are_kept)
-    if joined.problems:
-        if lists := [file.source.name for file in files if file.records == "results"]:
-            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
-            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
-            joined.advice.append(f"For all findings: bboxqa validate {typed}")
-        raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
     if reading.asked == "all":
         assigned[~listed] = True
-    if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
-        raise _nothing_shared(files, attribution)
+    _refuse(joined, has_pairs=reading.min_annotators < 2 or assigned.sum(1).max(initial=0) > 1)
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
     notes = [*_notes(files, attribution, assigned, reading.min_annotators), *filter(None, [again])]
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
-        files, rows = _without(joined, files, rows, left_out)
+        files, rows = _without(joined, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
     split, tracks = None, None
     if sessions is not None:
@@ -121,6 +127,7 @@ def join(
         rows = split.first
     if reading.tracks:
         rows, tracks = read_tracks(files, rows, of_record, images)
+    notes += lacking_notes(rows.track, seconds or (), str(time_key))
     skeletons = [joints[name] for name in joined.categories] if joints else []
     data = Dataset(
         image_names=images,
@@ -142,12 +149,34 @@ def join(
     )
     if split is not None:
         data = with_repeats(data, files, split)
-    remarks = _headlines(data, files) if data.assigned.sum(1).max(initial=0) >= 2 else ()
-    return replace(data, headlines=(*remarks, *_machine_remarks(files)))
+    return replace(data, headlines=tuple(_headlines(data, files)))
 
 
-def _add_tables(joined: _Joined, files: Sequence[AnnotationFile], *, are_named_alike: bool) -> None:
+def _refuse(joined: _Joined, *, has_pairs: bool) -> None:
+    """Raise the problems, or that no image has two annotators, where one must."""
+    files, of = joined.files, joined.attribution
+    if joined.problems:
+        if lists := [file.source.name for file in files if file.records == "results"]:
+            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
+            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
+            joined.advice.append(f"For all findings: bboxqa validate {typed}")
+        raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
+    if not has_pairs:
+        people = f"{count(len(of.names), 'annotator')} by {of.way}"
+        problem = f"{listed_files(files)}: {people}, but no image has two of them"
+        advice = (
+            "Images may list who was asked under the key `annotators`. If all were: --asked all"
+        )
+        if len(files) > 1:
+            better = join_advice(names_of_images(files))
+            better = better or "check that they are the same in all files."
+            advice = f"Images are joined by file_name: {better}"
+        raise NothingToCompareError([problem], advice)
+
+
+def _add_tables(joined: _Joined, *, are_named_alike: bool) -> None:
     """Add sizes of images, and sorted categories, of all files."""
+    files = joined.files
     for file in files:
         labels = file.image_labels
         row = np.fromiter(map(joined.images.__getitem__, labels), np.int32, len(labels))
@@ -193,25 +222,12 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile], *, are_named_a
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
 
 
-def _of_rows(rows: Rows, values: Sequence[NDArray[Any]] | None) -> NDArray[Any] | None:
-    """Return the values of annotations, from those of all annotations of each file."""
-    if values is None:
-        return None
-    used = zip(values, rows.by_file(len(values)), strict=True)
-    return np.concatenate([each[place] for each, place in used])
-
-
-def _index(
-    joined: _Joined,
-    files: Sequence[AnnotationFile],
-    attribution: Attribution,
-    annotator_names: Sequence[str],
-) -> Rows:
+def _index(joined: _Joined) -> Rows:
     """Replace ids by indices, and report references to unknown ids."""
-    number = {name: place for place, name in enumerate(annotator_names)}
-    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
+    of = joined.attribution
+    code = np.array([joined.annotators[name] for name in of.names] + [-1], np.int32)
     parts = []
-    for place, file in enumerate(files):
+    for place, file in enumerate(joined.files):
         columns = file.columns
         image = find(file.image_ids, columns.image_id)
         category = find(ids_of(file.categories), columns.category_id)
@@ -223,7 +239,7 @@ def _index(
             (
                 np.full(len(usable), place, np.int32), usable,
                 joined.of_record[place][image[usable]], of_category[category[usable]],
-                code[attribution.author[place][usable]],
+                code[of.author[place][usable]],
             )
         )  # fmt: skip
     return Rows(*map(np.concatenate, zip(*parts, strict=True)))
@@ -262,16 +278,10 @@ def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray)
             yield f"{label}: {found}expected {expected}"
 
 
-def _assign_all(
-    joined: _Joined,
-    files: Sequence[AnnotationFile],
-    rows: Rows,
-    attribution: Attribution,
-    annotator_names: Sequence[str],
-) -> tuple[BoolArray, BoolArray]:
+def _assign_all(joined: _Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
     """Return (I, A) who was asked, and (I,) which images list that."""
-    number = {name: place for place, name in enumerate(annotator_names)}
-    assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
+    files, attribution, number = joined.files, joined.attribution, joined.annotators
+    assigned = np.zeros((len(joined.images), len(number)), np.bool_)
     listed = np.zeros(len(joined.images), np.bool_)
     stops = np.searchsorted(rows.file, np.arange(len(files) + 1)).tolist()
     for place, (file, asked) in enumerate(zip(files, attribution.asked, strict=True)):
@@ -289,7 +299,7 @@ def _assign_all(
         named = author >= 0
         uninvited = np.flatnonzero(named & own[image] & ~assigned[image, author])
         if len(uninvited):
-            who = annotator_names[author[uninvited[0]]]
+            who = [*number][author[uninvited[0]]]
             problem = (
                 f"annotation {ids[int(uninvited[0])]}{more_rows(uninvited)}: is by {who!r}, who "
             )
@@ -305,19 +315,14 @@ def _assign_all(
             "or delete them."
         )
     if attribution.of_files and not assigned.all():
-        people = [number[asked[0][0]] if asked and asked[0] else -1 for asked in attribution.asked]
-        listed &= ~_may_be_asked(joined, files, rows, people, assigned)
+        listed &= ~_may_be_asked(joined, rows, assigned)
     return assigned, listed
 
 
-def _may_be_asked(
-    joined: _Joined,
-    files: Sequence[AnnotationFile],
-    rows: Rows,
-    people: Sequence[int],
-    assigned: BoolArray,
-) -> BoolArray:
+def _may_be_asked(joined: _Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
     """Return (I,) bool: images that only some annotated, where the others may have been asked."""
+    files, asked = joined.files, joined.attribution.asked
+    people = [joined.annotators[each[0][0]] if each and each[0] else -1 for each in asked]
     # A table or folder of label files does not say which other images its author saw, unless one of
     # the same format has an image without annotations: their tool writes these.
     known = {
@@ -339,23 +344,8 @@ def _may_be_asked(
     return np.asarray(found)
 
 
-def _nothing_shared(
-    files: Sequence[AnnotationFile], attribution: Attribution
-) -> NothingToCompareError:
-    """Return the error for files in which no image has two annotators."""
-    problem = (
-        f"{listed_files(files)}: {count(len(attribution.names), 'annotator')} by "
-        f"{attribution.way}, but no image has two of them"
-    )
-    advice = "Images may list who was asked under the key `annotators`. If all were: --asked all"
-    if len(files) > 1:
-        found = join_advice(names_of_images(files)) or "check that they are the same in all files."
-        advice = f"Images are joined by file_name: {found}"
-    return NothingToCompareError([problem], advice)
-
-
 def _without(
-    joined: _Joined, files: Sequence[AnnotationFile], rows: Rows, names: frozenset[str]
+    joined: _Joined, rows: Rows, names: frozenset[str]
 ) -> tuple[list[AnnotationFile], Rows]:
     """Leave out categories and their annotations; images and annotators stay."""
     kept = {name: place for place, name in enumerate(sorted({*joined.categories} - names))}
@@ -368,7 +358,7 @@ def _without(
     joined.categories, rows = kept, rows.take(found)
     left = [
         replace(file, categories=[each for each in file.categories if clean(each.name) in kept])
-        for file in files
+        for file in joined.files
     ]
     return left, replace(rows, category=new[rows.category])
 
@@ -387,25 +377,22 @@ def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
 
 
 def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield facts that may make results useless: few common images, variants of names."""
-    if groups := variants_of(data.annotator_names):
-        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each)))
-        yield (
-            f"annotators {shown} differ only in case, blanks or invisible characters, and count "
-            "as different people: bboxqa validate shows where (A001)"
-        )
+    """Yield facts that may make results useless: few common images, names alike, machines."""
     several = data.assigned.sum(1) >= 2
-    few = len(files) > 1 and bool((2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any())
-    if few and (advice := join_advice(names_of_images(files))):
-        n_joined = count(int(several.sum()), "image")
-        yield f"only {n_joined} of {len(several):,} joined: {advice}"
-    used = np.unique(data.annotations.category).tolist()
-    if remark := variant_remark(data.category_names[each] for each in used):
-        yield remark
-
-
-def _machine_remarks(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a remark on annotations that a machine created first, if there are any."""
+    if several.any():
+        if groups := variants_of(data.annotator_names):
+            shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each)))
+            yield (
+                f"annotators {shown} differ only in case, blanks or invisible characters, and "
+                "count as different people: bboxqa validate shows where (A001)"
+            )
+        are_few = (2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any()
+        if len(files) > 1 and are_few and (advice := join_advice(names_of_images(files))):
+            n_joined = count(int(several.sum()), "image")
+            yield f"only {n_joined} of {len(several):,} joined: {advice}"
+        used = np.unique(data.annotations.category).tolist()
+        if remark := variant_remark(data.category_names[each] for each in used):
+            yield remark
     if marks := sum((file.columns.marks for file in files), Counter[str]()):
         n_annotations = count(sum(len(file.columns.id) for file in files), "annotation")
         yield (

@@ -49,8 +49,16 @@ def with_join_names(
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
-    if by != "none":
-        _refuse_numbered(files)
+    seen_numbers: dict[str, tuple[str, str]] = {}
+    for file in files if by != "none" else ():
+        for name, data in file.numbered_images.items():
+            other, before = seen_numbers.setdefault(name, (file.source.name, data))
+            if data != before:
+                problem = f"{other} and {file.source.name}: image {one_line(name)!r} is named by "
+                raise DatasetError(
+                    [f"{problem}the number of its task, whose data differ in the two files"],
+                    "Say which key of the data has the image: --columns image=KEY",
+                )
     problems, found = [], []
     for file, who, names in zip(files, people, names_of_images(files), strict=False):
         seen: dict[str, str] = {}
@@ -89,20 +97,6 @@ def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
         for image in file.images
     ]  # fmt: skip
     return replace(file, images=images)
-
-
-def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files in which a task of one number, by which images are named, has other data."""
-    seen: dict[str, tuple[str, str]] = {}
-    for file in files:
-        for name, data in file.numbered_images.items():
-            other, before = seen.setdefault(name, (file.source.name, data))
-            if data != before:
-                problem = f"{other} and {file.source.name}: image {one_line(name)!r} is named by "
-                raise DatasetError(
-                    [f"{problem}the number of its task, whose data differ in the two files"],
-                    "Say which key of the data has the image: --columns image=KEY",
-                )
 
 
 def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
@@ -291,6 +285,8 @@ def with_one_order(
     Joints that an annotation omits are not labelled. Raises DatasetError if each of two files has a
     name that the other does not have, since these may be two names of one joint.
     """
+    if all(file.columns.keypoints is None for file in files):
+        return [*files], {}
     known: dict[str, Joints] = {}
     problems = []
     for file in files:

@@ -81,39 +81,35 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     found: list[Attribution] = []
     if way in (None, "annotator-key"):
         found += _by_key(files, reading, chosen=way is not None)
-    if way == "image-records" or (way is None and not any(map(_is_named, found))):
+    named = [each for each in found if each.names != (UNNAMED,)]
+    if way == "image-records" or (way is None and not named):
         found += _by_records(files, chosen=way is not None)
     several = next((each for each in found if len(each.names) > 1), None)
     if several is not None:
         return several
     # The field of a tool counts even where it names one person.
     is_own = all(file.named_by for file in files)
-    of_tool = next(
-        (each for each in found if is_own and each.key == ANNOTATOR_KEYS[0] and _is_named(each)),
-        None,
-    )
-    are_several = len({*sources.names}) > 1 or reading.min_annotators == 1
-    is_asked = way is None and of_tool is None and _may_be_people(files, sources, reading)
-    if is_asked or (way == "files" and are_several):
+    of_tool = [each for each in named if is_own and each.key == ANNOTATOR_KEYS[0]]
+    is_asked = way == "files" or (way is None and not of_tool)
+    are_several, is_one_enough = len({*sources.names}) > 1, reading.min_annotators == 1
+    if (way == "files" and is_one_enough) or (
+        is_asked and are_several and _are_people(files, sources, reading)
+    ):
         return _by_file(files, sources, reading)
-    if reading.min_annotators == 1 and (found or way is None):
-        if of_tool or found:
-            return of_tool or found[0]
+    if is_one_enough and (found or way is None):
+        if found:
+            return [*of_tool, *found][0]
         authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
         asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
         return Attribution("", authors, asked, (UNNAMED,))
     raise _nothing_found(files, found, reading)
 
 
-def _is_named(found: Attribution) -> bool:
-    return found.names != (UNNAMED,)
-
-
-def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> bool:
-    """Return whether files are taken as people, where nothing in them names anybody."""
+def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> bool:
+    """Return whether several files that name nobody are people; always where two are needed."""
     by = reading.by_files
-    if len({*sources.names}) < 2 or reading.min_annotators > 1 or by == "all":
-        return len({*sources.names}) > 1
+    if reading.attribution == "files" or reading.min_annotators > 1 or by == "all":
+        return True
     is_once = not _shared_image(files, sources.names) or reading.session_key == "file"
     is_asked = by == "any" or (by == "typed" and sources.is_typed)
     return is_asked and is_once and len(_groups(files, sources.names)) == 1
@@ -233,10 +229,26 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
 def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Attribute each file to one annotator."""
     is_chosen = sources.is_named or reading.attribution == "files"
-    if not is_chosen and reading.min_annotators > 1:
-        _refuse_groups(files, sources)
-    if reading.session_key != "file":
-        _refuse_shared_image(files, sources)
+    groups = _groups(files, sources.names)
+    # Images without a name are refused later.
+    are_named = all(image.file_name for file in files for image in file.images)
+    if not is_chosen and reading.min_annotators > 1 and len(groups) > 1 and are_named:
+        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
+        problem = (
+            f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
+            f"{len(groups):,} groups that share no image: {shown}"
+        )
+        joining = join_advice(names_of_images(files))
+        advice = [f"Images are joined by file_name: {joining}"] if joining else []
+        raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
+    if reading.session_key != "file" and (shared := _shared_image(files, sources.names)):
+        name, image, first, second = map(one_line, shared)
+        problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
+        again = "If a person annotated the images again and each file is a session:"
+        raise NothingToCompareError(
+            [f"{problem}; expected one file, or files about different images"],
+            f"{_lines(files)}\n{again} --session-key file",
+        )
     if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
         _refuse_equal(files, sources.names, reading.choices)
     names = tuple(sorted({*sources.names}))
@@ -271,21 +283,6 @@ def _groups(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[list[
     return [*groups.values()]
 
 
-def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
-    groups = _groups(files, sources.names)
-    # Images without a name are refused later.
-    if len(groups) < 2 or not all(image.file_name for file in files for image in file.images):
-        return
-    shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
-    problem = (
-        f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
-        f"{len(groups):,} groups that share no image: {shown}"
-    )
-    joining = join_advice(names_of_images(files))
-    advice = [f"Images are joined by file_name: {joining}"] if joining else []
-    raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
-
-
 def _shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) -> tuple[str, ...]:
     """Return the first person with an image in two files, the image, and these; () for none."""
     seen: dict[tuple[str, str], str] = {}
@@ -295,18 +292,6 @@ def _shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) -> tupl
             if other != file.source.name:
                 return name, image, other, file.source.name
     return ()
-
-
-def _refuse_shared_image(files: Sequence[AnnotationFile], sources: Sources) -> None:
-    """Refuse several files by one annotator if an image is in two of them."""
-    if shared := _shared_image(files, sources.names):
-        name, image, first, second = map(one_line, shared)
-        problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
-        again = "If a person annotated the images again and each file is a session:"
-        raise NothingToCompareError(
-            [f"{problem}; expected one file, or files about different images"],
-            f"{_lines(files)}\n{again} --session-key file",
-        )
 
 
 def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
@@ -344,8 +329,8 @@ def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices
 
 def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
-    path = SourcePath(file.source.name)
     settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    path = SourcePath(file.source.name)
     columns = format_of(path, choices).read(path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
     found = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
@@ -365,30 +350,28 @@ def _lines(files: Sequence[AnnotationFile]) -> str:
 def _nothing_found(
     files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: Reading
 ) -> NothingToCompareError:
-    """Return an error for files by fewer than two annotators."""
-    one = next((each for each in found if _is_named(each)), None)
+    """Return an error for files by fewer than two annotators, with how to name them."""
+    named = [each for each in found if each.names != (UNNAMED,)]
     problem = "no annotator is named in the files"
-    if one is not None:
-        problem = f"one annotator only, {one.names[0]!r}, by {one.way}"
+    if named:
+        problem = f"one annotator only, {named[0].names[0]!r}, by {named[0].way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    advice = f"{_lines(files)}\n{_NEVERTHELESS}" if len(files) > 1 else _ways_to_name(files[0])
-    return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
-
-
-def _ways_to_name(file: AnnotationFile) -> str:
-    """Return how a file of this format, or several, name annotators."""
-    end = Path(file.source.name).suffix
-    by = f"{file.named_by} in the export"
-    if not file.title:
+    end, by = Path(files[0].source.name).suffix, f"{files[0].named_by} in the export"
+    if not files[0].title:
         by = (
             f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"
             "by the key annotator of image records, one for each with the same file_name"
         )
-    elif not file.named_by:
+    elif not files[0].named_by:
         by = "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME)"
-    each = f"by a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
-    return f"Agreement needs at least two annotators, named by {by},\nor {each}"
+    advice = (
+        f"Agreement needs at least two annotators, named by {by},\n"
+        f"or by a file or folder for each: --annotator NAME=1{end} --annotator NAME=2{end}"
+    )
+    if len(files) > 1:
+        advice = f"{_lines(files)}\n{_NEVERTHELESS}"
+    return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
 def _nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:

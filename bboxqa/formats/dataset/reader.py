@@ -25,11 +25,7 @@ from bboxqa.formats.dataset.names import (
 )
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
-from bboxqa.formats.dataset.sessions import (
-    lacking_notes,
-    read_sessions,
-    read_times,
-)
+from bboxqa.formats.dataset.sessions import NO_SESSIONS
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
@@ -44,7 +40,6 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import FilePlaces
 
 _NAMED = 3
-_NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
@@ -56,7 +51,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     """
     left_out_by(reading.category_map)
     if reading.predictions is not None and reading.session_key is not None:
-        raise ConfigError(_NO_SESSIONS)
+        raise ConfigError(NO_SESSIONS)
     are_files = reading.min_annotators > 1 or reading.attribution == "files"
     may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
     sources = sources_of(
@@ -72,38 +67,27 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
     try:
         read = _read_all(sources.files, replace(reading.settings(), tables=has_lists))
-        return _dataset_of(read, sources, reading)
+        if sources.is_named:
+            pairs = zip(read, sources.names, strict=True)
+            read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
+        read, found, of_results = _with_results(read, sources, reading)
+        read = with_join_names(read, reading.join_by, found.names)
+        read, unused = with_category_map(read, reading.category_map)
+        attributed, hide = _attribution_of(read, found, reading), hider({})
+        if reading.pseudonyms is not None:
+            attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
+            read = [_renamed(each, hide) for each in read]
+        if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
+            refuse_equal_names(read)
+        if reading.check is not None:
+            reading.check(found.files, read, attributed)
+        data = join(read, found.files, attributed, reading)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
-
-
-def _dataset_of(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Dataset:
-    """Return the data set of the files of sources."""
-    session_key, time_key = reading.session_key, reading.time_key
-    if session_key is not None and any(map(_are_results, read)):
-        raise ConfigError(_NO_SESSIONS)
-    if sources.is_named:
-        pairs = zip(read, sources.names, strict=True)
-        read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
-    read, found, of_results = _with_results(read, sources, reading)
-    read = with_join_names(read, reading.join_by, found.names)
-    read, unused = with_category_map(read, reading.category_map)
-    attributed, hide = _attribution_of(read, found, reading), hider({})
-    if reading.pseudonyms is not None:
-        attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
-        read = [_renamed(each, hide) for each in read]
-    if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
-        refuse_equal_names(read)
-    if reading.check is not None:
-        reading.check(found.files, read, attributed)
-    sessions = None if session_key is None else read_sessions(read, attributed, session_key)
-    seconds = None if time_key is None else read_times(read, time_key)
-    data = join(read, found.files, attributed, reading, sessions, seconds)
-    lacking = lacking_notes(data, seconds or (), str(time_key))
     return replace(
         data,
-        notes=tuple(hide([*found.notes, *data.notes, *unused.values(), *lacking, *of_results])),
+        notes=tuple(hide([*found.notes, *data.notes, *unused.values(), *of_results])),
         map_notes=unused,
         left_out=tuple(hide(found.notes)),
         sources=(*data.sources, *(_renamed(each, hide).source for each in found.tables)),
@@ -143,8 +127,7 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
 def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     check_free_memory(sum(each.size for each in files), str(files[0]), len(files) - 1)
-    errors: list[DatasetError] = []
-    read = []
+    errors, read = list[DatasetError](), []
     for file in files:
         try:
             of_file = replace(options, digest=options.digest or len(files) > 1)
@@ -162,11 +145,6 @@ def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[Annota
     return read
 
 
-def _are_results(file: AnnotationFile) -> bool:
-    """Return whether a file is a list of results."""
-    return file.records == "results"
-
-
 def _with_results(
     read: Sequence[AnnotationFile], sources: Sources, reading: Reading
 ) -> tuple[list[AnnotationFile], Sources, list[str]]:
@@ -179,11 +157,11 @@ def _with_results(
     """
     triples, options = [*zip(read, sources.files, sources.names, strict=True)], reading.settings()
     tables: list[AnnotationFile] = []
-    if any(map(_are_results, read)) and not sources.is_named:
-        tables = [each for each in read if not (_are_results(each) or len(each.columns.id))]
+    if any(file.records == "results" for file in read) and not sources.is_named:
+        tables = [each for each in read if each.records != "results" and not len(each.columns.id)]
         triples = [each for each in triples if each[0] not in tables]
-    triples.sort(key=lambda each: _are_results(each[0]))
-    others = [*tables, *(file for file, _, _ in triples if not _are_results(file))]
+    triples.sort(key=lambda each: each[0].records == "results")
+    others = [*tables, *(file for file, _, _ in triples if file.records != "results")]
     if reading.truth is not None and not others and triples:
         truth = SourcePath(reading.truth)
         wanted = replace(options, tables=True, progress=None)
@@ -192,7 +170,7 @@ def _with_results(
         found = read_results(model.path, replace(options, score=model.score))
         source = replace(found.source, role="predictions", annotator=model.annotator)
         triples.append((replace(found, source=source), SourcePath(model.path), model.annotator))
-    lists = [file for file, _, _ in triples if _are_results(file)]
+    lists = [file for file, _, _ in triples if file.records == "results"]
     notes = [
         f"{one_line(each.source.name)}: no annotations; the results take images and categories "
         "from there"
@@ -215,7 +193,7 @@ def _with_results(
     images = _by_id(known or lists, "images", "file_name") if lists else []
     categories = _by_id(known or lists, "categories", "name") if lists else []
     files = [
-        replace(file, images=images, categories=categories) if _are_results(file) else file
+        replace(file, images=images, categories=categories) if file.records == "results" else file
         for file, _, _ in triples
     ]
     return files, left, [*_result_notes(lists, are_named=bool(others))]
@@ -263,7 +241,7 @@ def _attribution_of(
     """Return the annotators of all files, among them those of lists of results, and a model."""
     n_given = len(read) - (reading.predictions is not None)
     # Lists of results alone are attributed as other files are.
-    n = sum(not _are_results(each) for each in read) or n_given
+    n = sum(each.records != "results" for each in read) or n_given
     whole = replace(sources, names=sources.names[:n], files=sources.files[:n])
     least = 1 if n < len(read) else reading.min_annotators
     found = attribute(read[:n], whole, replace(reading, min_annotators=least))

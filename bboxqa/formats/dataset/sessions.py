@@ -18,6 +18,7 @@ from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
 from bboxqa.model.annotations import Dataset, Repeats, Tracks
 
+NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 FILE = "file"
 """The value of the session key that makes each file a session."""
 
@@ -41,6 +42,8 @@ def read_sessions(
     Sessions are ordered by name, numerically if all names are whole numbers, or by file. Raises
     DatasetError if an annotation does not name its session.
     """
+    if any(file.records == "results" for file in files):
+        raise ConfigError(NO_SESSIONS)
     if key == FILE and not any(file.columns.authors[FILE].names for file in files):
         if attribution.of_files and len(files) == len(attribution.names):
             raise ConfigError(
@@ -314,9 +317,8 @@ def read_tracks(
     return replace(rows, track=found), Tracks(names, distinct[:, 2].astype(np.int32), videos)
 
 
-def lacking_notes(data: Dataset, seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
+def lacking_notes(track: IntArray | None, seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
     """Yield notes on annotations without a track, and on those without a time under a key."""
-    track = data.annotations.track
     is_without = {
         "in no track, and not in figures of tracks": np.zeros(0) if track is None else track < 0,
         f"without {key!r}, and in no session": np.isnan(np.concatenate([*seconds, np.zeros(0)])),
