@@ -100,9 +100,8 @@ _OPTIONS = options(
         "several times.", multiple=True, type=A_PATH),
     option("--by", OUT,
         "What colours stand for: annotator (default), category (default where the file names fewer "
-        "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; "
-        "other annotations are left out).",
-        type=click.Choice(("annotator", "category", "unit", "finding"))),
+        "than two annotators), or unit (what `agree` matches).",
+        type=click.Choice(("annotator", "category", "unit"))),
     option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
     "similarity", "sigmas", "iou", "threshold", *READING, "config", "pseudonyms",
     option("-o --out FILE", OUT,
@@ -133,11 +132,10 @@ def draw(
     \b
       bboxqa draw export.json --image street.jpg --images photos/
       bboxqa draw export.json --image 17 --by unit --out street.pdf
-      bboxqa draw export.json --image 17 --by finding
 
-    Labels name the category; with --by category they name the annotator, with unit its number, and
-    with finding the rules. FILE is the same as for `bboxqa agree`, but may have one annotator, or
-    name none.
+    Labels name the category; with --by category they name the annotator, and with unit its number.
+    FILE is the same as for `bboxqa agree`, but may have one annotator, or name none. What rules
+    find is drawn by `bboxqa validate FILE --report PAGE.html --images DIR`.
     """  # noqa: D301 - click reads the sign
     from bboxqa.pipelines.draw import draw_with
     from bboxqa.report.drawing import check_target

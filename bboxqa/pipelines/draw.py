@@ -1,7 +1,6 @@
-"""Drawings of an image with its annotations, or with those that have findings."""
+"""Drawings of an image with its annotations."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import isfinite, isnan
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
@@ -10,12 +9,9 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.file_names import own_name
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import clean, count, first_few, nearest, quoted, unknown_name
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.document import RawDocument
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, files_read, list_files
@@ -24,8 +20,7 @@ from bboxqa.geometry.rasters import outline_rings
 from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
-from bboxqa.model.findings import Severity
-from bboxqa.model.settings import AgreeKeywords, AgreeSettings, ValidateSettings
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import id_as_name
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
@@ -48,9 +43,7 @@ from bboxqa.report.drawing import (
     scene_figure,
 )
 from bboxqa.report.plots import fonts_for, page_style
-from bboxqa.rules.document import Document
-from bboxqa.rules.people import authorship, names_hidden, people_of
-from bboxqa.rules.runner import annotation_row, validate_documents, written_rings
+from bboxqa.rules.people import names_hidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,11 +77,9 @@ def draw(
     images : path or sequence of paths, optional
         Folders of the images; nothing outside them is opened. Without it, or where the file is not
         there, the annotations are drawn on a blank canvas.
-    by : {"annotator", "category", "unit", "finding"}, optional
+    by : {"annotator", "category", "unit"}, optional
         What colours stand for: the annotator (default; labels name the category), the category (the
-        default if fewer than two annotators are named), the matched unit, or the severity of the
-        findings of `validate`. "finding" draws only annotations with findings, and needs a file or
-        a document.
+        default if fewer than two annotators are named), or the matched unit.
     side_by_side : bool
         Whether each annotator has a panel of its own.
     ax : matplotlib.axes.Axes, optional
@@ -142,20 +133,28 @@ def draw_with(
         AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
         choices=choices, pseudonyms=pseudonyms, progress=progress,
     )  # fmt: skip
+
+    def records() -> Iterator[object]:
+        if is_document(source):
+            yield from read_bytes(document_bytes(source), "document").images
+        elif not isinstance(source, Dataset):
+            for file in list_files(paths_of(source), settings.filter, choices=choices):
+                if (document := document_of(file, choices)) is not None:
+                    yield from document.images
+
     with names_hidden(pseudonyms, paths_of(source), settings.filter, choices):
-        if by == "finding":
-            documents = [*map(Document, _readings(source, settings.filter, choices))]
-            if not documents:
-                raise DatasetError(["there is no file in which rules could find anything"])
-            scene, notes = finding_scene(documents, image, people_of(documents, pseudonyms))
-            sources = [each.reading.name for each in documents]
-        else:
-            scene, by, notes, sources = _scene(source, image, settings, by, reading)
-            notes += [] if scene.shapes else [_EMPTY]
-    drawn = "findings" if by == "finding" else "annotations"
-    scene, of_canvas, files = _on_canvas(scene, images, sources, drawn)
+        # No checks: a drawing should show defects as well.
+        unchecked = replace(settings, checks=False)
+        data = source if isinstance(source, Dataset) else read_for(source, unchecked, reading)
+        name = chosen_image(image, data.image_names, records)
+    is_one = len(data.annotator_names) < 2
+    by = by or ("category" if is_one or not data.attribution else "annotator")
+    scene = data_scene(data, name, settings if by == "unit" else None)
+    notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
+    sources = [each.name for each in data.sources]
+    scene, of_canvas, files = _on_canvas(scene, images, sources)
     texts = {name for each in scene.shapes for name in (each.annotator, each.category)}
-    texts |= {*scene.asked, *(title for _, _, title in scene.rules)}
+    texts |= {*scene.asked}
     with page_style(), fonts_for(texts):
         if ax is None:
             own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
@@ -171,42 +170,8 @@ def draw_with(
     return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
 
 
-def _scene(
-    source: Source, image: str | int, settings: AgreeSettings, by: By | None, reading: Reading
-) -> tuple[Scene, By, list[str], list[str]]:
-    """Return an image of a data set, the meaning of its colours, notes, and the files read."""
-    if isinstance(source, Dataset):
-        data = source
-    else:
-        # No checks: a drawing should show defects as well.
-        data = read_for(source, replace(settings, checks=False), reading)
-
-    def records() -> Iterator[object]:
-        if not isinstance(source, Dataset):
-            for document in _readings(source, settings.filter, reading.choices):
-                yield from document.images
-
-    name = chosen_image(image, data.image_names, records)
-    is_one = len(data.annotator_names) < 2
-    chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
-    scene = data_scene(data, name, settings if chosen == "unit" else None)
-    return scene, chosen, [*data.left_out], [each.name for each in data.sources]
-
-
-def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator[RawDocument]:
-    """Yield the raw documents of the COCO files of a source, even of broken files."""
-    if isinstance(source, Dataset):
-        raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
-    if is_document(source):
-        yield read_bytes(document_bytes(source), "document")
-        return
-    for file in list_files(paths_of(source), pattern, choices=choices):
-        if (document := document_of(file, choices)) is not None:
-            yield document
-
-
 def _on_canvas(
-    scene: Scene, images: Folders, sources: Sequence[str], drawn: str
+    scene: Scene, images: Folders, sources: Sequence[str]
 ) -> tuple[Scene, list[str], list[str]]:
     """Return a scene with its pixels and a size, notes on them, and the file of the pixels."""
     notes, files = [], []
@@ -224,16 +189,12 @@ def _on_canvas(
         return scene, notes, files
     if not scene.shapes:
         raise DatasetError(
-            [f"image {scene.name!r}: has neither a width and height nor {drawn} to draw"],
+            [f"image {scene.name!r}: has neither a width and height nor annotations to draw"],
             "With --images DIR its file is drawn.",
         )
     right, bottom = np.maximum(bounds(scene.shapes)[:, 2:].max(0), 1).tolist()
     notes.append("width and height of the image are not known: the canvas ends at the annotations")
     return replace(scene, width=right, height=bottom), notes, files
-
-
-_Rules = dict[str, tuple[Severity, str]]
-"""The severity and the title of rules by their codes."""
 
 
 def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
@@ -248,15 +209,30 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         turned = of.rotated_box if needs_rotated_boxes(similarity) else None
         data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
     place = data.image_names.index(name)
-    rows = np.flatnonzero(data.annotations.image == place).tolist()
-    units = [0] * len(rows) if settings is None else _units(data, place, rows, settings)
+    found = np.flatnonzero(data.annotations.image == place)
+    # The unit of each annotation, from 1 on; 0 for crowds.
+    rows, units = found.tolist(), np.zeros(len(found), np.int64)
+    if settings is not None:
+        if len(settings.iou_threshold) != 1:
+            raise ConfigError("units are drawn at one threshold; give one --iou")
+        (threshold,) = settings.iou_threshold
+        image, compared = of_images(data, np.array([place])), ~data.annotations.iscrowd[rows]
+        image = replace(image, annotations=image.annotations.take(np.flatnonzero(compared)))
+        pairs, _ = candidate_pairs(
+            image, settings.similarity, threshold, all_touched=settings.all_touched
+        )
+        matched = match(
+            image.annotations, pairs, settings.matcher, threshold,
+            category_lenient=settings.category_lenient,
+        )  # fmt: skip
+        units[compared] = matched.unit + 1
     width, height = data.image_size[place].tolist()
     asked = np.flatnonzero(data.assigned[place]).tolist()
     return Scene(
         name,
         width,
         height,
-        tuple(_shape(data, row, unit) for row, unit in zip(rows, units, strict=True)),
+        tuple(_shape(data, row, unit) for row, unit in zip(rows, units.tolist(), strict=True)),
         annotators=data.annotator_names,
         categories=data.category_names,
         asked=tuple(data.annotator_names[each] for each in asked),
@@ -278,85 +254,6 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
         category=data.category_names[of.category[row]],
         unit=unit,
     )
-
-
-def _units(
-    data: Dataset, place: int, rows: Sequence[int], settings: AgreeSettings
-) -> Sequence[int]:
-    """Return the unit of each annotation of an image, from 1 on; 0 for crowds."""
-    if len(settings.iou_threshold) != 1:
-        raise ConfigError("units are drawn at one threshold; give one --iou")
-    compared = np.flatnonzero(~data.annotations.iscrowd[rows])
-    image = of_images(data, np.array([place]))
-    image = replace(image, annotations=image.annotations.take(compared))
-    (threshold,) = settings.iou_threshold
-    pairs, _ = candidate_pairs(
-        image, settings.similarity, threshold, all_touched=settings.all_touched
-    )
-    lenient = settings.category_lenient
-    units = match(image.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
-    found = np.zeros(len(rows), np.int64)
-    found[compared] = units.unit + 1
-    return found.tolist()
-
-
-def finding_scene(
-    documents: Sequence[Document], wanted: str | int, pseudonyms: Mapping[str, str]
-) -> tuple[Scene, list[str]]:
-    """Return an image with its annotations that have findings.
-
-    Also return notes on findings that cannot be drawn. Annotators have the names that `pseudonyms`
-    maps theirs to.
-    """
-    records = [record for each in documents for record in each.images.values]
-    known = [*dict.fromkeys(filter(None, map(name_of_record, records)))]
-    name = chosen_image(wanted, known, lambda: records)
-    shapes: list[Shape] = []
-    rules: _Rules = {}
-    notes: dict[str, None] = {}
-    size = (0.0, 0.0)
-    for document in documents:
-        own = [name_of_record(record) == name for record in document.images.values]
-        images = np.flatnonzero(np.array(own, np.bool_))
-        for width, height in document.image_size[images].tolist():
-            size = size if any(size) or isnan(width + height) else (width, height)
-        report = validate_documents([document], ValidateSettings(), 0)
-        codes: dict[int, list[str]] = {}
-        for finding in sorted(report.findings, key=lambda each: (-each.severity.rank, each.code)):
-            title = report.rules[finding.code].title
-            places = (finding.pointer, *finding.examples)
-            rows = {row for each in places if (row := annotation_row(each)) is not None}
-            for row in sorted(row for row in rows if document.image[row] in images):
-                codes.setdefault(row, []).append(finding.code)
-                rules.setdefault(finding.code, (finding.severity, title))
-        drawn = [*_found_shapes(document, codes, pseudonyms)]
-        shapes += drawn
-        if lacking := len(codes) - len(drawn):
-            notes[f"{count(lacking, 'annotation')} with findings without a box to draw"] = None
-    if not shapes:
-        notes["no rule finds anything in the annotations of this image"] = None
-    order = sorted(rules.items(), key=lambda item: (-item[1][0].rank, item[0]))
-    return Scene(
-        name,
-        *size,
-        tuple(shapes),
-        annotators=tuple(sorted({shape.annotator for shape in shapes})),
-        rules=tuple((code, severity, title) for code, (severity, title) in order),
-    ), [*notes]  # fmt: skip
-
-
-def _found_shapes(
-    document: Document, codes: Mapping[int, Sequence[str]], pseudonyms: Mapping[str, str]
-) -> Iterator[Shape]:
-    """Yield the annotations with findings that have a box of finite numbers."""
-    whose = authorship(document)
-    names = [pseudonyms.get(name, name) for name in (*whose.names, own_name(Path(document.name)))]
-    for row, of in sorted(codes.items()):
-        rings = tuple(written_rings(document, row))
-        left, top, width, height = document.annotations.bbox[row].tolist()
-        if isfinite(left + top + width + height):
-            who = names[whose.author[row]]
-            yield Shape((left, top, width, height), rings, who, codes=tuple(dict.fromkeys(of)))
 
 
 def name_of_record(record: object) -> str:

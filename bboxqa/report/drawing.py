@@ -17,7 +17,6 @@ from bboxqa.core.arrays import AnyPath, BoolArray, ByteArray, FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
-from bboxqa.model.findings import Severity
 from bboxqa.report.chart import (
     BACK,
     DASHES,
@@ -79,15 +78,8 @@ _WIDER = 1.1
 _SURROUNDING, _RIM = 0.5, 0.004
 # In line widths.
 _DOT = 2.5
-# The box of an outline is thinner than the outline, so that the two can be told apart.
-_BOX_WEIGHT = 0.5
-_SEVERITY_COLORS = {
-    Severity.ERROR: SERIES[1],
-    Severity.WARNING: SERIES[4],
-    Severity.INFO: SERIES[0],
-}
 
-By = Literal["annotator", "category", "unit", "finding"]
+By = Literal["annotator", "category", "unit"]
 """What colours and labels of a drawing stand for."""
 Box = tuple[float, float, float, float]
 """Left, top, width and height in pixels."""
@@ -117,16 +109,12 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     category: str = ""
     unit: int = 0
     """Number of the unit in this image, from 1; 0 for none."""
-    codes: tuple[str, ...] = ()
-    """Codes of the rules that found something, the most severe first."""
     points: FloatArray | None = None
     """(K, 3) x, y and visibility of its key points; None where they were not read."""
     limbs: tuple[tuple[int, int], ...] = ()
     """The key points that lines join."""
     look: Look = NO_LOOK
     label: str = ""
-    weight: float = 1
-    """The width of its line, as a multiple of that of the picture."""
 
 
 class Scene(msgspec.Struct, frozen=True, eq=False):
@@ -143,15 +131,11 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
     """All names of the data set; their order determines the colours."""
     asked: tuple[str, ...] = ()
     """The annotators who were asked about this image."""
-    rules: tuple[tuple[str, Severity, str], ...] = ()
-    """Code, severity and title of each rule that found something, the most severe first."""
 
 
 def shapes_by(scene: Scene, by: By) -> tuple[list[Shape], list[Key]]:
     """Return the annotations of a scene as they are drawn, and the entries of the legend."""
-    if by == "unit":
-        return _by_unit(scene)
-    return _by_finding(scene) if by == "finding" else _by_name(scene, by)
+    return _by_unit(scene) if by == "unit" else _by_name(scene, by)
 
 
 def _drawn(shape: Shape, look: Look, label: str) -> Shape:
@@ -198,24 +182,6 @@ def _by_unit(scene: Scene) -> tuple[list[Shape], list[Key]]:
     return [
         _drawn(shape, look[shape.unit], first.get(id(shape), "")) for shape in scene.shapes
     ], keys
-
-
-def _by_finding(scene: Scene) -> tuple[list[Shape], list[Key]]:
-    look = {code: Look(_SEVERITY_COLORS[severity]) for code, severity, _ in scene.rules}
-    number = Counter(code for shape in scene.shapes for code in shape.codes)
-    keys = [
-        (f"{code} {severity}: {title} ({number[code]})", look[code])
-        for code, severity, title in scene.rules
-        if number[code]
-    ]
-    drawn = []
-    for shape in scene.shapes:
-        own = _drawn(shape, look[shape.codes[0]], ", ".join(shape.codes))
-        # Outline and box are both drawn, as either may be wrong.
-        if shape.rings:
-            drawn.append(replace(own, label=""))
-        drawn.append(replace(own, rings=(), weight=_BOX_WEIGHT if shape.rings else 1))
-    return drawn, keys
 
 
 class Drawing(msgspec.Struct, frozen=True, eq=False):
@@ -309,7 +275,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
             shapes = [shape for shape in every if shape.annotator == name]
             if by != "annotator":
                 shapes, _ = shapes_by(replace(scene, shapes=own), by)
-            number = count(len(own), "annotation") + " with findings" * (by == "finding")
+            number = count(len(own), "annotation")
             panels.append((f"{short_name(name)}: {number}", shapes))
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
@@ -382,7 +348,7 @@ def bounds(shapes: Iterable[Shape]) -> FloatArray:
     for shape in shapes:
         left, top, width, height = shape.bbox
         ends = np.array([(left, top), (left + width, top + height)])
-        # Sides can be negative: rules report such boxes, and a drawing shows them.
+        # Sides can be negative: a drawing shows boxes as they are.
         xy = np.concatenate(shape.rings) if any(map(len, shape.rings)) else ends
         found.append(np.concatenate([xy.min(0), xy.max(0)]))
     return np.array(found, np.float64).reshape(-1, 4)
@@ -447,13 +413,12 @@ def _draw_lines(ax: "Axes", shapes: Sequence[Shape], scale: Scale) -> None:
         box = np.array(rectangle((left, top), (left + width, top + height)))
         closed = [np.vstack([ring, ring[:1]]) for ring in rings] or [box]
         paths.append(Outline.make_compound_path(*(Outline(xy, closed=True) for xy in closed)))
-    widths = scale.line * np.array([each.weight for each in drawn])
-    casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
+    casing: dict[str, Any] = {"linewidths": scale.line + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
     fill = [to_rgba(each.look.color, _FILLED if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
     styles: Any = [(0, each.look.dashes or None) for each in drawn]
-    lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
+    lines: dict[str, Any] = {"linewidths": scale.line, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
 
 

@@ -11,9 +11,7 @@ from support.poses import people_document
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file, example_picture
-from bboxqa.formats.scanner import read_path
-from bboxqa.pipelines.draw import data_scene, finding_scene
-from bboxqa.rules.document import Document
+from bboxqa.pipelines.draw import data_scene
 
 EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key points)'
 
@@ -61,10 +59,9 @@ def test_a_name_comes_before_an_id():
         (99, "there is no image 99 among 2 images: 'a.png'"),
     ],
 )
-@pytest.mark.parametrize("by", ["annotator", "finding"])
-def test_an_image_that_is_not_there_is_named_with_those_that_are(file, image, message, by):
+def test_an_image_that_is_not_there_is_named_with_those_that_are(file, image, message):
     with pytest.raises(DatasetError) as caught:
-        bboxqa.draw(file, image, by=by)
+        bboxqa.draw(file, image)
     assert message in str(caught.value)
 
 
@@ -136,31 +133,6 @@ def test_key_points_without_boxes_are_noted(file, in_memory):
     assert (n_drawn(with_points), with_points.notes) == (2, ())
 
 
-def test_findings_are_drawn_on_the_annotations_that_have_them(file):
-    of = document()
-    annotations = of["annotations"]
-    annotations[0]["bbox"] = [90, 10, 60, 30]
-    annotations[1]["bbox"] = [10, 10, "wide", 30]
-    annotations[1]["segmentation"] = [[1, 2, 30, 2, 30, 40]]
-    of["images"][0]["height"] = 80.5
-    write(file, of)
-    scene, notes = finding_scene([Document(read_path(file))], 0, {})
-    report = bboxqa.validate(file)
-    expected = {}
-    for finding in report.findings:
-        if finding.pointer.startswith("/annotations/"):
-            expected.setdefault(int(finding.pointer.split("/")[2]), set()).add(finding.code)
-    assert {0, 1} <= expected.keys()
-    assert set(scene.shapes[0].codes) == expected[0]
-    assert [(shape.annotator, shape.bbox) for shape in scene.shapes] == [("ann", (90, 10, 60, 30))]
-    assert notes == ["1 annotation with findings without a box to draw"]
-
-
-def test_a_file_without_findings_says_so(file):
-    drawing = bboxqa.draw(file, 7, by="finding")
-    assert "no rule finds anything in the annotations of this image" in drawing.notes
-
-
 def test_axes_of_others_can_be_drawn_on():
     from matplotlib.figure import Figure
 
@@ -177,8 +149,6 @@ def test_axes_of_others_can_be_drawn_on():
 def test_what_cannot_be_is_refused(file):
     with pytest.raises(ConfigError, match="by is 'label'; expected one of annotator, category"):
         bboxqa.draw(file, 0, by="label")
-    with pytest.raises(ConfigError, match="needs the file"):
-        bboxqa.draw(bboxqa.read_coco(file), "a.png", by="finding")
     with pytest.raises(ConfigError, match="units are drawn at one threshold; give one iou_thr"):
         bboxqa.draw(file, 0, by="unit", iou_threshold=[0.5, 0.75])
     with pytest.raises(ConfigError, match="leave it or ax out"):

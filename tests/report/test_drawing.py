@@ -16,7 +16,6 @@ from support.datasets import document_of
 from support.rectangles import inside, overlap
 
 import bboxqa
-from bboxqa.model.findings import Severity
 from bboxqa.report.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing import (
     Drawing,
@@ -43,15 +42,14 @@ TRIANGLE = np.array([(10.0, 20), (30, 20), (20, 50)])
 def scene(**changes):
     """Return three annotators, of whom the third drew nothing, in an image of 100 × 80 pixels."""
     shapes = (
-        Shape((10, 10, 30, 30), (), "ann", "cat", 1, ("B001",)),
-        Shape((12, 10, 30, 30), (), "bob", "dog", 1, ("B002", "B001")),
-        Shape((50, 40, 40, 30), (TRIANGLE,), "bob", "cat", 2, ("B002",)),
+        Shape((10, 10, 30, 30), (), "ann", "cat", 1),
+        Shape((12, 10, 30, 30), (), "bob", "dog", 1),
+        Shape((50, 40, 40, 30), (TRIANGLE,), "bob", "cat", 2),
     )
     values = {
         "name": "a.png", "width": 100, "height": 80, "shapes": shapes,
         "annotators": ("ann", "bob", "cid"), "categories": ("cat", "dog"),
         "asked": ("ann", "bob", "cid"),
-        "rules": (("B002", Severity.ERROR, "no box"), ("B001", Severity.INFO, "small")),
     }  # fmt: skip
     return Scene(**{**values, **changes})
 
@@ -62,9 +60,6 @@ def scene(**changes):
         ("annotator", [(0, "cat"), (1, "dog"), (1, "cat")], ["ann (1)", "bob (2)", "cid (0)"]),
         ("category", [(0, "ann"), (1, "bob"), (0, "bob")], ["cat (2)", "dog (1)"]),
         ("unit", [(0, "1"), (0, ""), (1, "2")], ["1  cat / dog (2 of 3)", "2  cat (1 of 3)"]),
-        # The colour of the worst; the outline and the box of the third can both be wrong.
-        ("finding", [(0, "B001"), (1, "B002, B001"), (1, ""), (1, "B002")],
-         ["B002 error: no box (2)", "B001 info: small (2)"]),
     ],
 )  # fmt: skip
 def test_colours_labels_and_keys(by, drawn, keys):
