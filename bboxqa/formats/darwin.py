@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
@@ -13,7 +12,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.masks import RowMask, Size, checked_size
+from bboxqa.formats.translation.masks import RowMask, checked_size
 from bboxqa.formats.translation.reading import json_objects
 from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
 from bboxqa.model.masks import MAX_MASK_PIXELS, joined
@@ -57,11 +56,18 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
     """Add the annotations of an item, which has one image per slot."""
     item = mapping(content.get("item"))
     listed = [mapping(each) for each in items(item.get("slots"))]
-    images = {
-        plain_text(slot.get("slot_name")): _image(into, member, item, slot, len(listed) > 1)
-        for slot in listed
-        if plain_text(slot.get("type")) in {"", "image"}
-    }
+    images: dict[str, Record] = {}
+    where, name = Where(member.name, ""), plain_text(item.get("name"))
+    for slot in listed:
+        if plain_text(slot.get("type")) in {"", "image"}:
+            own = plain_text(slot.get("slot_name"))
+            shown = own if len(listed) > 1 else ""
+            image = images[own] = into.image((member.name, shown), where)
+            into.size(image, name, [slot.get(side) for side in SIDES], where)
+            # Without its folder, an image would be joined with images of the same name.
+            folder = plain_text(item.get("path")).strip("/")
+            parts = [folder, name or member.name or "(no name)", shown]
+            image["file_name"] = "/".join(filter(None, parts))
     into.tally["other"] += not images
     if not images:
         return
@@ -74,48 +80,29 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
                 rasters |= _masks_of(mapping(each[_LAYER]), _image_of(each, images) or {})
     except MaskProblemError as error:
         problem = str(error)
-    for place, annotation in enumerate(annotations):
-        image = _image_of(annotation, images)
+    for place, given in enumerate(annotations):
+        found = _image_of(given, images)
         # The other slots hold videos and the like, or are not listed.
-        into.tally["elsewhere"] += image is None
-        if image is not None and _LAYER not in annotation:
-            where = Where(member.name, f"/annotations/{place}")
-            label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
-            # Only one annotation has a mask, as each takes memory.
-            raster = rasters.pop(plain_text(annotation.get("id")), problem)
-            with into.refusing(label, where):
-                _add(into, annotation, image, raster, label, where)
-
-
-def _image(into: Collector, member: Member, item: _Values, slot: _Values, is_named: bool) -> Record:
-    slot_name = plain_text(slot.get("slot_name")) if is_named else ""
-    where, name = Where(member.name, ""), plain_text(item.get("name"))
-    image = into.image((member.name, slot_name), where)
-    into.size(image, name, [slot.get(side) for side in SIDES], where)
-    # Without its folder, an image would be joined with images of the same name.
-    folder = plain_text(item.get("path")).strip("/")
-    parts = [folder, name or member.name or "(no name)", slot_name]
-    image["file_name"] = "/".join(part for part in parts if part)
-    return image
-
-
-def _add(
-    into: Collector, given: _Values, image: Record, raster: RowMask | str, label: str, where: Where
-) -> None:
-    if "mask" not in given:
-        shape = _shape_of(into, given)
-    elif isinstance(raster, str):
-        raise MaskProblemError(raster)
-    else:
-        shape = into.masks.record(raster, (image["width"], image["height"]))
-    record = {**into.boxed(shape), "image_id": image["id"]}
-    record["own_id"] = plain_text(given.get("id")) or where.at
-    people = [mapping(each) for each in items(given.get("annotators"))]
-    first = people[0] if people else {}
-    into.sign(record, plain_text(first.get("email")) or plain_text(first.get("full_name")))
-    into.tally["several"] += len(people) > 1 and "bbox" in record
-    name = plain_text(given.get("name"))
-    into.labelled(record, name, where, f"{label}: has no name")
+        into.tally["elsewhere"] += found is None
+        if found is None or _LAYER in given:
+            continue
+        own, at = plain_text(given.get("id")), Where(member.name, f"/annotations/{place}")
+        label = f"{one_line(name)}, annotation {place + 1}"
+        # Only one annotation has a mask, as each takes memory.
+        raster = rasters.pop(own, problem)
+        with into.refusing(label, at):
+            if "mask" not in given:
+                shape = _shape_of(into, given)
+            elif isinstance(raster, str):
+                raise MaskProblemError(raster)
+            else:
+                shape = into.masks.record(raster, (found["width"], found["height"]))
+            record = {**into.boxed(shape), "image_id": found["id"], "own_id": own or at.at}
+            people = [mapping(each) for each in items(given.get("annotators"))]
+            first = people[0] if people else {}
+            into.sign(record, plain_text(first.get("email")) or plain_text(first.get("full_name")))
+            into.tally["several"] += len(people) > 1 and "bbox" in record
+            into.labelled(record, plain_text(given.get("name")), at, f"{label}: has no name")
 
 
 def _shape_of(into: Collector, annotation: _Values) -> Record:
@@ -174,23 +161,13 @@ def _masks_of(layer: _Values, image: Record) -> dict[str, RowMask]:
     """Return the masks of a raster layer, whose pixels hold their numbers, by id."""
     if "width" not in image:
         raise MaskProblemError("is in an image whose size the file does not say")
-    size: Size = checked_size((image["width"], image["height"]))
-    spans = _spans(layer.get("dense_rle"), *size)
+    width, height = size = checked_size((image["width"], image["height"]))
     given = mapping(layer.get("mask_annotation_ids_mapping"))
     numbers = {own_id: number for own_id, number in given.items() if type(number) is int}
     if len({*numbers.values()}) < len(numbers):
         raise MaskProblemError("is in a raster_layer that gives several annotations one number")
-    nothing: IndexArray = np.zeros((0, 2), np.int64)
-    own = {own_id: spans.get(number, nothing) for own_id, number in numbers.items()}
-    return {
-        own_id: RowMask(each, *size, n_characters=_LEAST_OF_SPAN * len(each))
-        for own_id, each in own.items()
-    }
-
-
-def _spans(rle: object, width: int, height: int) -> dict[int, IndexArray]:
-    """Return the spans of each mask number, from alternating numbers and run lengths by row."""
-    flat = items(rle)
+    # Alternating numbers and run lengths, row by row.
+    flat = items(layer.get("dense_rle"))
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):
         raise MaskProblemError("has a dense_rle that is not a list of values and run lengths")
     values, runs = np.array(flat[::2], np.int64), np.array(flat[1::2], np.int64)
@@ -200,8 +177,11 @@ def _spans(rle: object, width: int, height: int) -> dict[int, IndexArray]:
     stops = np.cumsum(runs)
     order = np.flatnonzero(runs > 0)
     order = order[np.argsort(values[order], kind="stable")]
-    spans, numbers = np.stack([stops - runs, stops], 1)[order], values[order]
-    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
-    parts = np.split(spans, begins[1:])
-    by_number = zip(numbers[begins].tolist(), parts, strict=True)
-    return {number: joined(part) for number, part in by_number}
+    spans, values = np.stack([stops - runs, stops], 1)[order], values[order]
+    firsts = np.flatnonzero(np.diff(values, prepend=-1))
+    parts = dict(zip(values[firsts].tolist(), np.split(spans, firsts[1:]), strict=True))
+    masks = {}
+    for own_id, number in numbers.items():
+        part = joined(parts[number]) if number in parts else np.zeros((0, 2), np.int64)
+        masks[own_id] = RowMask(part, *size, n_characters=_LEAST_OF_SPAN * len(part))
+    return masks

@@ -59,11 +59,28 @@ class _Subset:
         categories = mapping(content.get("categories"))
         listed = items(mapping(categories.get("label")).get("labels"))
         self._names = [plain_text(mapping(each).get("name")) for each in listed]
-        # The points of each label.
+        # The points of each label, and the pairs that its skeleton connects.
         self._points: dict[int, list[str]] = {}
-        for place, given in enumerate(items(mapping(categories.get("points")).get("items"))):
-            where = Where(member, f"/categories/points/items/{place}")
-            self._add_skeleton(mapping(given), where)
+        listed = items(mapping(categories.get("points")).get("items"))
+        for place, given in enumerate(map(mapping, listed)):
+            joints = [plain_text(name) for name in items(given.get("labels"))]
+            name = self._name_of(given.get("label_id"))
+            pairs = [*map(items, items(given.get("joints")))]
+            # Points are counted from 0 where one has the number 0, else from 1.
+            first = 0 if any(0 in pair for pair in pairs) else 1
+            known = range(first, first + len(joints))
+            is_sound = [
+                len(e) == 2 and all(type(n) is int and n in known for n in e) for e in pairs
+            ]
+            if joints and not all(is_sound):
+                wrong = cut(str(pairs[is_sound.index(False)]))
+                problem = f"skeleton joins {wrong}; expected two of {len(joints)} points"
+                into.defect("K006", problem, Where(member, f"/categories/points/items/{place}"))
+            if joints and name is not None:
+                self._points[given["label_id"]] = joints
+                sound = compress(pairs, is_sound)
+                limbs = [(joints[a - first], joints[b - first]) for a, b in sound]
+                into.skeleton(name or UNLABELLED, joints, limbs)
 
     def add_item(self, item: dict[str, Any], place: int) -> None:
         """Add an image and its annotations."""
@@ -72,35 +89,24 @@ class _Subset:
         image = self._into.image((self._member, own), where)
         self._into.tally["again"] += "file_name" in image
         picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
-        image["file_name"] = _name(own, plain_text(picture.get("path")))
+        path = plain_text(picture.get("path"))
+        plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
+        bare = without_suffix(plain)
+        # The id may have folders that the path omits, or the path folders that the id omits.
+        if bare and (f"/{bare}".endswith(f"/{stem}") or stem.endswith(f"/{bare}")):
+            image["file_name"] = stem + plain[len(bare) :]
+        elif plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}")):
+            image["file_name"] = stem
+        else:
+            image["file_name"] = path_below(path) or own
         sides = items(picture.get("size"))
         if len(sides) == 2:
             self._into.size(image, own, sides[::-1], where)
-        for number, annotation in enumerate(items(item.get("annotations"))):
+        for number, given in enumerate(map(mapping, items(item.get("annotations")))):
             label = f"item {one_line(own)}, annotation {number + 1}"
             at = Where(self._member, f"{where.at}/annotations/{number}")
             with self._into.refusing(label, at):
-                self._add(mapping(annotation), image, label, at)
-
-    def _add_skeleton(self, given: dict[str, Any], where: Where) -> None:
-        """Set the points of a label, and the pairs that its skeleton connects."""
-        joints = [plain_text(name) for name in items(given.get("labels"))]
-        name, pairs = (
-            self._name_of(given.get("label_id")),
-            [*map(items, items(given.get("joints")))],
-        )
-        # Points are counted from 0 where one has the number 0, else from 1.
-        first = 0 if any(0 in pair for pair in pairs) else 1
-        known = range(first, first + len(joints))
-        is_sound = [len(e) == 2 and all(type(n) is int and n in known for n in e) for e in pairs]
-        if joints and not all(is_sound):
-            wrong = cut(str(pairs[is_sound.index(False)]))
-            problem = f"skeleton joins {wrong}; expected two of {len(joints)} points"
-            self._into.defect("K006", problem, where)
-        if joints and name is not None:
-            self._points[given["label_id"]] = joints
-            limbs = [(joints[a - first], joints[b - first]) for a, b in compress(pairs, is_sound)]
-            self._into.skeleton(name or UNLABELLED, joints, limbs)
+                self._add(given, image, label, at)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""
@@ -124,22 +130,26 @@ class _Subset:
         shown = name or ("" if number is None else UNLABELLED)
         row = self._into.labelled(record, shown, where, f"{label}: has no label_id")
         if row >= 0 and name is None and number is not None:
-            some = count(len(self._names), "label")
-            problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
+            some = f"the file lists {count(len(self._names), 'label')}, from 0 on"
+            problem = f"{label}: label_id is {str(number)[:40]}; {some}"
             self._into.defect("T050", problem, where, row)
         n_points = len(shape.get("keypoints", ())) // 3
         self._into.check_joints(f"{label}:", n_points, shown, points, where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         kind = plain_text(annotation.get("type"))
-        if kind == "bbox":
-            box = _flat(annotation.get("bbox"), "bbox", 4)
-            # CVAT writes the rotation about the centre as an attribute.
-            return _box(box, mapping(annotation.get("attributes")).get("rotation"))
         given = annotation.get("points")
-        if kind == "rotated_bbox":
-            x, y, width, height, degrees = _flat(given, "points", 5)
-            return _box([x - width / 2, y - height / 2, width, height], degrees)
+        if kind in ("bbox", "rotated_bbox"):
+            if kind == "bbox":
+                box = _flat(annotation.get("bbox"), "bbox", 4)
+                # CVAT writes the rotation about the centre as an attribute.
+                turned = mapping(annotation.get("attributes")).get("rotation")
+            else:
+                x, y, width, height, turned = _flat(given, "points", 5)
+                box = [x - width / 2, y - height / 2, width, height]
+            degrees = shapes.degrees_of(turned, "rotation")
+            record = shapes.turned_box(box, degrees)
+            return record | ({WRITTEN_ANGLE: turned} if degrees else {})
         if kind == "polygon":
             return shapes.outlined(_pairs(given))
         if kind == "ellipse":
@@ -150,47 +160,27 @@ class _Subset:
             return _mask(mapping(annotation.get("rle")))
         if not kind:
             raise shapes.ValueProblemError("has no type")
-        more: Record = {}
+        record = {"shape": _APART.get(kind, kind.replace("_", " "))}
+        elements, joints = items(annotation.get("elements")), [*points_of_label]
         if kind == "polyline":
-            more = {"points": shapes.ring(_pairs(given))}
-        elif kind == "skeleton" and not items(annotation.get("elements")):
+            record["points"] = shapes.ring(_pairs(given))
+        elif kind == "skeleton" and not elements:
             # x, y and visibility of each point of the label.
             flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
-            joints = {"joints": [*points_of_label]} if 3 * len(points_of_label) == len(flat) else {}
-            more = {"keypoints": flat, **joints}
+            record |= {"keypoints": flat} | (
+                {"joints": joints} if 3 * len(joints) == len(flat) else {}
+            )
         elif kind in ("points", "skeleton"):
-            more = self._key_points(annotation)
-        return {"shape": _APART.get(kind, kind.replace("_", " ")), **more}
-
-    def _key_points(self, annotation: dict[str, Any]) -> Record:
-        """Return the key points, with names, of a points shape or of a skeleton's elements."""
-        elements = items(annotation.get("elements"))
-        keypoints: list[float] = []
-        joints: list[str] = []
-        for part in map(mapping, elements or [annotation]):
-            points, given = _pairs(part.get("points")), items(part.get("visibility"))
-            for place, (x, y) in enumerate(points.tolist()):
-                seen = given[place] if place < len(given) else 2
-                keypoints += [x, y, shapes.number_of(seen, "visibility")]
-            joints += [self._name_of(part.get("label_id")) or ""] * len(points)
-        return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
-
-
-def _name(own: str, path: str) -> str:
-    """Return the file name of an image with its folder, from its id and its path."""
-    plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
-    bare = without_suffix(plain)
-    # The id may have folders that the path omits, or the path folders that the id omits.
-    if bare and (f"/{bare}".endswith(f"/{stem}") or stem.endswith(f"/{bare}")):
-        return stem + plain[len(bare) :]
-    is_same = plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}"))
-    return stem if is_same else path_below(path) or own
-
-
-def _box(box: list[float], given: object) -> Record:
-    """Return a box, rotated about its centre by an angle in degrees, if there is one."""
-    degrees = shapes.degrees_of(given, "rotation")
-    return {**shapes.turned_box(box, degrees), WRITTEN_ANGLE: given} if degrees else {"bbox": box}
+            # Elements of a skeleton have a label each.
+            keypoints, joints = list[float](), list[str]()
+            for part in map(mapping, elements or [annotation]):
+                points, visibility = _pairs(part.get("points")), items(part.get("visibility"))
+                for place, (x, y) in enumerate(points.tolist()):
+                    seen = visibility[place] if place < len(visibility) else 2
+                    keypoints += [x, y, shapes.number_of(seen, "visibility")]
+                joints += [self._name_of(part.get("label_id")) or ""] * len(points)
+            record |= {"keypoints": keypoints} | ({"joints": joints} if elements else {})
+        return record
 
 
 def _flat(values: object, name: str, length: int) -> list[float]:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import IO
 from unicodedata import normalize
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, WHAT, kind_in, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, begins, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
@@ -22,7 +24,7 @@ from bboxqa.formats.label_folders import (
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
 from bboxqa.formats.opening import damage_in
-from bboxqa.formats.source import SourcePath
+from bboxqa.formats.source import SourcePath, members_with
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.model.annotations import Choices, GivenSize
 
@@ -101,13 +103,14 @@ _USUAL = ("images", "JPEGImages")
 _TOGETHER = 1 << 18
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 LabelFile = tuple[Member, Record, bytes]
+_OF_TOOLS = (".json", ".xml")
 
 
 class FileImages:
     """The images of a source with one label file each: their files, pictures, names and sizes.
 
-    `others` are the files of the source that are no labels. Those of Pascal VOC or LabelMe with one
-    of the suffixes are left out, and so are those in `apart`.
+    `others` are the files of the source besides labels. Those of Pascal VOC or LabelMe are left
+    out, and so are those in `apart`.
     """
 
     def __init__(
@@ -116,13 +119,13 @@ class FileImages:
         into: Collector,
         labels: Sequence[Member],
         others: Sequence[Member],
-        suffixes: tuple[str, ...] = (".json", ".xml"),
         apart: Sequence[Member] = (),
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
         self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
-        tools = (each for each in others if each.name.lower().endswith(suffixes))
+        known = {each.name for each in (*labels, *apart)}
+        tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
         kinds = {each: kind_of(each.head()) or kind_in("json", each.head()) for each in tools}
         self.left_out = [*apart, *(e for e, kind in kinds.items() if kind in ("VOC", "LabelMe"))]
         self.listed: dict[str, str] = {}
@@ -132,6 +135,21 @@ class FileImages:
         self._names: dict[str, str] = {}
         self._places: set[str] = set()
         into.lists_images = self._choices.missing_txt == "not-asked"
+
+    @classmethod
+    def of_tool(
+        cls, path: Path, into: Collector, members: Sequence[Member], kind: str, suffix: str
+    ) -> "FileImages":
+        """Return the images of the files of a kind; raises DatasetError if there are none."""
+        named = [*members_with(members, suffix)]
+        heads = [member.head() for member in named]
+        is_own = [begins(kind, head) for head in heads]
+        if not any(is_own):
+            raise DatasetError([f"{path}: has no {WHAT[kind][0]}"])
+        # A full disk or a crash leaves empty files; reading them reports each one.
+        kept = [found or not head.strip() for found, head in zip(is_own, heads, strict=True)]
+        apart = [each for each, is_kept in zip(named, kept, strict=True) if not is_kept]
+        return cls(path, into, [*compress(named, kept)], members, apart)
 
     def add_named(
         self,

@@ -12,14 +12,12 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import members_of, members_with
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.masks import picture_mask
@@ -41,6 +39,9 @@ _NOTES = (
 )
 
 
+_Values = dict[str, Any]
+
+
 class _File(msgspec.Struct, gc=False, rename="camel"):
     """The keys of a file that are read; an embedded image is not decoded."""
 
@@ -56,19 +57,10 @@ _decode = msgspec.json.Decoder(_File).decode
 def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file."""
     into.title = "LabelMe JSON"
-    members = members_of(path)
-    named = [*members_with(members, ".json")]
-    files = [each for each in named if begins("LabelMe", each.head())]
-    if not files:
-        raise DatasetError([f"{path}: has no JSON of LabelMe"])
-    # A full disk or a crash leaves empty files; reading them reports each one.
-    files += [each for each in named if not each.head().strip()]
-    known = {member.name for member in files}
-    apart = [member for member in named if member.name not in known]
-    images = FileImages(path, into, files, members, (".xml",), apart)
+    images = FileImages.of_tool(path, into, members_of(path), "LabelMe", ".json")
     for number, (place, member) in enumerate(images.files.items()):
         _add_file(into, images, place, member)
-        into.step(number, len(files))
+        into.step(number, len(images.files))
     images.done("JSON of LabelMe", _NOTES)
 
 
@@ -87,12 +79,14 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     into.tally["group"] += n_grouped
     owners = owners if into.settings.keypoints else {}
     inside = {number for numbers in owners.values() for number in numbers}
-    for number, shape in enumerate(content.shapes):
+    for number, value in enumerate(content.shapes):
         where = Where(member.name, f"/shapes/{number}")
         if number not in inside:
             with into.refusing(f"shape {number + 1}", where):
+                if not isinstance(value, dict):
+                    raise ValueProblemError("is not an object")
                 points = [content.shapes[each] for each in owners.get(number, ())]
-                _add_shape(into, shape, image, where, _joints(points))
+                _add_shape(into, value, image, where, points)
 
 
 def _name_in_folder(path: str, place: str) -> str:
@@ -102,18 +96,23 @@ def _name_in_folder(path: str, place: str) -> str:
     return f"{folder}/{name}" if name and folder else name
 
 
-def _add_shape(into: Collector, value: Any, image: Record, where: Where, joints: Record) -> None:
-    if not isinstance(value, dict):
-        raise ValueProblemError("is not an object")
+def _add_shape(
+    into: Collector, value: _Values, image: Record, where: Where, points: Sequence[_Values]
+) -> None:
+    """Add a shape with the points of its group."""
     shape, label = _shape_of(into, value, image), plain_text(value.get("label"))
-    record = {**into.boxed(shape), **joints, "image_id": image["id"]}
+    record = {**into.boxed(shape), "image_id": image["id"]}
+    if points:
+        triples = [[*points_of(each.get("points"))[0].tolist(), 2] for each in points]
+        record["keypoints"] = [*chain.from_iterable(triples)]
+        record["joints"] = [plain_text(each.get("label")) or UNLABELLED for each in points]
     record["category_id"] = into.category(label or UNLABELLED, where)
     flags = shapes.mapping(value.get("flags")).items()
     attributes = record.get("attributes", {}) | {name: True for name, is_set in flags if is_set}
     if value.get("difficult") is True:
         attributes["difficult"] = True
     # The group only links points to the shape, if they are in its record.
-    if (group := _group_of(value)) is not None and not joints:
+    if (group := _group_of(value)) is not None and not points:
         attributes["group_id"] = group
         into.tally["loose"] += "keypoints" in shape
     if attributes:
@@ -126,14 +125,7 @@ def _add_shape(into: Collector, value: Any, image: Record, where: Where, joints:
         into.defect("T004", "a shape has no label", where, row)
 
 
-def _joints(points: Sequence[dict[str, Any]]) -> Record:
-    """Return the key points of a shape and their names; empty if it has none."""
-    triples = [[*points_of(each.get("points"))[0].tolist(), 2] for each in points]
-    joints = [plain_text(each.get("label")) or UNLABELLED for each in points]
-    return {"keypoints": [*chain.from_iterable(triples)], "joints": joints} if joints else {}
-
-
-def _shape_of(into: Collector, value: dict[str, Any], image: Record) -> Record:
+def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
     kind = _kind_of(value)
     points = points_of(value.get("points"), least=2 if kind == "mask" else 1)
     if kind == "mask":
@@ -148,11 +140,10 @@ def _shape_of(into: Collector, value: dict[str, Any], image: Record) -> Record:
         return {"shape": _LINES[kind], "points": shapes.ring(points)}
     if kind not in _OUTLINES:
         return {"shape": one_line(kind[:40])}
-    is_wrong = len(points) < (2 if kind == "rectangle" else 3)
-    if len(points) != 2 if kind == "circle" else is_wrong:
-        expected = "2" if kind in ("rectangle", "circle") else "3 or more"
+    least = 2 if kind in ("rectangle", "circle") else 3
+    if len(points) < least or (kind == "circle" and len(points) != 2):
         found = f"a {kind} has {count(len(points), 'point')}"
-        raise ValueProblemError(f"{found}; expected {expected}")
+        raise ValueProblemError(f"{found}; expected {least}" + " or more" * (least == 3))
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
     if kind == "circle":
@@ -167,7 +158,7 @@ def _shape_of(into: Collector, value: dict[str, Any], image: Record) -> Record:
     return record
 
 
-def _kind_of(shape: dict[str, Any]) -> str:
+def _kind_of(shape: _Values) -> str:
     """Return the type of a shape; old versions have polygons only, without a type."""
     return plain_text(shape.get("shape_type")) or "polygon"
 
@@ -209,14 +200,14 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     encode = msgspec.json.Encoder().encode
     for place, name, drawn, path in content.files(LABELME.folder * is_nested, ".json"):
         image = content.images[place]
-        lines = [
-            _shape(e["label"], _LINE_TYPES[e["shape"]], np.reshape(e["points"], (-1, 2)).tolist())
-            for e in content.lines(place, name, _LINE_TYPES)
-        ]
+        shapes_of = [*_shapes(content, drawn)]
+        for each in content.lines(place, name, _LINE_TYPES):
+            points = np.reshape(each["points"], (-1, 2)).tolist()
+            shapes_of.append(_shape(each["label"], _LINE_TYPES[each["shape"]], points))
         document: Record = {
             "version": _VERSION,
             "flags": {},
-            "shapes": [*_shapes(content, drawn), *lines],
+            "shapes": shapes_of,
             "imagePath": image_name(image).rpartition("/")[2],
             "imageData": None,
             "imageHeight": int(image["height"]),

@@ -19,7 +19,7 @@ from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import members_like, members_of, only_file
 from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, json_of
 from bboxqa.formats.translation.shapes import (
     items,
@@ -64,7 +64,7 @@ class _Images:
         if "file_name" not in image:
             known = self._names.setdefault(name or key, key)
             image["file_name"] = name or key if known == key else f"{name} ({key})"
-        self._into.size(image, name, [size.get("width"), size.get("height")], where)
+        self._into.size(image, name, [*map(size.get, SIDES)], where)
         return image
 
     def add(
@@ -82,12 +82,13 @@ class _Images:
                 into.labelled(record, plain_text(name), where, f"{named}: has no label")
 
 
-def _objects_of(member: Member, into: Collector) -> Iterator[tuple[Where, _Object]]:
-    """Yield the objects of JSON Lines or of a list, or the only one."""
-    found = json_of(member, into, lambda text: msgspec.json.decode(as_list(text)))
-    is_list = isinstance(found, list)
-    for place, each in enumerate(found if is_list else [found]):
-        yield Where(member.name, f"/{place}" if is_list else ""), mapping(each)
+def _objects_of(members: Iterable[Member], into: Collector) -> Iterator[tuple[Where, _Object]]:
+    """Yield the objects of JSON Lines, of lists, or the only one of a file, with their places."""
+    for member in members:
+        found = json_of(member, into, lambda text: msgspec.json.decode(as_list(text)))
+        is_list = isinstance(found, list)
+        for place, each in enumerate(found if is_list else [found]):
+            yield Where(member.name, f"/{place}" if is_list else ""), mapping(each)
 
 
 def _path_of(address: str) -> str:
@@ -100,20 +101,35 @@ def sagemaker(path: Path, into: Collector) -> None:
     into.title, into.named_by = "SageMaker Ground Truth", "workerId"
     into.advice = "Manifests and answers of jobs of bounding boxes or polygons are read."
     images = _Images(into, _shape_of_ground_truth)
-    types: set[str] = set()
-    for member in members_like(path, "SageMaker", (".manifest", ".json", ".jsonl")):
-        for where, given in _objects_of(member, into):
-            if "answers" in given:
-                name = member.folder or Path(member.shown).absolute().parent.name
-                _add_answers(images, into, name, given["answers"], where)
-            elif "dataObject" in given:
-                name = _path_of(plain_text(mapping(given["dataObject"]).get("s3Uri")))
-                _add_answers(images, into, name, given.get("annotations"), where)
-            else:
-                types |= _add_line(images, into, given, where)
+    found, members = set[str](), members_like(path, "SageMaker", (".manifest", ".json", ".jsonl"))
+    folders = {e.name: e.folder or Path(e.shown).absolute().parent.name for e in members}
+    for where, given in _objects_of(members, into):
+        if "answers" in given:
+            _add_answers(images, into, folders[where.member], given["answers"], where)
+            continue
+        if "dataObject" in given:
+            name = _path_of(plain_text(mapping(given["dataObject"]).get("s3Uri")))
+            _add_answers(images, into, name, given.get("annotations"), where)
+            continue
+        end = "-metadata"
+        about = {key.removesuffix(end): mapping(given[key]) for key in given if key.endswith(end)}
+        types = {key: plain_text(each.get("type")) for key, each in about.items()}
+        jobs = [key for key, each in types.items() if each == "groundtruth/object-detection"]
+        if not jobs:
+            into.tally["unlabelled"] += not types
+            found |= {*types.values()}
+            continue
+        # Adjustment jobs add their labels behind those that they adjust.
+        into.tally["earlier"] += len(jobs) - 1
+        labels, names = mapping(given.get(jobs[-1])), mapping(about[jobs[-1]].get("class-map"))
+        size = mapping(next(iter(items(labels.get("image_size"))), None))
+        reference = plain_text(given.get("source-ref"))
+        image = images.image(reference, _path_of(reference), size, where)
+        drawn = [*map(mapping, items(labels.get("annotations")))]
+        images.add(image, "", [(names.get(str(e.get("class_id"))), e) for e in drawn], where)
     if not into.images:
-        found = f"its labels are of {', '.join(sorted(types))}" if types else "nothing is labelled"
-        raise DatasetError([f"{path}: has no boxes of Ground Truth: {found}"], into.advice)
+        kinds = f"its labels are of {', '.join(sorted(found))}" if found else "nothing is labelled"
+        raise DatasetError([f"{path}: has no boxes of Ground Truth: {kinds}"], into.advice)
     into.count(_NOTES)
 
 
@@ -138,26 +154,6 @@ def _add_answers(
         images.add(image, who, [(each.get("label"), each) for each in drawn], where)
 
 
-def _add_line(images: _Images, into: Collector, given: _Object, where: Where) -> set[str]:
-    """Add the labels of a line of a manifest; return the types of labels that are not boxes."""
-    end = "-metadata"
-    about = {key.removesuffix(end): mapping(given[key]) for key in given if key.endswith(end)}
-    types = {key: plain_text(each.get("type")) for key, each in about.items()}
-    jobs = [key for key, each in types.items() if each == "groundtruth/object-detection"]
-    if not jobs:
-        into.tally["unlabelled"] += not types
-        return {*types.values()}
-    # Adjustment jobs add their labels behind those that they adjust.
-    into.tally["earlier"] += len(jobs) - 1
-    labels, names = mapping(given.get(jobs[-1])), mapping(about[jobs[-1]].get("class-map"))
-    size = mapping(next(iter(items(labels.get("image_size"))), None))
-    reference = plain_text(given.get("source-ref"))
-    image = images.image(reference, _path_of(reference), size, where)
-    drawn = map(mapping, items(labels.get("annotations")))
-    images.add(image, "", [(names.get(str(each.get("class_id"))), each) for each in drawn], where)
-    return set()
-
-
 def _shape_of_ground_truth(given: _Object) -> Record:
     if "vertices" in given:
         return shapes.outlined(points_of(given["vertices"], "vertices", least=3))
@@ -170,7 +166,7 @@ def labelbox(path: Path, into: Collector) -> None:
     into.advice = "Boxes and polygons of images are read."
     images = _Images(into, _shape_of_labelbox)
     members = members_like(path, "Labelbox", (".ndjson", ".json", ".jsonl"))
-    for where, given in _objects_of(only_file(path, members, "Labelbox"), into):
+    for where, given in _objects_of([only_file(path, members, "Labelbox")], into):
         row = mapping(given.get("data_row"))
         keys = ("external_id", "global_key", "row_data")
         names = [_path_of(name) for key in keys if (name := plain_text(row.get(key)))]
@@ -208,39 +204,35 @@ def zooniverse(path: Path, into: Collector) -> None:
     # A cell holds all that a volunteer drew.
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
-        for at, row in table.records():
-            try:
-                _add_classification(images, into, row, Where("", at))
-            except NOT_JSON:
-                problem = f"line {at}: metadata, annotations or subject_data is not JSON"
-                into.defect("T001", problem, Where("", at))
+        rows = [*table.records()]
     finally:
         csv.field_size_limit(before)
+    cells = ("metadata", "annotations", "subject_data")
+    for at, row in rows:
+        where = Where("", at)
+        try:
+            about, tasks, subjects = (msgspec.json.decode(row[key]) for key in cells)
+        except NOT_JSON:
+            problem = f"line {at}: metadata, annotations or subject_data is not JSON"
+            into.defect("T001", problem, where)
+            continue
+        subject = mapping(next(iter(mapping(subjects).values()), None))
+        plain = {key.lower().strip("#!/ "): plain_text(value) for key, value in subject.items()}
+        known = (plain[each] for each in _NAMES if plain.get(each))
+        name = next(known, f"subject {row['subject_ids']}")
+        natural = mapping(next(iter(items(mapping(about).get("subject_dimensions"))), None))
+        size = {side: natural.get(f"natural{side.capitalize()}") for side in SIDES}
+        image = images.image(row["subject_ids"], name, size, where)
+        values = (each for task in items(tasks) for each in items(mapping(task).get("value")))
+        drawn = [each for each in map(mapping, values) if {"tool", "toolIndex"} & each.keys()]
+        first = [each for each in drawn if not each.get("frame")]
+        into.tally["other"] += len(drawn) - len(first)
+        said = []
+        for each in first:
+            tool = f"tool {plain_text(each.get('toolIndex', each.get('tool')))}"
+            said.append((plain_text(each.get("tool_label")) or tool, each))
+        images.add(image, row["user_name"], said, where)
     into.count(_NOTES)
-
-
-def _add_classification(
-    images: _Images, into: Collector, row: dict[str, str], where: Where
-) -> None:
-    about, tasks, subjects = (
-        msgspec.json.decode(row[key]) for key in ("metadata", "annotations", "subject_data")
-    )
-    subject = mapping(next(iter(mapping(subjects).values()), None))
-    plain = {key.lower().strip("#!/ "): plain_text(value) for key, value in subject.items()}
-    known = (plain[each] for each in _NAMES if plain.get(each))
-    name = next(known, f"subject {row['subject_ids']}")
-    natural = mapping(next(iter(items(mapping(about).get("subject_dimensions"))), None))
-    size = {side: natural.get(f"natural{side.capitalize()}") for side in ("width", "height")}
-    image = images.image(row["subject_ids"], name, size, where)
-    values = (each for task in items(tasks) for each in items(mapping(task).get("value")))
-    drawn = [each for each in map(mapping, values) if {"tool", "toolIndex"} & each.keys()]
-    first = [each for each in drawn if not each.get("frame")]
-    into.tally["other"] += len(drawn) - len(first)
-    said = []
-    for each in first:
-        tool = f"tool {plain_text(each.get('toolIndex', each.get('tool')))}"
-        said.append((plain_text(each.get("tool_label")) or tool, each))
-    images.add(image, row["user_name"], said, where)
 
 
 def _shape_of_zooniverse(given: _Object) -> Record:
@@ -251,5 +243,5 @@ def _shape_of_zooniverse(given: _Object) -> Record:
     x, y, width, height = numbers_of(given, (*corner, "width", "height"))
     if "x_center" in given:
         x, y = x - width / 2, y - height / 2
-    box, angle = [x, y, width, height], shapes.degrees_of(given.get("angle"), "angle")
-    return shapes.turned_box(box, angle) if angle else {"bbox": box}
+    angle = shapes.degrees_of(given.get("angle"), "angle")
+    return shapes.turned_box([x, y, width, height], angle)

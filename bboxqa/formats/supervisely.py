@@ -1,6 +1,7 @@
 """Reading the files of a Supervisely project, one for each image."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -37,11 +38,15 @@ def translate(path: Path, into: Collector) -> None:
     # Supervisely does not record who was asked about an image.
     into.names_asked = False
     members = members_of(path)
-    named = [each for each in members_with(members, ".json") if not _is_meta(each)]
+    meta = [e for e in members if PurePosixPath(e.name).name.lower() == "meta.json"]
+    named = [each for each in members_with(members, ".json") if each not in meta]
     # Files with annotations of images are in folders named "ann" if there are any.
     inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
     files = inside or [e for e in named if not e.name or begins("Supervisely", e.head())]
-    records = _Records(path, _classes(members), into)
+    content: Any = None
+    with suppress(*NOT_JSON):
+        content = next((msgspec.json.decode(each.text()) for each in meta), None)
+    records = _Records(path, [*map(mapping, items(mapping(content).get("classes")))], into)
     for member, content in json_objects(files, into):
         records.add_image(member, content)
     names = short_names(name for _, name in records.paths)
@@ -49,19 +54,6 @@ def translate(path: Path, into: Collector) -> None:
         image["file_name"] = names[name]
     into.ask_only()
     into.count(_NOTES)
-
-
-def _is_meta(member: Member) -> bool:
-    return PurePosixPath(member.name).name.lower() == "meta.json"
-
-
-def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Return the classes that meta.json lists; empty without meta.json."""
-    try:
-        contents = [msgspec.json.decode(each.text()) for each in members if _is_meta(each)]
-    except NOT_JSON:
-        return []
-    return [mapping(e) for e in items(mapping([*contents, None][0]).get("classes"))]
 
 
 class _Records:
@@ -107,21 +99,21 @@ class _Records:
             with self._into.refusing(label, at):
                 if not isinstance(figure, dict):
                     raise shapes.ValueProblemError("expected an object of JSON")
-                self._add_object(figure, image, label, at)
-
-    def _add_object(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> None:
-        size = (image["width"], image["height"]) if "width" in image else None
-        record = {**self._into.boxed(self._shape_of(figure, size)), "image_id": image["id"]}
-        record |= {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
-        if figure.get("nnCreated") is True:
-            record["source"] = "prediction"
-        record["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
-        self._into.sign(record, plain_text(figure.get("labelerLogin")))
-        name = plain_text(figure.get("classTitle"))
-        row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
-        if row >= 0 and name and self._classes and name not in self._classes:
-            problem = f"{label}: {one_line(name)!r} is not a class of meta.json"
-            self._into.defect("T050", problem, where, row)
+                sides = (image["width"], image["height"]) if "width" in image else None
+                record = {
+                    **self._into.boxed(self._shape_of(figure, sides)),
+                    "image_id": image["id"],
+                }
+                record |= {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
+                if figure.get("nnCreated") is True:
+                    record["source"] = "prediction"
+                record["own_id"] = plain_text(figure.get("id")) or f"{at.member}{at.at}"
+                self._into.sign(record, plain_text(figure.get("labelerLogin")))
+                name = plain_text(figure.get("classTitle"))
+                row = self._into.labelled(record, name, at, f"{label}: has no classTitle")
+                if row >= 0 and name and self._classes and name not in self._classes:
+                    problem = f"{label}: {one_line(name)!r} is not a class of meta.json"
+                    self._into.defect("T050", problem, at, row)
 
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
         # Old exports have it in classes only.
@@ -132,44 +124,35 @@ class _Records:
             corners = points_of(points.get("exterior"), "points.exterior", least=2)
             turned = figure.get("angle") if kind == "oriented_bbox" else None
             degrees = shapes.degrees_of(turned, "angle", in_radians=True)
-            bbox = shapes.bounds(corners)
-            return shapes.turned_box(bbox, degrees) if degrees else {"bbox": bbox}
+            return shapes.turned_box(shapes.bounds(corners), degrees)
         if kind in ("polygon", "multipolygon"):
-            return self._polygons([points] if kind == "polygon" else items(figure.get("parts")))
+            parts = [points] if kind == "polygon" else [*map(mapping, items(figure.get("parts")))]
+            if not parts:
+                raise shapes.ValueProblemError("has no parts")
+            rings = [points_of(part.get("exterior"), "points.exterior") for part in parts]
+            self._into.tally["holes"] += any(items(part.get("interior")) for part in parts)
+            bounds = shapes.bounds(np.concatenate(rings))
+            return {"bbox": bounds, "segmentation": [shapes.ring(each) for each in rings]}
         if kind in ("bitmap", "alpha_mask"):
-            return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
+            bitmap = mapping(figure.get(kind) or figure.get("bitmap"))
+            if size is None:
+                raise shapes.MaskProblemError("is in an image whose size the file does not say")
+            ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
+            crop = picture_mask(bitmap.get("data"), self._into.masks, within=size, packed=True)
+            return self._into.masks.record(replace(crop, left=left, top=top), size)
         if kind == "any":
             raise shapes.ValueProblemError("has no geometryType, nor has its class in meta.json")
-        record = {"shape": _APART.get(kind, kind.replace("_", " "))}
-        if record["shape"] == "polyline":
+        record: Record = {"shape": _APART.get(kind, kind.replace("_", " "))}
+        if record["shape"] in ("polyline", "key point"):
             line = points_of(points.get("exterior"), "points.exterior")
-            return {**record, "points": shapes.ring(line)}
-        return {**record, **self._key_points(figure, kind)}
-
-    def _key_points(self, figure: dict[str, Any], kind: str) -> Record:
-        """Return the key points of a point or a graph, with their names; empty for other shapes."""
-        if kind == "point":
-            exterior = mapping(figure.get("points")).get("exterior")
-            return {"keypoints": [*points_of(exterior, "points.exterior")[0].tolist(), 2]}
+            is_line = record["shape"] == "polyline"
+            return record | (
+                {"points": shapes.ring(line)} if is_line else {"keypoints": [*line[0].tolist(), 2]}
+            )
         keypoints: list[float] = []
         nodes = mapping(figure.get("nodes")) if kind == "graph" else {}
         for node in map(mapping, nodes.values()):
             x, y = points_of([node.get("loc")], "nodes.loc")[0].tolist()
             keypoints += [x, y, 1 if node.get("disabled") is True else 2]
         joints = [self._joints.get(key, key) for key in nodes]
-        return {"keypoints": keypoints, "joints": joints} if joints else {}
-
-    def _polygons(self, parts: list[Any]) -> Record:
-        if not parts:
-            raise shapes.ValueProblemError("has no parts")
-        rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
-        self._into.tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
-        record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
-        return {**record, "segmentation": [shapes.ring(each) for each in rings]}
-
-    def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
-        if size is None:
-            raise shapes.MaskProblemError("is in an image whose size the file does not say")
-        ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
-        crop = picture_mask(bitmap.get("data"), self._into.masks, within=size, packed=True)
-        return self._into.masks.record(replace(crop, left=left, top=top), size)
+        return record | ({"keypoints": keypoints, "joints": joints} if joints else {})

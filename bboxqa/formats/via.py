@@ -31,8 +31,6 @@ _HASH = re.compile(r"\A(\s*)#")
 _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
 _APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
 _Values = dict[str, Any]
-
-
 _Region = tuple[str | int, object, _Values]
 
 
@@ -68,7 +66,10 @@ def translate(path: Path, into: Collector) -> None:
                 # The rotation is computed from the points.
                 both = {key: each for key, each in (entry.said | own).items() if key != "rotation"}
                 record = _shape_of(shape) | {"image_id": image["id"], "attributes": both}
-                names = _names(own.get(attribute)) or ["" if attribute else UNLABELLED]
+                value = own.get(attribute)
+                # A checkbox has several marks.
+                marked = [e.strip() for e, is_set in mapping(value).items() if is_set is True]
+                names = marked or [plain_text(value) or ("" if attribute else UNLABELLED)]
                 into.tally["several"] += len(names) > 1 and "bbox" in record
                 wanted = f"{label}: has no label {attribute!r}"
                 for name in names if "bbox" in record else names[:1]:
@@ -143,14 +144,6 @@ def _label_key(member: Member, said: Sequence[_Values], into: Collector) -> str:
         note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
         into.notes.append(note)
     return chosen[0]
-
-
-def _names(value: object) -> list[str]:
-    """Return the labels of a region, several if a checkbox has several marks."""
-    if isinstance(value, dict):
-        return [name.strip() for name, is_marked in value.items() if is_marked is True]
-    text = plain_text(value)
-    return [text] if text else []
 
 
 def _shape_of(given: object) -> Record:

@@ -4,21 +4,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from itertools import compress
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import path_below
 from bboxqa.formats.member import Member
-from bboxqa.formats.source import members_of, members_with
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
@@ -43,106 +40,79 @@ def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file."""
     into.title = "Pascal VOC XML"
     members = members_of(path)
-    named = [*members_with(members, ".xml")]
-    heads = [member.head() for member in named]
-    if not any(begins("VOC", each) for each in heads):
-        raise DatasetError([f"{path}: has no XML of Pascal VOC"])
-    # A full disk or a crash leaves empty files; reading them reports each one.
-    kept = [begins("VOC", head) or not head.strip() for head in heads]
-    files = [*compress(named, kept)]
-    apart = [member for member, is_kept in zip(named, kept, strict=True) if not is_kept]
-    images = FileImages(path, into, files, members, (".json",), apart)
+    images = FileImages.of_tool(path, into, members, "VOC", ".xml")
     for each in members:
         if "ImageSets/Main/" in each.name:
             # Lists with other values per line are for categories.
             lines = map(str.split, each.text().decode("utf-8", "replace").splitlines())
             images.listed |= {words[0]: words[0] for words in lines if len(words) == 1}
-    records = _VocRecords(images, into)
+    bases = Counter[tuple[int, str]]()
     for number, (place, member) in enumerate(images.files.items()):
-        records.add_file(place, member)
-        into.step(number, len(files))
-    records.add_base_notes()
+        _add_file(into, images, place, member, bases)
+        into.step(number, len(images.files))
+    for (base, reason), n in sorted((+bases).items()):
+        some = f" of {n:,} of {count(bases.total(), 'file')}" * (len(+bases) > 1)
+        into.notes.append(f"corners{some} are {_HOW[base]}, {reason}")
     into.named_by = "<annotator>" if any(into.people) else ""
     images.done("XML of Pascal VOC", _NOTES)
 
 
-class _VocRecords:
-    """Converts files to COCO records, and collects images, categories and counts."""
-
-    def __init__(self, images: FileImages, into: Collector) -> None:
-        self._into, self._images, self._tally = into, images, into.tally
-        self._bases: Counter[tuple[int, str]] = Counter()
-
-    def add_file(self, place: str, member: Member) -> None:
-        """Add the objects of an image."""
-        data = member.read()
-        try:
-            root = tree_of(data)
-        except XmlError as error:
-            where = Where(member.name, error.line)
-            self._into.defect("T001", f"{member.name or 'the file'}: {error}", where)
-            return
-        base = self._base(data, root, member)
-        image = self._image(place, member, root)
-        for number, found in enumerate(root.all("object"), start=1):
-            where = Where(member.name, found.line)
-            with self._into.refusing(f"object {number}", where):
-                self._add_object(found, image, where, base)
-
-    def _base(self, data: bytes, root: Element, member: Member) -> int:
-        """Return the coordinate of the first pixel of a file, which files of bboxqa state."""
-        said, chosen = root.said("first_pixel"), self._into.settings.choices.voc_base
-        found = (1, "as Pascal VOC defines; if they are edges: --voc-base 0")
-        if said in ("0", "1"):
-            found = (int(said), "as the files state")
-        elif _OF_DATUMARO.search(data):
-            found = (0, "as CVAT and datumaro write them")
-        elif chosen is not None:
-            found = (chosen, "as given")
-        if said not in ("", "0", "1"):
-            problem = f"{member.name or 'the file'}: first_pixel is {one_line(said)!r}"
-            self._into.defect("T001", f"{problem}; expected 0 or 1", Where(member.name, root.line))
-        self._bases[found] += b"<bndbox" in data
-        return found[0]
-
-    def _image(self, place: str, member: Member, root: Element) -> Record:
-        inner = path_below(root.said("filename"))
-        last, name = PurePosixPath(inner).name, _in_folder(inner, place)
-        if last and "." not in last and (picture := self._images.pictures.get(place)) is not None:
-            # Some tools omit the suffix, which the image file has.
-            name += PurePosixPath(picture.name).suffix
-        element = root.find("size") or Element("size", root.line)
-        # LabelImg writes 0 for unknown sizes.
-        sides = [side if side != "0" else "" for side in map(element.said, SIDES)]
-        size = sides, Where(member.name, element.line)
-        where = Where(member.name, root.line)
-        image, found = self._images.add_named(place, member, name if last else "", where, size)
-        if found is None and self._images.pictures:
-            problem = "no picture has the name of this file"
-            self._into.defect("T022", problem, Where(member.name, 1))
-        return image
-
-    def _add_object(self, found: Element, image: Record, where: Where, base: int) -> None:
-        # Along an edge of the image, corners of both axes may be equal.
-        edges = {0, 1, image.get("width"), image.get("height")}
-        shape, is_turned = _shape_of(found, base, edges)
-        record = {**shape, "image_id": image["id"]}
-        self._into.sign(record, clean(found.said("annotator")))
-        marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
-        if marks:
-            record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}
-        self._tally.update(marks)
-        row = self._into.labelled(record, found.said("name"), where, "an object has no name")
-        if is_turned:
-            problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
-            self._into.defect("T030", problem, where, row)
-
-    def add_base_notes(self) -> None:
-        """Add a note on the coordinates of the first pixel."""
-        used = +self._bases
-        for (base, reason), n in sorted(used.items()):
-            some = f" of {n:,} of {count(used.total(), 'file')}" * (len(used) > 1)
-            self._into.notes.append(f"corners{some} are {_HOW[base]}, {reason}")
+def _add_file(
+    into: Collector,
+    images: FileImages,
+    place: str,
+    member: Member,
+    bases: Counter[tuple[int, str]],
+) -> None:
+    """Add the objects of an image, and count the coordinate of its first pixel with the reason."""
+    data, file = member.read(), member.name or "the file"
+    try:
+        root = tree_of(data)
+    except XmlError as error:
+        into.defect("T001", f"{file}: {error}", Where(member.name, error.line))
+        return
+    where = Where(member.name, root.line)
+    said, chosen = root.said("first_pixel"), into.settings.choices.voc_base
+    found = (1, "as Pascal VOC defines; if they are edges: --voc-base 0")
+    if said in ("0", "1"):
+        # As files of bboxqa state it.
+        found = (int(said), "as the files state")
+    elif _OF_DATUMARO.search(data):
+        found = (0, "as CVAT and datumaro write them")
+    elif chosen is not None:
+        found = (chosen, "as given")
+    if said not in ("", "0", "1"):
+        problem = f"{file}: first_pixel is {one_line(said)!r}; expected 0 or 1"
+        into.defect("T001", problem, where)
+    bases[found] += b"<bndbox" in data
+    inner = path_below(root.said("filename"))
+    last, name = PurePosixPath(inner).name, _in_folder(inner, place)
+    if last and "." not in last and (picture := images.pictures.get(place)) is not None:
+        # Some tools omit the suffix, which the image file has.
+        name += PurePosixPath(picture.name).suffix
+    element = root.child("size")
+    # LabelImg writes 0 for unknown sizes.
+    sides = [side if side != "0" else "" for side in map(element.said, SIDES)]
+    size = sides, Where(member.name, element.line)
+    image, picture = images.add_named(place, member, name if last else "", where, size)
+    if picture is None and images.pictures:
+        into.defect("T022", "no picture has the name of this file", Where(member.name, 1))
+    for number, each in enumerate(root.all("object"), start=1):
+        at = Where(member.name, each.line)
+        with into.refusing(f"object {number}", at):
+            # Along an edge of the image, corners of both axes may be equal.
+            edges = {0, 1, image.get("width"), image.get("height")}
+            shape, is_turned = _shape_of(each, found[0], edges)
+            record = {**shape, "image_id": image["id"]}
+            into.sign(record, clean(each.said("annotator")))
+            marks = [mark for mark in _MARKS if each.said(mark) in ("1", "true", "True", "yes")]
+            if marks:
+                record["attributes"] = {**shape.get("attributes", {}), **dict.fromkeys(marks, 1)}
+            into.tally.update(marks)
+            row = into.labelled(record, each.said("name"), at, "an object has no name")
+            if is_turned:
+                problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
+                into.defect("T030", problem, at, row)
 
 
 def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool]:
@@ -173,8 +143,8 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
     # With inclusive corners, each side is a pixel longer.
     bbox = [left - base, top - base, right - left + base, bottom - top + base]
     # CVAT writes the corners before the rotation, in degrees.
-    attributes = found.find("attributes") or Element("attributes", 0)
-    said = [e.said("value") for e in attributes.all("attribute") if e.said("name") == "rotation"]
+    listed = found.child("attributes").all("attribute")
+    said = [e.said("value") for e in listed if e.said("name") == "rotation"]
     if degrees := angle_in(said[0]) % 360 if said else 0.0:
         return turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}

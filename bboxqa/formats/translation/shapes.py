@@ -289,9 +289,10 @@ def ring(points: FloatArray) -> list[float]:
     return flat
 
 
-def outlined(points: FloatArray) -> Record:
-    """Return the COCO geometry keys of an outline of (K, 2) points."""
-    return {"bbox": bounds(points), "segmentation": [ring(points)]}
+def outlined(points: FloatArray, degrees: float = 0) -> Record:
+    """Return the COCO geometry keys of an outline of (K, 2) points, rotated if `degrees` are."""
+    turned = {"attributes": {"rotation": degrees}} if degrees else {}
+    return {"bbox": bounds(points), "segmentation": [ring(points)], **turned}
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
@@ -322,7 +323,7 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
 
 
 def turned_box(box: Iterable[float], degrees: float) -> Record:
-    """Return the COCO geometry keys of a box rotated clockwise about its centre.
+    """Return the COCO geometry keys of a box, rotated clockwise about its centre if `degrees` are.
 
     Examples
     --------
@@ -330,10 +331,11 @@ def turned_box(box: Iterable[float], degrees: float) -> Record:
     [1.0, -1.0, 2.0, 4.0]
     """
     x, y, width, height = box
+    if not degrees:
+        return {"bbox": [x, y, width, height]}
     centre = (x + width / 2, y + height / 2)
     points = rotated(corners(x, y, width, height), centre, degrees)
-    turned = {"attributes": {"rotation": degrees}, WRITTEN_ANGLE: degrees}
-    return {**outlined(points), **turned}
+    return {**outlined(points, degrees), WRITTEN_ANGLE: degrees}
 
 
 def angle_in(cell: object) -> float:
