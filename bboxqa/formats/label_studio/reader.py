@@ -1,10 +1,8 @@
 """Reading Label Studio JSON: who was asked about which image, and what they drew."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -27,7 +25,7 @@ from bboxqa.formats.label_studio.tasks import (
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation.collector import SIDES, Collector, Place, PlainBox
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
@@ -77,23 +75,18 @@ def translate(path: Path, into: Collector) -> None:
         "Shapes in images are compared. Labels of texts: export a table, and bboxqa stats; "
         "videos: track in CVAT, whose XML is read."
     )
-    records = _Records(member, into)
+    records, text = _Records(member, into), as_list(member.text())
     try:
-        for number, (pointer, item) in enumerate(_items_of(as_list(member.text())), start=1):
-            records.add_task(item, pointer, number)
-            into.step(number, number + 1)
+        is_list = text[:64].lstrip().startswith(b"[")
+        # Tasks are decoded one at a time.
+        tasks = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [text]
+        for place, raw in enumerate(tasks):
+            pointer = f"/{place}" if is_list else ""
+            records.add_task(msgspec.json.decode(raw), pointer, place + 1)
+            into.step(place + 1, place + 2)
     except NOT_JSON as error:
         raise broken_json(member, error, into.title) from error
     records.finish()
-
-
-def _items_of(text: bytes) -> Iterator[tuple[str, Any]]:
-    """Yield the tasks of a file with their pointers, decoding one at a time."""
-    if not text[:64].lstrip().startswith(b"["):
-        yield "", msgspec.json.decode(text)
-        return
-    for number, raw in enumerate(msgspec.json.decode(text, type=list[msgspec.Raw])):
-        yield f"/{number}", msgspec.json.decode(raw)
 
 
 def person(value: object) -> str:
@@ -147,7 +140,6 @@ class _Task(msgspec.Struct):
 
     @property
     def is_review(self) -> bool:
-        """Whether predictions are annotations of people, to be reviewed."""
         return self.data.items() >= REVIEW.items()
 
     def shown(self) -> str:
@@ -237,7 +229,14 @@ class _Records:
         if task.is_review and done:
             self._tally["reviewed"] += sum(each.is_prediction for each in task.works)
             task.works = [each for each in task.works if not each.is_prediction]
-        given, task.works = task.works, [each for each in task.works if self._is_new(task, each)]
+        given, task.works = task.works, []
+        for each in given:
+            own, by = plain_text(each.content.get("id")), person(each.content.get("completed_by"))
+            key = task.name, each.is_prediction, own, by
+            # An annotation or a prediction counts where it is the first with its id.
+            if not own or key not in self._ids:
+                task.works.append(each)
+            self._ids.add(key)
         if n_copies := len(given) - len(task.works):
             self._tally["copy"] += n_copies
             problem = "is in the file twice (same annotation ids); counted once"
@@ -247,14 +246,6 @@ class _Records:
             self._tally["cancelled"] += work.is_cancelled
             if not work.is_cancelled:
                 self._add_work(task, work)
-
-    def _is_new(self, task: _Task, work: _Work) -> bool:
-        """Return whether a person's annotation, or a prediction, is the first with its id."""
-        own = plain_text(work.content.get("id"))
-        key = task.name, work.is_prediction, own, person(work.content.get("completed_by"))
-        is_new = not own or key not in self._ids
-        self._ids.add(key)
-        return is_new
 
     def _add_images(self, task: _Task) -> None:
         """Add the images that annotators of a task were asked about, with their sizes."""
@@ -327,8 +318,17 @@ class _Records:
         key = (*task.records,) if by_image else task.label
         images, where = [*task.records.values()], Where(self._member, work.pointer)
         shared = self._into.begin_work(key, images, annotator, task.label, where)
-        if shared is None or self._add_plain(task, work, annotator):
+        if shared is None:
             return
+        if (image := images[0] if len(images) == 1 and len(task.images) <= 1 else {}).get("width"):
+            size = image["width"], image["height"]
+            boxes = plain_boxes_of(work.results, size) if self._into.takes_boxes else None
+            for box, name, own, at in boxes or ():
+                category = self._into.category(name, Where(self._member, at))
+                row = (image["id"], category, *box, annotator, own)
+                self._into.plain_boxes([(row, (self._member, at))])
+            if boxes is not None:
+                return
         shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
         for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)
@@ -340,26 +340,18 @@ class _Records:
             with self._into.refusing(label, where):
                 self._add_region(label, where, task, region, shared)
 
-    def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
-        """Add the regions of an annotation as columns if all are plain boxes; else return False."""
-        image, *others = [*task.records.values()] or [{}]
-        if not self._into.takes_boxes or "width" not in image or others or len(task.images) > 1:
-            return False
-        boxes = plain_boxes_of(work.results, (image["width"], image["height"]))
-        found: list[tuple[PlainBox, Place]] = []
-        for box, label, own, at in boxes or ():
-            category = self._into.category(label, Where(self._member, at))
-            row = (image["id"], category, *box, annotator, own)
-            found.append((row, (self._member, at)))
-        self._into.plain_boxes(found)
-        return boxes is not None
-
     def _add_region(
         self, label: str, where: Where, task: _Task, region: Region, shared: Record
     ) -> None:
         """Add a region with its key points, as one annotation per label."""
         given = region.result
-        image = self._image_of(task, given)
+        if (address := self._address(task, given)) is None:
+            keys = first_few([*task.images], 5, one_line)
+            raise ValueProblemError(
+                f"is on the tag {_shown(given.get('to_name'))}; its task has images under {keys}: "
+                "--columns image=KEY says which is drawn on"
+            )
+        image = task.records[address]
         self._into.size(image, task.label, [given.get(side) for side in _SIDES], where)
         if "width" not in image:
             raise UnknownSizeError(
@@ -383,17 +375,6 @@ class _Records:
                 problem = "is outside of its image; expected 0 to 100, in percent of the image"
                 self._into.defect("T003", f"{label}: {problem}", where, row)
 
-    def _image_of(self, task: _Task, result: Value) -> Record:
-        """Return the image that a result is on; raises ValueProblemError if that is not known."""
-        address = self._address(task, result)
-        if address is not None:
-            return task.records[address]
-        keys = first_few([*task.images], 5, one_line)
-        raise ValueProblemError(
-            f"is on the tag {_shown(result.get('to_name'))}; its task has images under {keys}: "
-            "--columns image=KEY says which is drawn on"
-        )
-
     def finish(self) -> None:
         """Name the images, and add notes."""
         names = image_names(address for _, address, _ in self._images)
@@ -401,41 +382,38 @@ class _Records:
             record["file_name"] = names.get(address) or task.label
             if not short_path(address):
                 self._into.numbered_images[record["file_name"]] = task.shown()
-        number = count(len(self._unnamed), "annotation")
+        into, number = self._into, count(len(self._unnamed), "annotation")
         for label, pointer in self._unnamed[: None if self._is_anybody_named else 1]:
             problem = f"no annotation of the file says who completed it ({number})"
             if self._is_anybody_named:
                 problem = f"{label}: an annotation does not say who completed it"
-            self._into.defect("T005", problem, Where(self._member, pointer))
-        into = self._into
+            into.defect("T005", problem, Where(self._member, pointer))
         if self._tally["numbered"]:
             numbering = "annotators are numbered task by task, so results per annotator mix people"
             into.nobody_notes.append(f"{number} without completed_by: {numbering}")
         elif self._unnamed:
             who = ", who may be several people" if len(self._unnamed) > 1 else ""
             into.nobody_notes.append(f"{number} without completed_by, here by '{UNNAMED}'{who}")
-        into.notes += self._notes()
+        for model, n in (+self._models).items():
+            counts = f"counts as an annotator: {count(n, 'prediction')} in the file"
+            into.notes.append(f"{one_line(model)} is a model and {counts}")
+        if n := self._tally["truth"]:
+            by = f"here by an annotator {GROUND_TRUTH!r}; to measure the others against it"
+            marked = f"{count(n, 'annotation')} marked as ground truth"
+            into.notes.append(f"{marked}, {by}: --reference {GROUND_TRUTH!r}")
+        if n := self._tally["given"]:
+            given = given_words(into.settings.choices)
+            into.notes.append(f"{count(n, 'image')} without original_width: {given}")
+        if undrawn := [each for each in self._several if each not in self._drawn]:
+            keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
+            some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
+            todo = "if these are no images to annotate: --columns image=KEY"
+            into.notes.append(f"{some} empty; {todo}")
         into.count(_NOTES)
         if into.numbered_images:
             numbered = "named by the number of its task: no value of data names an image"
             todo = "--columns image=KEY says which key of the data does"
             into.notes.append(f"{count(len(into.numbered_images), 'image')} {numbered}; {todo}")
-
-    def _notes(self) -> Iterator[str]:
-        for model, number in (+self._models).items():
-            counts = f"counts as an annotator: {count(number, 'prediction')} in the file"
-            yield f"{one_line(model)} is a model and {counts}"
-        if number := self._tally["truth"]:
-            by = f"here by an annotator {GROUND_TRUTH!r}; to measure the others against it"
-            marked = f"{count(number, 'annotation')} marked as ground truth"
-            yield f"{marked}, {by}: --reference {GROUND_TRUTH!r}"
-        if number := self._tally["given"]:
-            given = given_words(self._into.settings.choices)
-            yield f"{count(number, 'image')} without original_width: {given}"
-        if undrawn := [each for each in self._several if each not in self._drawn]:
-            keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
-            some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
-            yield f"{some} empty; if these are no images to annotate: --columns image=KEY"
 
 
 def _fill_minimal(task: _Task, item: Value) -> None:

@@ -155,7 +155,8 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
     for pointer, result in results:
         kind, own = plain_text(result.get("type")), plain_text(result.get("id"))
         value = shapes.mapping(result.get("value"))
-        labels = _labels(value, kind)
+        given = items(value.get(kind)) if kind.endswith("labels") else []
+        labels = [*dict.fromkeys(filter(None, map(plain_text, given)))]
         region = Region(pointer, result, kind.removesuffix("labels"), own, value, labels)
         if not region.is_shape:
             rest.append((region, kind))
@@ -181,13 +182,6 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
         if region.kind == "keypoint" and parent is not None:
             parent.points.append(whole.pop(key))
     return [*whole.values()]
-
-
-def _labels(value: Value, kind: str) -> list[str]:
-    given = value.get(kind) if kind.endswith("labels") else None
-    if not isinstance(given, list):
-        return []
-    return [*dict.fromkeys(filter(None, map(plain_text, given)))]
 
 
 def _outline(region: Region) -> Value:
@@ -247,17 +241,17 @@ def _shape_of(kind: str, value: Value, size: Size, masks: Masks) -> Record:  # n
         if not degrees:
             return {"bbox": box}
         corners = shapes.rotated(shapes.corners(*box), (box[0], box[1]), degrees)
-        return {**_outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
+        return {**shapes.outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
     if kind == "ellipse":
         x, y, *radii = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
-        return _outlined(shapes.ellipse((x, y), (radii[0], radii[1]), degrees), degrees)
+        return shapes.outlined(shapes.ellipse((x, y), (radii[0], radii[1]), degrees), degrees)
     if kind == "polygon":
-        return _outlined(_points(value.get("points"), size))
+        return shapes.outlined(_points(value.get("points"), size))
     if kind == "vector":
         vertices = map(shapes.mapping, items(value.get("vertices")))
         points = _points([[each.get("x"), each.get("y")] for each in vertices], size)
         if value.get("closed") is True and len(points) >= 3:
-            return _outlined(points)
+            return shapes.outlined(points)
         return {"shape": "polyline", "points": points.ravel().tolist()}
     if kind == "keypoint":
         return _key_point(value, size)
@@ -303,11 +297,6 @@ def _points(given: object, size: Size) -> FloatArray:
     _percent(float(points.flat[abs(points).argmax()]), "a coordinate")
     found: FloatArray = points * size / 100
     return found
-
-
-def _outlined(points: FloatArray, degrees: float = 0) -> Record:
-    record = shapes.outlined(points)
-    return {**record, "attributes": {"rotation": degrees}} if degrees else record
 
 
 def brush_mask(numbers: object, width: int, height: int) -> RowMask:

@@ -36,9 +36,8 @@ _DOT = 0.5
 
 
 def _files(content: Content, options: Options) -> Iterator[Written]:
-    encode = msgspec.json.Encoder().encode
-    tasks = (encode(_task(content, place, options)) for place in range(len(content.images)))
-    yield Written((), b"[" + b",\n".join(tasks) + b"]\n")
+    tasks = [_task(content, place, options) for place in range(len(content.images))]
+    yield Written((), b"[" + b",\n".join(map(msgspec.json.encode, tasks)) + b"]\n")
 
 
 def _task(content: Content, place: int, options: Options) -> Record:
@@ -63,8 +62,8 @@ def _task(content: Content, place: int, options: Options) -> Record:
             if name and name != GROUND_TRUTH:
                 work["completed_by"] = _written_person(name)
             work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
+        lines = [_vector(image, line) for line in content.lines(place, name, _LINES)]
         regions = (region for each in drawn for region in _regions(content, image, each))
-        lines = (_vector(image, line) for line in content.lines(place, name, _LINES))
         listed.append(work | {"result": [*lines, *regions]})
     return task
 
