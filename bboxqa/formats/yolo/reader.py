@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
@@ -98,7 +97,12 @@ def translate(path: Path, into: Collector) -> None:
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
-            images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
+            lines = each.text().decode("utf-8", "replace").splitlines()
+            paths = [e for line in lines if is_picture(e := line.strip().replace("\\", "/"))]
+            # Paths lead from the folder of the list, or from that of the source.
+            found = [_by_place(paths, below) for below in (each.inner.rpartition("/")[0], "")]
+            listed = max(found, key=lambda names: len(names.keys() & known))
+            images.listed |= label_folders.spelled_as(listed, known)
     inside = {each.member.name for each in described[:n_inside]}
     records = _LabelRecords(images, [*longest, *described], inside, into)
     for batch in images.batches():
@@ -152,17 +156,11 @@ def _longest(path: Path, described: list[_Classes], folders: Collection[str]) ->
     return longest
 
 
-def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
-    """Return the image names in a list such as train.txt, by place."""
-    lines = member.text().decode("utf-8", "replace").splitlines()
-    paths = [each for line in lines if is_picture(each := line.strip().replace("\\", "/"))]
-    found: list[dict[str, str]] = [{}, {}]
-    for names, folder in zip(found, (member.inner.rpartition("/")[0], ""), strict=True):
-        for path in paths:
-            whole = path if PureWindowsPath(path).drive else str(PurePosixPath(folder, path))
-            at = label_folders.place_of(whole)
-            names[at] = at + PurePosixPath(whole).suffix
-    return max(found, key=lambda each: len(each.keys() & known))
+def _by_place(paths: Iterable[str], folder: str) -> dict[str, str]:
+    """Return the names of images in a list, by place."""
+    wholes = [p if PureWindowsPath(p).drive else str(PurePosixPath(folder, p)) for p in paths]
+    places = {each: label_folders.place_of(each) for each in wholes}
+    return {place: place + PurePosixPath(each).suffix for each, place in places.items()}
 
 
 def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
@@ -197,22 +195,6 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
         problem = f"a coordinate is {largest:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
     return _Label(int(number), shares, more[:n_points], *more[n_points:])
-
-
-def _boxes_in(texts: Sequence[bytes]) -> tuple[IndexArray, FloatArray] | None:
-    """Return the number of lines of each text, and their five numbers (N, 5); None for others."""
-    stripped = [text.replace(b"\r\n", b"\n").rstrip() for text in texts]
-    n_lines = np.array([text.count(b"\n") + 1 if text else 0 for text in stripped], np.int64)
-    whole = b"\n".join(filter(None, stripped))
-    if whole.translate(None, b"0123456789+-.eE \t\n"):
-        return None
-    if not whole:
-        return n_lines, np.zeros((0, 5))
-    try:
-        rows = np.loadtxt(whole.decode().split("\n"), np.float64, comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return (n_lines, rows) if rows.shape == (n_lines.sum(), 5) else None
 
 
 class _LabelRecords:
@@ -257,7 +239,14 @@ class _LabelRecords:
         known |= {each.name for each in others if not is_picture(each.name)}
         for found in self._described:
             for key, path, line in found.paths if found.member.name in self._inside else ():
-                if not _is_there(path, found.root, found.member, known):
+                plain = normpath(path.replace("\\", "/")) if path else ""
+                end = "/".join(each for each in plain.split("/") if each not in ("..", "."))
+                if not end or _ELSEWHERE.search(plain):
+                    continue
+                # `Path.exists` raises an error for a name that is too long.
+                around = [Path(found.member.shown).parent / each for each in (found.root, "")]
+                is_there = found.member.is_file and any(exists(e / plain) for e in around)  # noqa: PTH110
+                if not is_there and not any(f"/{each}".endswith(f"/{end}") for each in known):
                     problem = f"{key} is {cut(one_line(path))}, which names no file or folder"
                     self._into.defect("T025", problem, self._where(found, line))
 
@@ -280,13 +269,21 @@ class _LabelRecords:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
             return False
-        found = _boxes_in([text for _, _, text in files])
-        if found is None:
+        texts = [text.replace(b"\r\n", b"\n").rstrip() for _, _, text in files]
+        n_boxes = np.array([text.count(b"\n") + 1 if text else 0 for text in texts], np.int64)
+        whole, rows = b"\n".join(filter(None, texts)), np.zeros((0, 5))
+        if whole.translate(None, b"0123456789+-.eE \t\n"):
             return False
-        n_boxes, rows = found
+        try:
+            if whole:
+                lines_of = whole.decode().split("\n")
+                rows = np.loadtxt(lines_of, np.float64, comments=None, ndmin=2)
+        except ValueError:
+            return False
         shares, number = rows[:, 1:], rows[:, 0].astype(np.int64)
         is_near = shares.min(initial=0) >= -MOST_BEYOND and shares.max(initial=1) <= 1 + MOST_BEYOND
-        if not is_near or (rows[:, 0] != number).any() or number.max(initial=0) >= _MOST_CLASSES:
+        are_classes = (rows[:, 0] == number).all() and number.max(initial=0) < _MOST_CLASSES
+        if rows.shape != (n_boxes.sum(), 5) or not (is_near and are_classes):
             return False
         numbers = np.flatnonzero(np.bincount(number))
         if self._named is not None and not {*numbers.tolist()} <= self._names.keys():
@@ -320,39 +317,36 @@ class _LabelRecords:
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
         todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
-            where = Where(member.name, number)
+            where, row = Where(member.name, number), -1
             try:
                 label = _label_of(line, self._keypoints)
-                self._check(label, where, self._add_label(label, image, where) if has_size else -1)
+                if has_size:
+                    record = self._shape_of(label, (image["width"], image["height"]))
+                    record["image_id"] = image["id"]
+                    record["category_id"] = self._category(label.number, where)
+                    joints = self._shape.joints.get(label.number) if self._shape else None
+                    if self._into.settings.keypoints and joints and label.points:
+                        record["joints"] = joints
+                    if label.score is not None:
+                        record["score"] = label.score
+                        self._into.tally["score"] += 1
+                    row = self._into.annotation(record, where)
             except ValueProblemError as error:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
                     cause = _VALUES.sub("", str(error))
                     self._into.defect("T001", f"{error}{todo}", where, cause=cause)
                     todo = ""
-
-    def _add_label(self, label: _Label, image: Record, where: Where) -> int:
-        record = self._shape_of(label, (image["width"], image["height"]))
-        record["image_id"] = image["id"]
-        record["category_id"] = self._category(label.number, where)
-        joints = self._shape.joints.get(label.number) if self._shape else None
-        if self._into.settings.keypoints and joints and label.points:
-            record["joints"] = joints
-        if label.score is not None:
-            record["score"] = label.score
-            self._into.tally["score"] += 1
-        return self._into.annotation(record, where)
-
-    def _check(self, label: _Label, where: Where, row: int) -> None:
-        """Report what is wrong with a label, also where the size of the image is not known."""
-        if label.number not in self._names and self._named is not None:
-            last = max(self._names, default=-1)
-            problem = f"class {label.number} has no name; the last class with a name is {last}"
-            self._into.defect("T020", problem, where, row)
-        farthest = max(label.shares, key=lambda share: abs(share - 0.5))
-        if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
-            problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
-            self._into.defect("T003", problem, where, row)
+                continue
+            # These are reported also where the size of the image is not known.
+            if label.number not in self._names and self._named is not None:
+                last = max(self._names, default=-1)
+                problem = f"class {label.number} has no name; the last class with a name is {last}"
+                self._into.defect("T020", problem, where, row)
+            farthest = max(label.shares, key=lambda share: abs(share - 0.5))
+            if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
+                problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
+                self._into.defect("T003", problem, where, row)
 
     def _shape_of(self, label: _Label, size: tuple[int, int]) -> Record:
         if len(label.shares) > 4:
@@ -428,7 +422,7 @@ def _add_yaml(found: _Classes, text: str) -> None:
     _add_names(found, ((number, _text(each), _line_of(each)) for number, each in listed))
     if names is not None and names.value and not (found.names or isinstance(names.value, str)):
         found.problem = ("the names of classes are not texts", _line_of(names))
-    n_classes = _number(values.get("nc"))
+    n_classes = _whole(_text(values.get("nc")))
     if n_classes not in (None, len(found.names)):
         problem = f"nc is {n_classes}, but there are {len(found.names)} names"
         found.defects.append(("T021", problem, _line_of(values["nc"])))
@@ -438,15 +432,12 @@ def _add_yaml(found: _Classes, text: str) -> None:
         inside = of_part.value if of_part is not None and of_part.id == "sequence" else [of_part]
         found.paths += [(key, _text(each), _line_of(each)) for each in inside[:_MOST_PATHS] if each]
     shape = values.get("kpt_shape")
-    if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
-        _add_key_points(found, shape, values.get("kpt_names"), text)
-
-
-def _add_key_points(found: _Classes, shape: "Node", names: "Node | None", text: str) -> None:
-    numbers = [_number(each) for _, each in _numbered(shape)]
+    if shape is None or shape.value in ("", "~", "null", "Null", "NULL"):
+        return
+    numbers = [_whole(_text(each)) for _, each in _numbered(shape)]
     if len(numbers) == 2 and numbers[0] and numbers[1] in (2, 3):
         found.keypoints = numbers[0], numbers[1]
-        for number, each in _numbered(names):
+        for number, each in _numbered(values.get("kpt_names")):
             own = [str(joint.value) for _, joint in _numbered(each)]
             if len(own) == numbers[0]:
                 found.joints[number] = own
@@ -454,19 +445,6 @@ def _add_key_points(found: _Classes, shape: "Node", names: "Node | None", text: 
         written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
         expected = "[number of key points, 2 or 3], such as [17, 3]"
         found.problem = (f"kpt_shape is {written}; expected {expected}", _line_of(shape))
-
-
-def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
-    """Return whether a path of train or val names a file or folder, maybe by its end."""
-    plain = normpath(path.replace("\\", "/")) if path else ""
-    if not plain or _ELSEWHERE.search(plain):
-        return True
-    folder = Path(member.shown).parent
-    # `Path.exists` raises an error for a name that is too long.
-    if member.is_file and any(exists(folder / each / plain) for each in (root, "")):  # noqa: PTH110
-        return True
-    end = "/".join(each for each in plain.split("/") if each not in ("..", "."))
-    return not end or any(f"/{each}".endswith(f"/{end}") for each in known)
 
 
 def _line_of(node: "Node") -> int:
@@ -489,10 +467,6 @@ def _numbered(node: "Node | None") -> "list[tuple[int, Node]]":
         return [*enumerate(node.value)]
     pairs = ((_whole(key), value) for key, value in _pairs(node))
     return [(key, value) for key, value in pairs if key is not None]
-
-
-def _number(node: "Node | None") -> int | None:
-    return _whole(_text(node))
 
 
 def _whole(text: str) -> int | None:
