@@ -120,8 +120,9 @@ def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked
         ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
     ],
 )
-def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
-    text = f"{BOX}\n{line}\n"
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words, blank):
+    text = f"{BOX}{blank}{line}\n"
     made(tmp_path, data_yaml="names: [cat, dog]", labels__a_txt=text, images__a_ppm=PICTURE)
     (finding,) = validate(tmp_path, select=["T"]).findings
     assert finding.code == code
@@ -129,7 +130,7 @@ def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
     # The place comes once.
     assert "a.txt" not in finding.message
     assert finding.file == f"{tmp_path}/labels/a.txt"
-    assert (finding.spot.line, finding.excerpt) == (3, line)
+    assert (finding.spot.line, finding.excerpt) == (2 + len(blank), line)
 
 
 def line_by_line(folder):

@@ -282,7 +282,8 @@ class _LabelRecords:
             return False
         shares, number = rows[:, 1:], rows[:, 0].astype(np.int64)
         is_near = shares.min(initial=0) >= -MOST_BEYOND and shares.max(initial=1) <= 1 + MOST_BEYOND
-        are_classes = (rows[:, 0] == number).all() and number.max(initial=0) < _MOST_CLASSES
+        are_classes = 0 <= number.min(initial=0) <= number.max(initial=0) < _MOST_CLASSES
+        are_classes = are_classes and bool((rows[:, 0] == number).all())
         if rows.shape != (n_boxes.sum(), 5) or not (is_near and are_classes):
             return False
         numbers = np.flatnonzero(np.bincount(number))
