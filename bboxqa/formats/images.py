@@ -1,10 +1,9 @@
 """The images of formats with one label file per image: their pictures and their sizes."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path, PurePosixPath
-from typing import IO
 from unicodedata import normalize
 
 from bboxqa.core.errors import DatasetError
@@ -22,7 +21,7 @@ from bboxqa.formats.label_folders import (
     spelled_as,
     without_suffix,
 )
-from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
+from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import damage_in
 from bboxqa.formats.source import SourcePath, members_with
 from bboxqa.formats.translation.collector import Collector
@@ -30,27 +29,17 @@ from bboxqa.model.annotations import Choices, GivenSize
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:
-    """Return `size_in` the content of an image file; None if it cannot be read."""
-    try:
-        with member.open() as stream:
-            return size_in(stream)
-    except ZIP_ERRORS:
-        return None
-
-
-def size_in(stream: IO[bytes]) -> tuple[int, int] | None:
-    """Return width and height of an image as displayed; None if it is not read.
+    """Return width and height of an image file as displayed; None if it cannot be read.
 
     The image is not decoded. Its EXIF orientation is applied.
     """
     try:
-        with opened(stream) as image:  # type: ignore[arg-type]
+        with member.open() as stream, opened(stream) as image:  # type: ignore[arg-type]
             width, height = image.size
-            sideways = turn_of(image) in SIDEWAYS
+            return (height, width) if turn_of(image) in SIDEWAYS else (width, height)
     # Any error means that the size is unknown.
     except Exception:  # noqa: BLE001
         return None
-    return (height, width) if sideways else (width, height)
 
 
 def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
@@ -254,7 +243,15 @@ class FileImages:
         """Add the images without a label file if annotators were asked about them, and a note."""
         left_out = {place_of(each.inner) for each in self.left_out}
         unlabelled = {*self.pictures, *self.listed} - self._places - left_out
-        places = sorted(unlabelled - {*of_labels(unlabelled & {*self.pictures}, self._places)})
+        # Pictures that show labels are no images, unless they are in a folder with labelled ones.
+        labelled = {place.rpartition("/")[0] for place in self._places}
+        apart = {each for each in unlabelled if each.rpartition("/")[0] not in labelled}
+        shown = {
+            each
+            for each in apart & {*self.pictures}
+            if any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))
+        }
+        places = sorted(unlabelled - shown)
         if not places:
             return
         if self.files and not self.listed and self._places.isdisjoint(self.pictures):
@@ -327,18 +324,3 @@ def _as_named(path: Path) -> Path:
 def _with_parent(folder: SourcePath) -> list[SourcePath]:
     is_of_labels = folder.name.lower() in ("labels", "annotations")
     return [folder, folder.beside(folder.parent)] if is_of_labels else [folder]
-
-
-def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
-    """Return the places of pictures that show labels: masks and drawings, which are no images.
-
-    What is in a folder with `labelled` images is an image.
-
-    Examples
-    --------
-    >>> of_labels(["SegmentationClass/a", "b"], ["a"])
-    ['SegmentationClass/a']
-    """
-    folders = {place.rpartition("/")[0] for place in labelled}
-    places = {each for each in pictures if each.rpartition("/")[0] not in folders}
-    return sorted(e for e in places if any(map(_OF_LABELS.fullmatch, e.split("/")[:-1])))

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
 
@@ -73,7 +73,8 @@ class LabelFolders(msgspec.Struct, frozen=True):
         `is_marked` says whether another file indicates the format.
         """
         has_labels = folder.once(self._have_labels, not is_marked)
-        if has_labels or (has_labels is None and self._may_be_empty(folder.names.files)):
+        may_be_empty = has_labels is None and self.may_be_empty
+        if has_labels or (may_be_empty and self._are_named(folder.names.files)):
             return True
         known = (each for each in folder.folders if INSIDE.fullmatch(each.name))
         return any(self._holds_labels(each, strict=not is_marked) for each in known)
@@ -105,11 +106,8 @@ class LabelFolders(msgspec.Struct, frozen=True):
             if has_labels is not None:
                 # Empty files beside labels of another format are of that format.
                 return has_labels
-            is_empty = is_empty or self._may_be_empty(files)
+            is_empty = is_empty or (self.may_be_empty and self._are_named(files))
         return is_empty
-
-    def _may_be_empty(self, files: Sequence[str]) -> bool:
-        return self.may_be_empty and self._are_named(files)
 
     def _are_named(self, files: Sequence[str]) -> bool:
         """Return whether files are named like labels, with nothing but images beside them."""
@@ -236,48 +234,11 @@ def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[s
             for place, each in found.items()}  # fmt: skip
 
 
-def known_places(places: Iterable[str], known: set[str]) -> list[str]:
-    """Return the place of each image as it is known, if it is.
-
-    That is itself, without folders of labels around it, or the only one of its name. Images in
-    several folders, such as clips, may have the same names.
-
-    Examples
-    --------
-    >>> known_places(["xml/day/a", "new/a", "new/b", "c"], {"day/a", "night/a", "day/b"})
-    ['day/a', 'new/a', 'day/b', 'c']
-    """
-    by_name: dict[str, list[str]] = {}
-    for each in known:
-        by_name.setdefault(each.rpartition("/")[2], []).append(each)
-
-    def known_place(place: str) -> str:
-        alike = by_name.get(place.rpartition("/")[2], [])
-        only = alike[0] if len(alike) == 1 else place
-        return next((end for end in ends_of(place) if end in known), only)
-
-    return [*map(known_place, places)]
-
-
 def ends_of(place: str) -> Iterator[str]:
     """Yield the ends of a place, from that with most folders to its name."""
     parts = place.rsplit("/", _FOLDERS + 1)[-_FOLDERS - 1 :]
     for first in range(len(parts)):
         yield "/".join(parts[first:])
-
-
-def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the last part of each path, or the whole path if several share the last part.
-
-    Examples
-    --------
-    >>> short_names(["day/1.png", "night/1.png", "night/2.png"])
-    {'day/1.png': 'day/1.png', 'night/1.png': 'night/1.png', 'night/2.png': '2.png'}
-    """
-    known = {path: path.replace("\\", "/").lstrip("/") for path in paths}
-    last = {path: PurePosixPath(plain).name or plain for path, plain in known.items()}
-    times = Counter(last.values())
-    return {path: last[path] if times[last[path]] == 1 else known[path] for path in known}
 
 
 def is_mask_name(name: str) -> bool:

@@ -19,7 +19,7 @@ from bboxqa.core.image_opening import RASTERS, block_problem, opened, opened_ras
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
-from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, is_mask_name, known_places
+from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, ends_of, is_mask_name
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
@@ -244,10 +244,18 @@ def translate(path: Path, into: Collector) -> None:
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
     images = FileImages(path, into, labels, others, ())
     # Images get the only picture of their name, where folders of people have the same images.
-    places = [each for each in images.files if each not in images.pictures]
-    shared = dict(zip(places, known_places(places, {*images.pictures}), strict=True))
-    found = {e: images.pictures[own] for e, own in shared.items() if own in images.pictures}
-    for place in {shared[each] for each in found} - {*images.files}:
+    by_name: dict[str, list[str]] = {}
+    for place in images.pictures:
+        by_name.setdefault(place.rpartition("/")[2], []).append(place)
+    shared: dict[str, str] = {}
+    for place in (each for each in images.files if each not in images.pictures):
+        # The folders of labels may be around those of the image.
+        ends = [each for each in ends_of(place) if each in images.pictures]
+        alike = by_name.get(place.rpartition("/")[2], [])
+        if ends or len(alike) == 1:
+            shared[place] = (ends or alike)[0]
+    found = {place: images.pictures[own] for place, own in shared.items()}
+    for place in {*shared.values()} - {*images.files}:
         del images.pictures[place]
     images.pictures |= found
     if len(images.files) < len(labels):

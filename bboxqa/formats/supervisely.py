@@ -1,5 +1,6 @@
 """Reading the files of a Supervisely project, one for each image."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
-from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
@@ -49,9 +49,11 @@ def translate(path: Path, into: Collector) -> None:
     records = _Records(path, [*map(mapping, items(mapping(content).get("classes")))], into)
     for member, content in json_objects(files, into):
         records.add_image(member, content)
-    names = short_names(name for _, name in records.paths)
+    # The last part of a path, or the whole path if several share the last part.
+    times = Counter(name.rpartition("/")[2] for name in {name for _, name in records.paths})
     for image, name in records.paths:
-        image["file_name"] = names[name]
+        last = name.rpartition("/")[2]
+        image["file_name"] = last if times[last] == 1 else name.lstrip("/")
     into.ask_only()
     into.count(_NOTES)
 
@@ -88,7 +90,7 @@ class _Records:
         # Images are named with their datasets, which are nested folders.
         last = inner.name.removesuffix(".gz").removesuffix(".json")
         folders = inner.parts[:-1] if member.name else ()
-        own = "" if member.name else plain_text(content.get("name"))
+        own = "" if member.name else plain_text(content.get("name")).replace("\\", "/")
         kept = (part for part in folders if part not in {"ann", "datasets"})
         self.paths.append((image, own or "/".join(("", *kept, last))))
         for _ in items(content.get("tags")):
