@@ -20,7 +20,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, ends_of, is_mask_name
-from bboxqa.formats.member import Member
+from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask
@@ -79,22 +79,17 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
     except Exception as error:  # noqa: BLE001
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
     if in_colours:
-        return _packed(found if palette is None else palette[found])
+        colours = (found if palette is None else palette[found]).astype(np.uint32)
+        if colours.ndim == 2:
+            colours = np.repeat(colours[..., None], 3, 2)
+        packed: Values = colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]
+        return packed
     if found.ndim == 3:
         raise MaskProblemError(
             "has colours; expected one channel, or with --mask classes a labelmap.txt with a line "
             "NAME:RED,GREEN,BLUE for each"
         )
     return found
-
-
-def _packed(colours: Values) -> Values:
-    """Return colours, (H, W, 3), or grey values, (H, W), as one number each."""
-    if colours.ndim == 2:
-        return colours.astype(np.uint32) * np.uint32(0x010101)
-    found: Values = colours[..., 0].astype(np.uint32) << 16
-    found |= colours[..., 1].astype(np.uint32) << 8
-    return found | colours[..., 2]
 
 
 def _check(pictures: Allowance, size: tuple[int, int], n_bytes: int, data: bytes) -> None:
@@ -183,6 +178,9 @@ def runs_in(values: Values, check: Callable[[int], None] = lambda _: None) -> Ru
     >>> runs.spans.tolist(), runs.piece.tolist()
     ([[0, 2], [5, 6], [6, 7]], [0, 0, 1])
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     height, width = values.shape
     is_start = np.ones(values.shape, np.bool_)
     np.not_equal(values[:, 1:], values[:, :-1], out=is_start[:, 1:])
@@ -193,18 +191,9 @@ def runs_in(values: Values, check: Callable[[int], None] = lambda _: None) -> Ru
     kept = np.flatnonzero(value)
     stop = np.append(start[1:], height * width)[kept]
     start, value = start[kept], value[kept]
-    return Runs(np.stack([start, stop], 1), value, _pieces(start, stop, value, width))
-
-
-def _pieces(start: IndexArray, stop: IndexArray, value: NDArray[Any], width: int) -> IndexArray:
-    """Return the piece of each run, numbered from 0."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     # Places in rows that are two pixels wider, so that ends of rows do not touch.
-    row = start // width
+    row, below = start // width, width + 2
     first, last = start + 2 * row, stop + 2 * row
-    below = width + 2
     low = np.searchsorted(last, first + below, "left")
     n = np.maximum(np.searchsorted(first, last + below, "right") - low, 0)
     upper = np.repeat(np.arange(len(start)), n)
@@ -212,8 +201,7 @@ def _pieces(start: IndexArray, stop: IndexArray, value: NDArray[Any], width: int
     same = value[upper] == value[lower]
     pairs = (np.ones(same.sum(), np.bool_), (upper[same], lower[same]))
     _, piece = connected_components(coo_array(pairs, (len(start), len(start))), directed=False)
-    found: IndexArray = piece.astype(np.int64)
-    return found
+    return Runs(np.stack([start, stop], 1), value, piece.astype(np.int64))
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -242,7 +230,7 @@ def translate(path: Path, into: Collector) -> None:
     for each in own:
         of_image.setdefault(_image_of(each, mode), []).append(each)
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
-    images = FileImages(path, into, labels, others, ())
+    images = FileImages(path, into, labels, [each for each in others if is_picture(each.name)])
     # Images get the only picture of their name, where folders of people have the same images.
     by_name: dict[str, list[str]] = {}
     for place in images.pictures:
@@ -320,17 +308,6 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
     return _Names(of, forms == {3})
 
 
-def _of_classes(runs: Runs, values: Values, classes: Values) -> Runs:
-    """Return the runs of objects with the values of their classes in another mask."""
-    _, first, number = np.unique(runs.value, return_index=True, return_inverse=True)
-    if classes.shape == values.shape:
-        found = classes.ravel()[runs.spans[first, 0]][number]
-        drawn = np.repeat(found, np.diff(runs.spans)[:, 0])
-        if found.all() and (drawn == classes[values != 0]).all():
-            return runs._replace(value=found)
-    raise MaskProblemError(f"has an object that is not of one value in {_CLASSES}")
-
-
 class _MaskRecords:
     """Converts masks to COCO records."""
 
@@ -353,11 +330,26 @@ class _MaskRecords:
             is_rgb = self._names.are_colours
             values = values_in(data, self._pictures, in_colours=is_rgb and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
-            if self._is_one:
-                runs = self._of_value(runs, member, is_bit=values.dtype == np.bool_)
+            is_bit = values.dtype == np.bool_
+            if self._is_one and self._value is not None and not is_bit:
+                kept = runs.value == self._value
+                runs = Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
+            elif self._is_one:
+                seen = self._seen.setdefault(member.folder, {})
+                for value in np.unique(runs.value).tolist():
+                    seen.setdefault(255 if is_bit else value, []).append(member.shown)
             key = runs.piece + 1 if self._mode == "classes" else runs.value
+            key = np.ones_like(key) if self._is_one else key
             for each in classes:
-                runs = _of_classes(runs, values, values_in(each, self._pictures, in_colours=is_rgb))
+                of_class = values_in(each, self._pictures, in_colours=is_rgb)
+                _, first, number = np.unique(key, return_index=True, return_inverse=True)
+                is_whole = of_class.shape == values.shape
+                if is_whole:
+                    runs = runs._replace(value=of_class.ravel()[runs.spans[first, 0]][number])
+                    drawn = np.repeat(runs.value, np.diff(runs.spans)[:, 0])
+                    is_whole = bool(runs.value.all() and (drawn == of_class[values != 0]).all())
+                if not is_whole:
+                    raise MaskProblemError(f"has an object that is not of one value in {_CLASSES}")
             self._objects.take(len(np.unique(key)), len(data))
             height, width = values.shape
             size = image.setdefault("width", width), image.setdefault("height", height)
@@ -376,16 +368,6 @@ class _MaskRecords:
                 with into.refusing(f"{name}{place}", Where(name, place)):
                     self._add(image["id"], runs, rows, mask, Where(name, place))
                 n_bytes = 0
-
-    def _of_value(self, runs: Runs, member: Member, *, is_bit: bool) -> Runs:
-        """Return the runs of the object of a file: those of its value, if one is given."""
-        if self._value is not None and not is_bit:
-            kept = runs.value == self._value
-            return Runs(runs.spans[kept], runs.value[kept], runs.piece[kept])
-        seen = self._seen.setdefault(member.folder, {})
-        for value in np.unique(runs.value).tolist():
-            seen.setdefault(255 if is_bit else value, []).append(member.shown)
-        return runs._replace(value=np.ones_like(runs.value))
 
     def refuse_values(self) -> None:
         """Refuse folders of files of one object that have several values, the most usual first."""
@@ -407,12 +389,9 @@ class _MaskRecords:
         n_small = int((sizes < _SPECKLE).sum()) * (is_class or len(sizes) > 1)
         pieces = f"{count(n_small, 'piece')} of fewer than {_SPECKLE} pixels"
         n_large = int((sizes >= _SPECKLE).sum())
+        is_unnamed = self._names.of and value not in self._names.of
         for code, is_found, problem in (
-            (
-                "T020",
-                self._names.of and value not in self._names.of,
-                f"{name} has no name in {NAMES}",
-            ),
+            ("T020", is_unnamed, f"{name} has no name in {NAMES}"),
             ("T062", n_small, f"has {pieces}, the smallest of {sizes.min()}"),
             ("T063", n_large > 1, f"is in {n_large} pieces"),
         ):
