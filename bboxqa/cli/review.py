@@ -10,7 +10,6 @@ import click
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import refuse_options, show, show_notes, tracking
-from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
 
@@ -63,7 +62,7 @@ def audit(
     from bboxqa.report.result_files import manifest, write_tables
 
     model = [] if predictions is None else [predictions]
-    is_same = any(each.resolve() in {path.resolve() for path in paths} for each in model)
+    is_same = {each.resolve() for each in model} & {each.resolve() for each in paths}
     again = "is given as labels and as predictions; name the file of a model with --predictions"
     refuse_options(
         (not paths, "no labels given; try: bboxqa audit labels.json --predictions results.json"),
@@ -76,20 +75,19 @@ def audit(
         digest = bool(to.out or to.page)
         reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
         if folds is not None and to.out is not None:
-            for path, n in write_folds(paths, folds, to.out, reading).items():
-                click.echo(f"Written: {path}: {count(n, 'image')}")
+            write_folds(paths, folds, to.out, reading)
+            click.echo(f"Written: {to.out}")
             click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
             return 0
-        result = audit_files(paths, predictions, settings, reading)
-        result, notes = result if top is None else result.head(top), list[str]()
+        result, notes = audit_files(paths, predictions, settings, reading), list[str]()
+        result = result if top is None else result.head(top)
         if to.page is not None:
             typed = shlex.join(["bboxqa", *sys.argv[1:]])
             notes += write_audit_page(result, to.page, typed, progress)
             written.append(to.page.page)
     if to.out is not None:
         said = manifest(settings, result.sources, result.labels.reading)
-        files = {"summary": summary(result), "manifest": said}
-        kept = files_read(to.inputs)
+        files, kept = {"summary": summary(result), "manifest": said}, files_read(to.inputs)
         write_tables(to.out, files, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
         written.append(to.out)
     if to.send_back is not None:

@@ -22,7 +22,6 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.table import Table
 from bboxqa.model.units import CandidatePairs
 
-KINDS = ("missing", "spurious", "class", "place", "twice")
 MISSING, SPURIOUS, CLASS, PLACE, TWICE = range(5)
 REASONS = (
     "score {:.2f}, and no label",
@@ -130,9 +129,9 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     Returns
     -------
     Table
-        A row for each place: kind (in `KINDS`), image, label and prediction, -1 for none; bbox, of
-        the prediction where a label is missing or badly drawn, otherwise of the label; score, from
-        0 to 1; and reason (in `REASONS`) with its figures, one and other.
+        A row for each place: kind (`MISSING`, …), image, label and prediction, -1 for none; bbox,
+        of the prediction where a label is missing or badly drawn, otherwise of the label; score,
+        from 0 to 1; and reason (in `REASONS`) with its figures, one and other.
 
     References
     ----------
@@ -159,7 +158,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     usual = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    apart = _apart(of, label, prediction, s, iou, votes)
+    apart = _apart(of, CandidatePairs(label, prediction, iou), s, votes)
     of_labels = _worst([
         _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), kind=SPURIOUS,
                 reason=np.where(best < 0, SPURIOUS, SUPPORTED), prediction=prediction[best],
@@ -180,23 +179,18 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
 
 
 def _apart(
-    of: Annotations,
-    label: IndexArray,
-    prediction: IndexArray,
-    s: FloatArray,
-    iou: FloatArray,
-    votes: Votes | None,
+    of: Annotations, pairs: CandidatePairs, s: FloatArray, votes: Votes | None
 ) -> FloatArray:
     """Return the score of each pair for being badly placed, (P,)."""
-    certain, fit = s.copy(), iou.copy()
+    certain, fit = s.copy(), pairs.similarity.copy()
     if votes is not None:
         at, n_votes = np.flatnonzero(s > 0), np.diff(votes.stop, prepend=0)
-        objects = of.id[prediction[at]]
+        objects = of.id[pairs.right[at]]
         votes_of, first = rows(votes.stop[objects] - n_votes[objects], votes.stop[objects])
         pair = np.repeat(np.arange(len(at)), np.diff(first))
-        each = bbox_iou(corners(of.bbox[label[at]])[pair], votes.edges[votes_of])
+        each = bbox_iou(corners(of.bbox[pairs.left[at]])[pair], votes.edges[votes_of])
         certain[at] = votes.agreement[objects]
-        fit[at] = (iou[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
+        fit[at] = (fit[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
     badly: FloatArray = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     return badly
 
@@ -220,10 +214,10 @@ def _best(label: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -
     return best
 
 
-def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArray:
-    """Return the largest IoU of `labels` that are `alone` with another of their category, (N,).
+def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Table:
+    """Return labels that are alone and have an IoU of at least 0.5 with another of their category.
 
-    0 below 0.5, and for other annotations. Of two labels that are alone, the second one counts.
+    Of two labels that are alone, the second one counts.
     """
     found = np.zeros(len(of))
     some = labels[alone[labels]]
@@ -233,11 +227,7 @@ def repeated(of: Annotations, labels: IndexArray, alone: BoolArray) -> FloatArra
         kept = (a != b) & ~(alone[b] & (a < b)) & (of.category[a] == of.category[b])
         a, iou = a[kept], bbox_iou(edges[a[kept]], edges[b[kept]])
         np.maximum.at(found, a[iou >= _SAME], iou[iou >= _SAME])
-    return found
-
-
-def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Table:
-    again = repeated(of, labels, alone)[labels]
+    again = found[labels]
     return _places(of, labels, 2 * again - 1, kind=TWICE, reason=reason, one=again)
 
 
@@ -297,46 +287,37 @@ def labelled_share(
     features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
     features = (features - features.mean(0)) / np.maximum(features.std(0), 1e-9)
     features = np.insert(features, 0, 1, axis=1)
+    n = int(category.max()) + 1
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        if len(rest):
-            rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
-            weights = _logistic(features[rest], labelled[rest])
-            known, n = features[rest] @ weights, int(category.max()) + 1
-            offset = _offsets(known, labelled[rest], category[rest], n)
-            share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
+        if not len(rest):
+            continue
+        rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
+        known, has_label, group = features[rest], labelled[rest], category[rest]
+        # Both by Newton's method.
+        weights, offset = np.zeros(3), np.zeros(n)
+        for _ in range(50):
+            likely = _sigmoid(known @ weights)
+            slope = known.T @ (likely - has_label) + _RIDGE * weights
+            curve = (known * (likely * (1 - likely))[:, None]).T @ known + np.diag(_RIDGE)
+            step = np.linalg.solve(curve, slope)
+            weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
+            if np.abs(step).max() < 1e-7:
+                break
+        likely = _sigmoid(known @ weights)
+        prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
+        for _ in range(8):
+            likely = _sigmoid(known @ weights + offset[group])
+            slope = np.bincount(group, has_label - likely, n) - prior * offset
+            curve = np.bincount(group, likely * (1 - likely), n) + prior
+            offset += (slope / curve).clip(-1, 1)
+        share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
 
 
 def _sigmoid(z: FloatArray) -> FloatArray:
     likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
     return likely
-
-
-def _logistic(features: FloatArray, labelled: BoolArray) -> FloatArray:
-    """Return the coefficients of a logistic regression with a ridge penalty, by Newton's method."""
-    weights = np.zeros(3)
-    for _ in range(50):
-        likely = _sigmoid(features @ weights)
-        slope = features.T @ (likely - labelled) + _RIDGE * weights
-        curve = (features * (likely * (1 - likely))[:, None]).T @ features + np.diag(_RIDGE)
-        step = np.linalg.solve(curve, slope)
-        weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
-        if np.abs(step).max() < 1e-7:
-            break
-    return weights
-
-
-def _offsets(known: FloatArray, labelled: BoolArray, group: IntArray, n: int) -> FloatArray:
-    """Return the offset of each group to what is known, shrunk to 0, by Newton's method."""
-    offset, likely = np.zeros(n), _sigmoid(known)
-    prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
-    for _ in range(8):
-        likely = _sigmoid(known + offset[group])
-        slope = np.bincount(group, labelled - likely, n) - prior * offset
-        curve = np.bincount(group, likely * (1 - likely), n) + prior
-        offset += (slope / curve).clip(-1, 1)
-    return offset
 
 
 def geometric_suspects(data: Dataset) -> Table:
@@ -367,20 +348,19 @@ def geometric_suspects(data: Dataset) -> Table:
         of, 0 * empty, np.full(len(empty), 1 - 2 * share), kind=MISSING, label=-1, image=empty,
         bbox=np.pad(whole, ((0, 0), (2, 0))), reason=EMPTY, one=1 - share,
     )  # fmt: skip
-    return _ranked([unlabelled, _copies(of, number), _worst([*outlying, twice], len(of))])
-
-
-def _copies(of: Annotations, number: IndexArray) -> Table:
-    """Return images whose labels, two or more, are exactly those of the image before."""
+    # Images whose labels, two or more, are exactly those of the image before.
     start = np.cumsum(number) - number
     later = np.flatnonzero((number[1:] == number[:-1]) & (number[1:] > 1)) + 1
     at, first = rows(start[later], start[later] + number[later])
     before, _ = rows(start[later - 1], start[later])
     differs = (of.bbox[at] != of.bbox[before]).any(1) | (of.category[at] != of.category[before])
-    edges, image = corners(of.bbox[at]), later[~np.logical_or.reduceat(differs, first[:-1])]
-    low, high = (each.reduceat(edges, first[:-1]) for each in (np.minimum, np.maximum))
+    image = later[~np.logical_or.reduceat(differs, first[:-1])]
+    low, high = (
+        each.reduceat(corners(of.bbox[at]), first[:-1]) for each in (np.minimum, np.maximum)
+    )
     bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))[np.isin(later, image)]
     n = number[image]
-    return _places(
+    copied = _places(
         of, start[image], n / (n + 1), kind=PLACE, label=-1, bbox=bbox, reason=COPIED, one=n
     )
+    return _ranked([unlabelled, copied, _worst([*outlying, twice], len(of))])

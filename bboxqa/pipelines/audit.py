@@ -3,8 +3,6 @@
 import re
 import shlex
 from collections.abc import Sequence
-from functools import partial
-from itertools import count as counter
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -18,32 +16,36 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
-from bboxqa.diagnostics.audit import KINDS, MISSING, SPURIOUS, Votes
+from bboxqa.diagnostics.audit import MISSING, SPURIOUS, Votes
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO, begins_as_results, check_scores
 from bboxqa.formats.dataset.names import join_name
 from bboxqa.formats.dataset.reading import Predictions, Reading
-from bboxqa.formats.records import whole_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.boxes import corners
-from bboxqa.model.annotations import Annotations, Choices, Dataset, completed
+from bboxqa.model.annotations import Annotations, Dataset, completed
 from bboxqa.model.consensus import LINK
 from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines import reference
 from bboxqa.pipelines.counting import of_images
-from bboxqa.pipelines.diagnosis.review import drawn_shape, review_document, shown_image
+from bboxqa.pipelines.diagnosis import review
 from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
-from bboxqa.report.audit import OTHERS, WORTH, AuditResult, audit_page
-from bboxqa.report.pages import PageTarget
+from bboxqa.report import pages
+from bboxqa.report.audit import KINDS, WORTH, AuditResult, title
+from bboxqa.report.pictures import line_style
+from bboxqa.report.reproduction import inputs_table, settings_table
+from bboxqa.report.result_files import manifest
 
 _NAMED = 3
 _SIDES = ("x", "y", "width", "height")
+# What labels that are not suspicious are called on a page.
+_OTHERS = "other labels"
 
 
 def audit(labels: Data | Dataset, predictions: Data | Dataset | None = None) -> AuditResult:
@@ -68,10 +70,6 @@ def audit(labels: Data | Dataset, predictions: Data | Dataset | None = None) -> 
         If the files cannot be read, have no image or no category in common, several annotators drew
         labels in one image, or only some of the predictions have a score.
 
-    See Also
-    --------
-    bboxqa.diagnostics.audit.suspects : The scores.
-
     Examples
     --------
     >>> import bboxqa
@@ -93,8 +91,13 @@ def audit_files(
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
     one = replace(reading, min_annotators=1, by_files="any", scores=True)
-    path = Path(predictions) if isinstance(predictions, str | PathLike) else None
-    if path is not None and not isinstance(labels, Dataset) and _is_list(path, reading.choices):
+    path = Path(predictions) if isinstance(predictions, str | PathLike) else Path()
+    if (
+        not isinstance(labels, Dataset) and path.is_file()
+        and format_of(path, reading.choices) is COCO
+        # Maybe without scores, which is refused.
+        and (begins_as_results(path) or LIST.match(SourcePath.at(path).head))
+    ):  # fmt: skip
         # The ids of results are those of the labels.
         model = Predictions(path, 0.0)
         data = read_for(labels, settings, replace(one, predictions=model))
@@ -110,18 +113,31 @@ def audit_files(
         choices = completed(reading.choices, choices_of({"image_size": known or None}))
         scored = replace(reading, scores=True, score=0.0, choices=choices)
         predictions = reference.read_other(predictions, settings, scored)
-    return audit_with(labels, predictions, settings)
+    _check_one(labels)
+    notes, sources = list[str](), labels.sources
+    if predictions is None:
+        drawn = both = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
+        found, place = places.geometric_suspects(both), np.arange(len(both.annotations) + 1)
+        basis = "geometry alone, which shows less than the predictions of a model would"
+    else:
+        of_model = _consensus if reference.several_drew(predictions) else _scored
+        of_one, basis, votes = of_model(predictions)
+        drawn, both, notes = _joined(labels, of_one, settings)
+        crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
+        found, sources = places.suspects(both, crowds, votes), (*sources, *predictions.sources)
+        place = np.append(np.asarray(both.annotations.place), -1)
+    place[-1] = -1
+    kinds, images = _counted(found, drawn)
+    return AuditResult(
+        suspects=_table(found, drawn, both, place), rows=place[found["label"]], kinds=kinds,
+        images=images, labels=drawn, basis=basis, settings=settings, sources=sources,
+        n_predictions=None if predictions is None else len(predictions.annotations),
+        notes=(*notes, *labels.headlines, *labels.notes),
+    )  # fmt: skip
 
 
-def _is_list(path: Path, choices: Choices) -> bool:
-    """Return whether a file is a list of results, maybe one without scores."""
-    if not path.is_file() or format_of(path, choices) is not COCO:
-        return False
-    return begins_as_results(path) or LIST.match(SourcePath.at(path).head) is not None
-
-
-def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dict[Path, int]:
-    """Write lists of the images to train on and to predict, for each fold; return their lengths.
+def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> None:
+    """Write lists of the images to train on and to predict, for each fold.
 
     Images of one folder stay together if there are as many folders as folds, since they are mostly
     frames of one video or images of one place; otherwise images are dealt out by name.
@@ -132,64 +148,29 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> dic
         raise ConfigError(f"is {folds}; expected at most {len(names)}, the images", "folds")
     groups = [name.rpartition("/")[0] for name in names]
     groups = groups if len({*groups}) >= folds else names
-    own = np.unique(groups, return_inverse=True)[1] % folds
-    written = {}
+    own = (np.unique(groups, return_inverse=True)[1] % folds).tolist()
     with filled_folder(folder) as scratch:
         for fold, part in product(range(folds), ("train", "test")):
-            listed = np.flatnonzero((own == fold) == (part == "test")).tolist()
-            text, file = "".join(f"{names[each]}\n" for each in listed), f"{part}-{fold + 1}.txt"
-            (scratch / file).write_text(text, "utf-8")
-            written[folder / file] = len(listed)
-    return written
-
-
-def audit_with(labels: Dataset, model: Dataset | None, settings: AgreeSettings) -> AuditResult:
-    """Audit labels with checked settings; see `audit`."""
-    _check_one(labels)
-    notes, sources = list[str](), labels.sources
-    if model is None:
-        drawn = both = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
-        found, place = places.geometric_suspects(both), np.arange(len(both.annotations) + 1)
-        basis = "geometry alone, which shows less than the predictions of a model would"
-    else:
-        one, basis, votes = (_consensus if len(_of_several(model)) else _scored)(model)
-        drawn, both, notes = _joined(labels, one, settings)
-        crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-        found, sources = places.suspects(both, crowds, votes), (*labels.sources, *model.sources)
-        place = np.append(np.asarray(both.annotations.place), -1)
-    place[-1] = -1
-    kinds, images = _counted(found, drawn)
-    return AuditResult(
-        suspects=_table(found, drawn, both, place), rows=place[found["label"]], kinds=kinds,
-        images=images, labels=drawn, basis=basis, settings=settings, sources=sources,
-        n_predictions=None if model is None else len(model.annotations),
-        notes=(*notes, *labels.headlines, *labels.notes),
-    )  # fmt: skip
+            listed = [f"{name}\n" for name, of in zip(names, own, strict=True)
+                      if (of == fold) == (part == "test")]  # fmt: skip
+            (scratch / f"{part}-{fold + 1}.txt").write_text("".join(listed), "utf-8")
 
 
 def _check_one(labels: Dataset) -> None:
     """Refuse results of a model, and labels of several annotators, with what can be done."""
-    results = [each.name for each in labels.sources if each.score is not None]
-    if results:
-        typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", results[0]])
-        problem = f"{results[0]}: is a list of results of a model; expected labels"
-        raise DatasetError([problem], f"Audit labels with it: {typed}")
-    if len(several := _of_several(labels)):
-        image = one_line(labels.image_names[int(several[0])])
+    for each in labels.sources:
+        if each.score is not None:
+            typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", each.name])
+            problem = f"{each.name}: is a list of results of a model; expected labels"
+            raise DatasetError([problem], f"Audit labels with it: {typed}")
+    if several := reference.several_drew(labels):
         paths = shlex.join(each.name for each in labels.sources) or "FILES"
-        drew = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
         raise DatasetError(
-            [f"the labels are not by one annotator: {drew}"],
+            [f"the labels are not by one annotator: {several}"],
             f"Compare them: bboxqa agree {paths}\nOr merge them, then audit that: bboxqa consensus "
             f"{paths} -o merged.json\nIf some are by a model: --predictions FILE; several, in one "
             "folder, are votes: --predictions DIR",
         )
-
-
-def _of_several(data: Dataset) -> IndexArray:
-    """Return the images in which several annotators drew."""
-    (image, _), _, _ = distinct_rows(data.annotations.image, data.annotations.annotator)
-    return distinct(image[1:][np.diff(image) == 0])
 
 
 def _scored(data: Dataset) -> tuple[Dataset, str, None]:
@@ -301,7 +282,7 @@ def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
     images, row = np.unique(worth["image"], return_inverse=True)
     number, total = np.bincount(row), sum_by(row, worth["score"], len(images))
     order = np.argsort(-total.round(9), kind="stable")
-    kind = Categorical(np.arange(len(KINDS), dtype=np.int32), KINDS)
+    kind = Categorical(np.arange(len(KINDS), dtype=np.int32), (*KINDS,))
     image = Categorical(images[order].astype(np.int32), labels.image_names)
     return (
         Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled}),
@@ -321,7 +302,7 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
     reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
     return Table({
         "rank": np.arange(1, len(found) + 1),
-        "kind": Categorical(found["kind"].astype(np.int32), KINDS),
+        "kind": Categorical(found["kind"].astype(np.int32), (*KINDS,)),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
         "label": Categorical(ids, tuple(shown)),
         "prediction": np.ma.masked_less(place[found["prediction"]], 0),
@@ -342,79 +323,78 @@ def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
     The gain is the score. What is missing is an annotation that the model proposes.
     """
     labels, own = result.labels, result.labels.annotations
-    kept = np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH)[:MOST_REVIEWED]
-    table, rows = result.suspects.take(kept), result.rows[kept]
-    image, score, at = table.codes("image"), np.asarray(table["score"]), np.flatnonzero(rows >= 0)
+    table = result.suspects.take(result.worth[:MOST_REVIEWED])
+    rows, image, score = result.rows[: len(table)], table.codes("image"), table["score"]
+    at, places = np.flatnonzero(rows >= 0), distinct(image).tolist()
     gains = sum_by(image, score, len(labels.image_names))
-    document = review_document(labels, rows[at], table["reason"][at], score[at], gains)
-    images, annotations = document["images"], document["annotations"]
-    new_image, new_id = (counter(1 + _last_id(each)) for each in (images, annotations))
-    known = {place: n for n, place in enumerate(distinct(image[at]).tolist())}
-    category_id = {each["name"]: each["id"] for each in document["categories"]}
-    items, number = [], iter(range(len(at)))
+    document = review.review_document(
+        labels, rows[at], table["reason"][at], score[at], gains, places
+    )
+    annotations, items, number = document["annotations"], [], iter(range(len(at)))
+    renamed, first = result.settings.category_map, review.new_number(annotations)
+    category_id = {
+        renamed.get(each["name"], each["name"]): each["id"] for each in document["categories"]
+    }
     for row, place, said in zip(rows.tolist(), image.tolist(), table.records(), strict=True):
-        if place not in known:
-            known[place] = len(images)
-            size = zip(_SIDES[2:], labels.image_size[place].tolist(), strict=True)
-            images.append({"id": next(new_image), "file_name": said["image"]}
-                          | {side: length for side, length in size if length})  # fmt: skip
-        drawn, id_, box = -1, None, [said[side] for side in _SIDES]
-        person = np.flatnonzero(labels.assigned[place])[0]
+        person, drawn, id_ = labels.assigned[place].argmax(), -1, None
+        box, in_document = [said[side] for side in _SIDES], places.index(place)
         if row >= 0:
-            drawn = next(number)
+            drawn, person, box = next(number), own.annotator[row], own.bbox[row].tolist()
             annotations[drawn]["score"] = said["score"]
-            person, box = own.annotator[row], own.bbox[row].tolist()
             id_ = int(own.id[row]) if own.own_id is None else said["label"]
         elif said["suggested"]:
             drawn = len(annotations)
             annotations.append({
-                "id": next(new_id), "image_id": images[known[place]]["id"],
-                "category_id": category_id[said["suggested"]], "bbox": box,
-                "area": box[2] * box[3], "iscrowd": 0, "score": said["score"],
-                "reason": said["reason"],
+                "id": first + drawn - len(at), "image_id": document["images"][in_document]["id"],
+                "category_id": category_id[said["suggested"]], "bbox": box, "iscrowd": 0,
+                "area": box[2] * box[3], "score": said["score"], "reason": said["reason"],
             })  # fmt: skip
         found = ReviewObject(
             annotator=labels.annotator_names[person], image=said["image"], id=id_,
-            category=said["category"] or said["suggested"], bbox=tuple(box),
-            reason=f"{said['kind']}: {said['reason']}", gain=said["score"],
-            proposed=row < 0 <= drawn,
+            category=said["category"] or said["suggested"], bbox=tuple(box), gain=said["score"],
+            reason=f"{said['kind']}: {said['reason']}", proposed=row < 0 <= drawn,
         )  # fmt: skip
-        items.append(ReviewItem(found, drawn, known[place]))
+        items.append(ReviewItem(found, drawn, in_document))
     return document, items
 
 
-def _last_id(records: list[Record]) -> int:
-    return max(filter(None, (whole_number(each["id"]) for each in records)), default=0)
-
-
 def write_audit_page(
-    result: AuditResult, target: PageTarget, command: str, progress: Progress | None = None
+    result: AuditResult, target: pages.PageTarget, command: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of an audit, which a command has made; return notes on its images.
 
     Its images are those of the document "worst_images", with boxes of kinds in place of annotators.
     """
-    from bboxqa.pipelines.pictures import sizes_of, write_with_pixels
+    from bboxqa.pipelines.pictures import write_images_page
 
-    data, rows, pictures = result.labels, dict[int, list[Record]](), []
-    table = result.suspects.take(np.flatnonzero(np.asarray(result.suspects["score"]) >= WORTH))
+    data, shapes, pictures = result.labels, dict[int, list[Record]](), []
+    table = result.suspects.take(result.worth)
     for image, row in zip(table.codes("image").tolist(), table.records(), strict=True):
         named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
         label = f"label {row['label']}: " if row["label"] else ""
-        rows.setdefault(image, []).append({
+        shapes.setdefault(image, []).append({
             "annotation": row["label"] or "predicted", "annotator": row["kind"], "category": named,
             "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": row["kind"],
             "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
         })  # fmt: skip
-    worst = [each for each in result.images.codes("image").tolist() if each in rows]
+    worst = [each for each in result.images.codes("image").tolist() if each in shapes]
     for image in worst[: target.top]:
-        objects = [row | {"category": f"{row['kind']} {row['category']}"} for row in rows[image]]
+        found = shapes[image]
+        objects = [row | {"category": f"{row['kind']} {row['category']}"} for row in found]
         drawn = np.flatnonzero(data.annotations.image == image).tolist()
-        others = [drawn_shape(data, 0, row) | {"annotator": OTHERS} for row in drawn]
-        pictures.append(shown_image(data, image) | {
-            "asked": [], "cost": len(objects), "alpha": None, "objects": objects,
-            "shapes": others + rows[image],
-        })  # fmt: skip
-    names = [each.name for each in result.sources]
-    page = partial(audit_page, result, pictures, target=target, command=command)
-    return write_with_pixels(target, sizes_of(pictures), names, page, progress)
+        others = [review.drawn_shape(data, 0, row) | {"annotator": _OTHERS} for row in drawn]
+        more = {"asked": [], "cost": len(found), "alpha": None, "objects": objects}
+        pictures.append(review.shown_image(data, image) | more | {"shapes": others + found})
+    made = manifest(result.settings, result.sources, data.reading)
+    names, kinds = [each.name for each in result.sources], result.kinds.records()
+    styles = {kind: line_style(place) for place, kind in enumerate(KINDS)}
+    styles = {_OTHERS: "stroke-dim thin"} | styles
+    return write_images_page(
+        "audit", target, pictures, len(result.images), names, progress, [*styles], styles,
+        title=title(result), basis=result.basis, labels=first_few(names, _NAMED),
+        kinds=pages.Data("Kinds", ["kind", "what", "look at", "of"], [
+            [each["kind"], KINDS[each["kind"]], each["n_worth_a_look"], each["n"]] for each in kinds
+        ]),
+        notes=result.notes, command=command, settings=settings_table(made),
+        inputs=inputs_table(made["inputs"]),
+    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -329,16 +328,21 @@ def write_consensus_page(
     result: ConsensusResult, target: PageTarget, next_step: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write a page of what was outvoted and is worth a look; return notes on its images."""
-    from bboxqa.pipelines.pictures import sizes_of, write_with_pixels
-    from bboxqa.report.consensus import consensus_page
+    from bboxqa.pipelines.pictures import write_images_page
+    from bboxqa.report.consensus import answer, asked, kept_by_quorum, warnings
 
-    found, order = result.found, result.found.review_order
+    data, found, order = result.data, result.found, result.found.review_order
     shown = order[np.isin(order, found.to_review) | ~found.is_kept[order]]
     worst = [*dict.fromkeys(found.image[shown].tolist())][: target.top]
     pictures = [_picture(result, image) for image in worst]
-    names = [source.name for source in result.data.sources]
-    page = partial(consensus_page, result, pictures, target=target, next_step=next_step)
-    return write_with_pixels(target, sizes_of(pictures), names, page, progress)
+    people = sorted({name for each in pictures for name in each["asked"]})
+    names = [source.name for source in data.sources]
+    return write_images_page(
+        "consensus", target, pictures, len(data.image_names), names, progress,
+        [CONSENSUS, *people], title="Consensus of annotators", kicker=asked(result),
+        lines=[*answer(result)], warnings=[*warnings(result)], next_step=next_step,
+        curve=kept_by_quorum(result),
+    )  # fmt: skip
 
 
 def _picture(result: ConsensusResult, image: int) -> Record:

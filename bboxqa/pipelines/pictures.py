@@ -33,8 +33,8 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
-from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder
-from bboxqa.report.pictures import BLANK_CANVAS, Pixels, worst_first
+from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder, render
+from bboxqa.report.pictures import BLANK_CANVAS, Pixels, shown_images, worst_first
 from bboxqa.report.reproduction import validate_command
 from bboxqa.report.result_files import manifest
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
@@ -342,6 +342,30 @@ def write_report(
     sizes, names = images_with_boxes(report, target.top), [file.name for file in report.files]
     page = partial(findings_page, report, target=target, **made)
     return write_with_pixels(target, sizes, names, page, progress)
+
+
+def write_images_page(
+    template: str,
+    target: PageTarget,
+    images: Sequence[Mapping[str, Any]],
+    n_images: int,
+    sources: Sequence[str],
+    progress: Progress | None = None,
+    every: Sequence[str] = (),
+    styles: Mapping[str, str] | None = None,
+    **values: Any,
+) -> tuple[str, ...]:
+    """Write a page of a template with values and images, and return notes on its images.
+
+    Images are some of `n_images`, in the form of the document "worst_images"; see `shown_images`.
+    """
+
+    def page(pixels: Mapping[str, Pixels]) -> str:
+        worst = {"n_images": n_images, "measure": "IoU"}
+        shown = shown_images(worst, images, pixels, every, styles)
+        return render(template, linked=target.split, images=shown, **values)
+
+    return write_with_pixels(target, sizes_of(images), sources, page, progress)
 
 
 def write_with_pixels(

@@ -111,15 +111,21 @@ def unknown_reference(data: Dataset, name: str) -> ConfigError:
     )
 
 
+def several_drew(data: Dataset) -> str:
+    """Return in how many images several annotators drew, in words; "" if in none."""
+    of, first = data.annotations, np.full(len(data.image_names), -1, np.int32)
+    first[of.image] = of.annotator
+    several = np.unique(of.image[first[of.image] != of.annotator])
+    if not len(several):
+        return ""
+    image = one_line(data.image_names[int(several[0])])
+    return f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
+
+
 def as_one(reference: Dataset, name: str) -> Dataset:
     """Return a reference as one annotator, asked about all images of the file."""
     of = reference.annotations
-    first = np.full(len(reference.image_names), -1, np.int32)
-    first[of.image] = of.annotator
-    several = np.unique(of.image[first[of.image] != of.annotator])
-    if len(several):
-        image = one_line(reference.image_names[int(several[0])])
-        problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
+    if problem := several_drew(reference):
         raise DatasetError(
             [f"{name}: {problem}; expected one reference"],
             "Keep the annotations of one of them in the file.",

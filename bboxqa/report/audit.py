@@ -1,9 +1,10 @@
 """The result of an audit, and its views: text, one plain object, a folder and a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray
@@ -13,10 +14,6 @@ from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import json_text, table_lines
-from bboxqa.report.pages import Data, PageTarget, render
-from bboxqa.report.pictures import Pixels, line_style, shown_images
-from bboxqa.report.reproduction import inputs_table, settings_table
-from bboxqa.report.result_files import manifest
 
 WORTH = 0.5
 """The score from which a place is worth a look."""
@@ -46,6 +43,11 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def worth(self) -> IndexArray:
+        """The rows of `suspects` that are worth a look."""
+        return np.flatnonzero(self.suspects["score"] >= WORTH)
+
     def head(self, n: int) -> "AuditResult":
         """Return the result with its `n` most suspicious places only."""
         return replace(self, suspects=self.suspects.head(n), rows=self.rows[:n])
@@ -58,8 +60,7 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
         return self.suspects._repr_html_()
 
 
-_NAMED = 3
-MEANINGS = {
+KINDS = {
     "missing": "an object without a label",
     "spurious": "a label without an object",
     "class": "another category",
@@ -67,12 +68,7 @@ MEANINGS = {
     "twice": "repeats another label",
 }
 """What the kinds are, in words."""
-_WORST = 20
-OTHERS = "other labels"
-"""What labels that are not suspicious are called on a page."""
-_STYLES = {OTHERS: "stroke-dim thin"} | {
-    kind: line_style(place) for place, kind in enumerate(MEANINGS)
-}
+_NAMED, _WORST = 3, 20
 
 
 def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iterator[str]:
@@ -85,7 +81,7 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
     rows = [["kind", "look", "of", "", ""]]
     for kind, worth, n, share in result.kinds.rows():
         right = "" if share is None else f"the team labels {100 * share:.0f} % of such predictions"
-        rows.append([kind, f"{worth:,}", f"{n:,}", MEANINGS[kind], right])
+        rows.append([kind, f"{worth:,}", f"{n:,}", KINDS[kind], right])
     yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
     words = (
         [each["image"], each["kind"], each["category"] or each["suggested"], f"{each['score']:.2f}"]
@@ -119,23 +115,3 @@ def json_lines(result: AuditResult, **_: object) -> Iterator[str]:
     """Yield an audit as indented JSON: the summary, and the suspects."""
     whole = summary(result) | {"suspects": result.suspects.records()}
     yield from json_text(whole).rstrip("\n").split("\n")
-
-
-def audit_page(
-    result: AuditResult,
-    pictures: Sequence[Mapping[str, Any]],
-    pixels: Mapping[str, Pixels],
-    target: PageTarget,
-    command: str,
-) -> str:
-    """Return the page of an audit that a command has made, with images as in "worst_images"."""
-    found = manifest(result.settings, result.sources, result.labels.reading)
-    rows = [[kind, MEANINGS[kind], look, of] for kind, look, of, _ in result.kinds.rows()]
-    worst = {"n_images": len(result.images), "measure": "IoU"}
-    return render(
-        "audit", linked=target.split, title=title(result), basis=result.basis,
-        labels=first_few(result.sources, _NAMED, lambda each: each.name),
-        kinds=Data("Kinds", ["kind", "what", "look at", "of"], rows), notes=result.notes,
-        images=shown_images(worst, pictures, pixels, [*_STYLES], _STYLES), command=command,
-        settings=settings_table(found), inputs=inputs_table(found["inputs"]),
-    )  # fmt: skip

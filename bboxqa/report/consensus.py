@@ -1,17 +1,14 @@
 """A consensus as lines of text and as a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from bboxqa.core.text import count, joined
-from bboxqa.model.consensus import CONSENSUS, REASONS, ConsensusResult
+from bboxqa.model.consensus import REASONS, ConsensusResult
 from bboxqa.report.agreement_text import people
 from bboxqa.report.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
-from bboxqa.report.pages import PageTarget, render
-from bboxqa.report.pictures import Pixels, shown_images
 
 _MOST_COLUMNS = 12
 # Of boxes that are not drawn before, so many are equal by chance.
@@ -20,13 +17,14 @@ _BY_CHANCE = 0.1
 
 def text_lines(result: ConsensusResult) -> Iterator[str]:
     """Yield who was asked, how many objects are kept and dropped, and what is worth a look."""
-    yield _asked(result)
-    yield from (f"Warning: {line}" for line in _warnings(result))
+    yield asked(result)
+    yield from (f"Warning: {line}" for line in warnings(result))
     yield ""
-    yield from _answer(result)
+    yield from answer(result)
 
 
-def _asked(result: ConsensusResult) -> str:
+def asked(result: ConsensusResult) -> str:
+    """Return who was asked about how many images."""
     data, names = result.data, result.data.annotator_names
     counts = (
         f"{count(len(data.image_names), 'image')}, {count(len(data.annotations), 'annotation')}"
@@ -34,7 +32,8 @@ def _asked(result: ConsensusResult) -> str:
     return f"{counts}, {people(len(names), names, data.attribution)}"
 
 
-def _warnings(result: ConsensusResult) -> Iterator[str]:
+def warnings(result: ConsensusResult) -> Iterator[str]:
+    """Yield what may make the votes misleading."""
     yield from result.data.headlines
     n_votes = int((result.of >= 0).sum())
     if result.n_equal > _BY_CHANCE * n_votes:
@@ -44,7 +43,7 @@ def _warnings(result: ConsensusResult) -> Iterator[str]:
         )
 
 
-def _answer(result: ConsensusResult) -> Iterator[str]:
+def answer(result: ConsensusResult) -> Iterator[str]:
     """Yield how many objects are kept and dropped, and what is worth a look."""
     found, quorums = result.found, []
     for quorum in np.unique(found.quorum).tolist():
@@ -83,7 +82,7 @@ def _answer(result: ConsensusResult) -> Iterator[str]:
         yield joined(said)
 
 
-def _kept_by_quorum(result: ConsensusResult) -> Chart:
+def kept_by_quorum(result: ConsensusResult) -> Chart:
     """Draw how many objects are kept with 1, 2, … votes as the quorum."""
     title, found = "Objects kept, by quorum", result.found
     if not len(found):
@@ -100,22 +99,4 @@ def _kept_by_quorum(result: ConsensusResult) -> Chart:
         title, marks, (-0.3, most - 0.7), (0.0, top), 180, frame="y", grid="y", columns=names,
         legend=[f"vertical line: the quorum, {joined([*map(str, quorums)])}"],
         x_label="votes with which an object is kept",
-    )  # fmt: skip
-
-
-def consensus_page(
-    result: ConsensusResult,
-    pictures: Sequence[Mapping[str, Any]],
-    pixels: Mapping[str, Pixels],
-    target: PageTarget,
-    next_step: str,
-) -> str:
-    """Return the page of a consensus, with images in the form of the document "worst_images"."""
-    asked = sorted({name for each in pictures for name in each["asked"]})
-    worst = {"n_images": len(result.data.image_names), "measure": "IoU"}
-    return render(
-        "consensus", linked=target.split, title="Consensus of annotators", kicker=_asked(result),
-        lines=[*_answer(result)], warnings=[*_warnings(result)], next_step=next_step,
-        curve=_kept_by_quorum(result),
-        images=shown_images(worst, pictures, pixels, [CONSENSUS, *asked]),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,13 @@ from bboxqa.diagnostics.decomposition import (
 from bboxqa.diagnostics.object_cells import alpha_has_meaning
 from bboxqa.diagnostics.parts import drawn_objects
 from bboxqa.formats.positions import Locator
-from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
+from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
+    ASKED_KEYS,
+    annotator_name,
+    id_number,
+    whole_number,
+)
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.rasters import outline_rings
@@ -391,8 +397,11 @@ def review_document(
     reasons: Iterable[str],
     gains: FloatArray,
     gain_of_image: FloatArray,
+    more: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return a COCO document of the annotations to review, in their order, and their images.
+
+    `more` are further images, in which nothing is drawn that is to be reviewed.
 
     Records keep all keys of the files. Added are "reason", "gain", and "annotator", "area" and
     "iscrowd" where they are missing. Records of a single file keep their ids; otherwise images and
@@ -412,10 +421,14 @@ def review_document(
     own = {
         place: image for place, (_, image) in zip(reversed(places), reversed(records), strict=True)
     }
+    new = count(new_number(own.values()) if keeps_ids else 1)
     images = {
-        place: _image(data, place, own[place], own[place]["id"] if keeps_ids else number)
-        for number, place in enumerate(sorted(own), 1)
-    }
+        place: _image(
+            data, place, own.get(place, {}),
+            own[place]["id"] if keeps_ids and place in own else next(new),
+        )
+        for place in sorted({*own, *more})
+    }  # fmt: skip
     ids = [record["id"] for record, _ in records]
     if len({*map(str, ids)}) < len(ids):
         ids = [*range(1, len(ids) + 1)]
@@ -439,6 +452,11 @@ def review_document(
             for (record, _), id_, place, category, author, (reason, gain) in rows
         ],
     }
+
+
+def new_number(records: Iterable[Record]) -> int:
+    """Return the first number after the ids of records."""
+    return 1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0)
 
 
 def _complete(record: Record, author: str) -> Record:
