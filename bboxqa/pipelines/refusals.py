@@ -124,7 +124,7 @@ def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[s
         if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
             codes += ("D001",)
     if boxes and sample is not None and not codes:
-        codes += ("B014",) if copies_of(read, read.image % step == 0) is not None else ()
+        codes += ("B014",) if len(copies_of(read, read.image % step == 0)[0]) else ()
     return codes
 
 

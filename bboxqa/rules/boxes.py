@@ -58,22 +58,19 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
         side = 0 if box[row, 2] <= 0 else 1
         return f"bbox {('width', 'height')[side]} is {box[row, 2 + side]:g}"
 
-    edits = partial(_with_area, document)
+    def edits(row: int) -> tuple[Edit, ...]:
+        x, y, width, height = document.annotations.bbox[row].tolist()
+        if np.isnan(x) or document.once(layout.doubtful_boxes)[row]:
+            return ()
+        # The bounds of the outline, a flip, or removal.
+        new = from_corners(document.outline_bounds[[row]])[0].tolist()
+        if not min(new[2:]) > 0:
+            if width == 0 or height == 0:
+                return record_edit("annotations", row)
+            new = [min(x, x + width), min(y, y + height), abs(width), abs(height)]
+        return record_edit("annotations", row, "bbox", value=rounded_values(new))
+
     yield Rows(wrong, says, "annotations/bbox", "more than 0", edits=edits)
-
-
-def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
-    """Return the edit for a box without area: the bounds of its outline, a flip, or removal."""
-    bbox, bounds = document.annotations.bbox[[row]], document.outline_bounds[[row]]
-    if np.isnan(bbox).any() or document.once(layout.doubtful_boxes)[row]:
-        return ()
-    box = from_corners(bounds)
-    if not (box[:, 2:] > 0).all():
-        if (bbox[:, 2:] == 0).any():
-            return record_edit("annotations", row)
-        start, stop = bbox[:, :2], bbox[:, :2] + bbox[:, 2:]
-        box = from_corners(np.hstack([np.minimum(start, stop), np.maximum(start, stop)]))
-    return record_edit("annotations", row, "bbox", value=rounded_values(box[0].tolist()))
 
 
 def _beyond(document: Document) -> FloatArray:
@@ -89,12 +86,6 @@ def _beyond(document: Document) -> FloatArray:
     return beyond
 
 
-def _is_off(document: Document) -> BoolArray:
-    """Return which edges boxes lie entirely beyond, (N, 4) bool."""
-    off: BoolArray = document.once(_beyond) >= np.tile(document.annotations.bbox[:, 2:], 2)
-    return off
-
-
 @rule(
     "B002 error: box outside its image",
     breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
@@ -105,7 +96,7 @@ def _is_off(document: Document) -> BoolArray:
     requires=("F004", "S015", "B014", "T003"),
 )
 def _outside(document: Document, _settings: ValidateSettings) -> Checked:
-    off = document.once(_is_off)
+    off = document.once(_beyond) >= np.tile(document.annotations.bbox[:, 2:], 2)
 
     def says(row: int) -> str:
         return f"bbox lies {_SIDES[off[row].argmax()]} its image{size_text(document.size[row])}"
@@ -115,8 +106,9 @@ def _outside(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Checked:
     """B003 and B004: boxes that extend beyond an edge, by more or less than `overshoot_px`."""
-    beyond = document.once(_beyond)
-    where = np.isfinite(beyond).any(axis=1) & ~np.any(document.once(_is_off), axis=1)
+    beyond, sides = document.once(_beyond), document.annotations.bbox[:, 2:]
+    # B002 reports boxes that lie entirely beyond an edge.
+    where = np.isfinite(beyond).any(axis=1) & ~np.any(beyond >= np.tile(sides, 2), axis=1)
     where &= np.any(beyond > settings.overshoot_px, axis=1) == is_far
     # O006 checks the corners of rotated boxes.
     where[document.once(shapes.rows_with_corners)] = False
@@ -252,9 +244,13 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     fixable |= wrong.sum() <= _RARE * ((expected > 0) & (given > 0)).sum()
     fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
-    fixable &= ~(bare & _doubtful_sides(document))
+    # Sides rather than areas may be wrong, of corners, and of boxes beyond their image.
+    bbox = document.annotations.bbox
+    of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
+    doubtful = (of_corners > 1) & (np.abs(given - of_corners) <= 1e-3 * of_corners + 0.5)
+    doubtful |= np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
     is_set = wrong & ~is_unset & ~(np.abs(given - of_box) <= 1e-3 * of_box + 0.5)
-    fixable &= ~_scaled(document.image, np.where(is_set, given / expected, 0))
+    fixable &= ~((bare & doubtful) | _scaled(document.image, np.where(is_set, given / expected, 0)))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
@@ -281,16 +277,6 @@ def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
     alike = (high <= low * (1 + _NEAR)) & (np.bincount(image[rows], minlength=len(low)) > 1)
     near[rows] |= alike[image[rows]]
     return near
-
-
-def _doubtful_sides(document: Document) -> BoolArray:
-    """Return the annotations whose box, (N,), may be wrong rather than its area."""
-    bbox, area = document.annotations.bbox, document.annotations.area
-    of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
-    are_corners = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
-    beyond = np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
-    doubtful: BoolArray = are_corners | beyond
-    return doubtful
 
 
 def _explained(document: Document, outline: FloatArray) -> BoolArray:
@@ -364,11 +350,8 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
 def _copied(document: Document, _settings: ValidateSettings) -> Checked:
     """B014: boxes with the same numbers on images of several sizes."""
     plain = ~document.once(layout.in_other_layout)
-    copies = layout.copies_of(document.once(layout.boxes_of), plain)
-    if copies is None:
-        return
-    bbox, rows = document.annotations.bbox, copies.rows
-    sizes = dict(zip(rows.tolist(), copies.n_sizes.tolist(), strict=True))
+    rows, n_sizes = layout.copies_of(document.once(layout.boxes_of), plain)
+    bbox, sizes = document.annotations.bbox, dict(zip(rows.tolist(), n_sizes.tolist(), strict=True))
     beyond = layout.overshoot(bbox[rows], document.size[rows])
     is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
     nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()

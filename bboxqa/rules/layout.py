@@ -78,12 +78,7 @@ def boxes_in(
 
 def sized_boxes(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have a box and an image of known size, (N,) bool."""
-    return boxes.has_box & has_size(boxes)
-
-
-def has_size(boxes: Boxes | Document) -> BoolArray:
-    """Return which annotations have an image of known size, (N,) bool."""
-    known: BoolArray = ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
+    known: BoolArray = boxes.has_box & ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
     return known
 
 
@@ -114,6 +109,15 @@ def row_min(values: FloatArray) -> FloatArray:
     return result
 
 
+_SIDES, _CENTRE = "x, y, width, height", "centre-x, centre-y, width, height"
+_OF_CORNERS = ("x1, y1, x2, y2", "y1, x1, y2, x2")
+_UNITS = {
+    1: "parts of the image (0 to 1)",
+    100: "percent of the image (0 to 100)",
+    1000: "thousandths of the image (0 to 1000)",
+}
+
+
 class Layout(msgspec.Struct, frozen=True):
     """The meaning of the four numbers of a box: their names, order, and what the sides count."""
 
@@ -132,20 +136,15 @@ class Layout(msgspec.Struct, frozen=True):
     @property
     def code(self) -> str:
         """The code of the rule that reports boxes of this layout."""
-        return "B007" if self.unit else "B006" if self.name == CENTRE.name else "B005"
-
-    @property
-    def is_of_corners(self) -> bool:
-        """Whether the last two numbers are a corner."""
-        return self.name in (CORNERS.name, TURNED_CORNERS.name)
+        return "B007" if self.unit else "B006" if self.name == _CENTRE else "B005"
 
     def read(self, bbox: FloatArray, size: FloatArray | None) -> FloatArray:
         """Return boxes, (N, 4), as x, y, width, height in pixels of images of a size, (N, 2)."""
         numbers = bbox[:, [1, 0, 3, 2]] if self.is_turned else bbox
         first, second = numbers[:, :2], numbers[:, 2:]
-        if self.is_of_corners:
+        if self.name in _OF_CORNERS:
             second = second - first
-        elif self.name == CENTRE.name:
+        elif self.name == _CENTRE:
             first = first - second / 2
         factor = size / self.unit if self.unit and size is not None else 1.0
         return np.hstack([first * factor, second * factor])
@@ -161,21 +160,12 @@ _ENOUGH, _FEWEST_FAILING = 5, 3
 _SHARE, _LARGER = 0.01, 1.2
 # Boxes in percent or thousandths reach this share of the sides of their images.
 _FILLED = 0.9
-_UNITS = {
-    1: "parts of the image (0 to 1)",
-    100: "percent of the image (0 to 100)",
-    1000: "thousandths of the image (0 to 1000)",
-}
-_SIDES = "x, y, width, height"
-COCO = Layout(_SIDES)
-CORNERS = Layout("x1, y1, x2, y2")
-TURNED_CORNERS = Layout("y1, x1, y2, x2", is_turned=True)
-CENTRE = Layout("centre-x, centre-y, width, height")
-TURNED = Layout("y, x, height, width", is_turned=True)
+_COCO, _TURNED = Layout(_SIDES), Layout("y, x, height, width", is_turned=True)
+_CORNERS, _TURNED_CORNERS = Layout(_OF_CORNERS[0]), Layout(_OF_CORNERS[1], is_turned=True)
 _CANDIDATES = (
-    CORNERS, TURNED_CORNERS, CENTRE, TURNED,
+    _CORNERS, _TURNED_CORNERS, Layout(_CENTRE), _TURNED,
     *(Layout(each.name, each.is_turned, unit)
-      for unit in _UNITS for each in (COCO, CORNERS, CENTRE, TURNED_CORNERS)),
+      for unit in _UNITS for each in (_COCO, _CORNERS, Layout(_CENTRE), _TURNED_CORNERS)),
 )  # fmt: skip
 
 
@@ -198,9 +188,9 @@ class _Evidence:
     """Boxes compared with their areas, or with their outlines or, without one, their images."""
 
     def __init__(self, boxes: Boxes, *, by_area: bool) -> None:
-        self._boxes = boxes
+        self.boxes = boxes
         self.area = boxes.area if by_area else None
-        is_sized, self.by_outline = has_size(boxes), np.zeros(len(boxes), np.bool_)
+        self.by_outline = np.zeros(len(boxes), np.bool_)
         if self.area is not None:
             known = boxes.has_box & (self.area > 0)
         else:
@@ -208,13 +198,14 @@ class _Evidence:
             if boxes.bounds is not None:
                 # Outlines in shares show nothing, as boxes in shares fit them.
                 self.by_outline = row_max(boxes.bounds) > 1 + _SHARE
+        is_sized = ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
         self.judged: BoolArray = known & (is_sized | self.by_outline)
 
     def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
         """Return which of the boxes are right in a layout, (K,) bool."""
-        boxes, size = self._boxes, self._boxes.size.take(rows, axis=0)
+        boxes, size = self.boxes, self.boxes.size.take(rows, axis=0)
         bbox = boxes.bbox.take(rows, axis=0)
-        read = bbox if layout == COCO else layout.read(bbox, size)
+        read = bbox if layout == _COCO else layout.read(bbox, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
         is_pixels = ~_are_shares(read if layout.unit else bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size) & is_pixels
@@ -224,35 +215,50 @@ class _Evidence:
             if layout.unit:
                 # Areas that are smaller than boxes are those of outlines, such as ellipses.
                 right &= area > _LARGER * bbox[:, 2:].prod(axis=1)
-            return right if layout == COCO else right & fits
+            return right if layout == _COCO else right & fits
         if boxes.bounds is None:
             return fits
         slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
         on_outline = row_max(np.abs(corners(read) - boxes.bounds.take(rows, axis=0))) <= slack
         return np.where(self.by_outline[rows], on_outline & is_pixels, fits)
 
-    def proves(self, layout: Layout, own: IndexArray, failing: IndexArray, *, image: bool) -> bool:
-        """Return whether so many boxes fail, and reach so far, that nothing else explains it."""
-        bbox, size, by_outline = self._boxes.bbox[own], self._boxes.size[own], self.by_outline[own]
-        is_exact = self.area is not None or bool(by_outline.all())
+    def proved(
+        self, holding: Sequence[Layout], own: IndexArray, failing: IndexArray, *, image: bool
+    ) -> Layout | None:
+        """Return the one of the layouts that hold for a group that alone explains what fails."""
+        bbox, size, by_outline = self.boxes.bbox[own], self.boxes.size[own], self.by_outline[own]
+        # Shares of the image are smaller than pixels, and lie inside wherever these do. Without
+        # outlines, x and y of corners may be exchanged, and swapped sizes look like swapped boxes.
+        unit = min((each.unit for each in holding), default=0)
+        found = [each for each in holding if each.unit == unit]
+        if unit and len(found) > 1:
+            found = [each for each in found if not each.is_turned or by_outline.any()]
+            # Which numbers are sides is found when they are pixels.
+            found = found if len(found) == 1 else [Layout(_SIDES, unit=unit)]
+        if {*found} == {_CORNERS, _TURNED_CORNERS}:
+            found = [_CORNERS]
+        if len(found) != 1 or (found[0] == _TURNED and not by_outline.any()):
+            return None
+        (layout,) = found
         is_enough = len(own) >= _ENOUGH and len(failing) >= _FEWEST_FAILING
+        is_proof = True
         if image:
-            least = _FEWEST_FAILING if is_exact else _ENOUGH
-            is_plain = layout.unit <= 1 and layout != CENTRE
-            return is_enough and len(failing) >= least and (is_exact or is_plain)
-        if layout.unit == 1 or not (is_enough or by_outline.all()):
-            return layout.unit == 1
-        if layout == TURNED:
+            is_exact = self.area is not None or bool(by_outline.all())
+            is_plain = layout.unit <= 1 and layout.name != _CENTRE
+            is_proof = is_enough and (is_exact or (is_plain and len(failing) >= _ENOUGH))
+        elif layout.unit == 1 or not (is_enough or by_outline.all()):
+            is_proof = layout.unit == 1
+        elif layout == _TURNED:
             # Outlines, or masks that go row by row, may be turned instead.
-            return not inside(bbox, size).all()
-        if layout == CENTRE and not self.by_outline[failing].any():
+            is_proof = not inside(bbox, size).all()
+        elif layout.name == _CENTRE and not unit and not self.by_outline[failing].any():
             # Only boxes that leave their images on the right and below are no slips.
-            return bool((bbox[:, :2] + bbox[:, 2:] > size).any(axis=0).all())
-        if layout.unit and self.area is None:
+            is_proof = bool((bbox[:, :2] + bbox[:, 2:] > size).any(axis=0).all())
+        elif unit and self.area is None:
             read = layout.read(bbox, size)
             reach = (read[:, :2] + read[:, 2:]) / size
-            return bool((np.nanmax(reach, axis=0) >= _FILLED).all())
-        return True
+            is_proof = bool((np.nanmax(reach, axis=0) >= _FILLED).all())
+        return layout if is_proof else None
 
 
 def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -277,22 +283,19 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
         for by_area in (False,) if boxes.area is None else (True, False):
             evidence = _Evidence(boxes, by_area=by_area)
             rows = np.flatnonzero(evidence.judged)
-            fails = rows[~evidence.holds(COCO, rows)]
+            fails = rows[~evidence.holds(_COCO, rows)]
             for group in (np.zeros(len(boxes), np.int64), boxes.author, boxes.image):
-                if len(fails) and (found := _proved(boxes, evidence, rows, fails, group)):
-                    return _diagnosis(boxes, evidence, group, *found)
+                if len(fails) and (found := _of_groups(evidence, rows, fails, group)):
+                    return found
     return None
 
 
-def _proved(
-    boxes: Boxes,
-    evidence: _Evidence,
-    rows: IndexArray,
-    fails: IndexArray,
-    group: IndexArray | IntArray,
-) -> tuple[Layout, BoolArray] | None:
-    """Return the layout that most groups of boxes are proved to have, and these groups."""
-    n, is_image = int(group.max(initial=0)) + 1, group is boxes.image
+def _of_groups(
+    evidence: _Evidence, rows: IndexArray, fails: IndexArray, group: IndexArray | IntArray
+) -> Diagnosis | None:
+    """Return the layout that most groups of boxes are proved to have; None if there is none."""
+    boxes, n = evidence.boxes, int(group.max(initial=0)) + 1
+    is_image = group is boxes.image
     rows, fails = rows[group[rows] >= 0], fails[group[fails] >= 0]
     total, n_failing = (np.bincount(group[some], minlength=n) for some in (rows, fails))
     is_suspect = n_failing >= np.maximum(_FAILING * total, 1)
@@ -307,8 +310,8 @@ def _proved(
     for number in np.flatnonzero(is_suspect).tolist():
         own, failing = rows[group[rows] == number], fails[group[fails] == number]
         holding = [each for each in held if held[each][number] >= _HOLDING * total[number]]
-        layout = _only(holding, is_exact=bool(evidence.by_outline[own].any()))
-        if layout is not None and evidence.proves(layout, own, failing, image=is_image):
+        layout = evidence.proved(holding, own, failing, image=is_image)
+        if layout is not None:
             groups.setdefault(layout, np.zeros(n, np.bool_))[number] = True
     if not groups:
         return None
@@ -317,48 +320,26 @@ def _proved(
         # Smaller images of which all boxes fit only in this layout have it as well.
         only = np.bincount(group[fails[evidence.holds(layout, fails)]], minlength=n)
         proved |= (total > 0) & (only == total)
-    return layout, proved
-
-
-def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
-    """Return the layout that is proved, of those that hold; None if several differ."""
-    # Shares of the image are smaller than pixels, and lie inside wherever these do. Without
-    # outlines, x and y of corners may be exchanged, and swapped sizes look like swapped boxes.
-    unit = min((each.unit for each in layouts), default=0)
-    found = [each for each in layouts if each.unit == unit]
-    if unit and len(found) > 1:
-        found = [each for each in found if not each.is_turned or is_exact]
-        # Which numbers are sides is found when they are pixels.
-        return found[0] if len(found) == 1 else Layout(_SIDES, unit=unit)
-    if {*found} == {CORNERS, TURNED_CORNERS}:
-        return CORNERS
-    return found[0] if len(found) == 1 and (found[0] != TURNED or is_exact) else None
-
-
-def _diagnosis(
-    boxes: Boxes,
-    evidence: _Evidence,
-    group: IndexArray | IntArray,
-    layout: Layout,
-    groups: BoolArray,
-) -> Diagnosis:
-    n, where = int(groups.sum()), ""
+    n_proved, where = int(proved.sum()), ""
     if group is boxes.author:
-        name = shortened(boxes.names[int(np.argmax(groups))])
-        where = f" by annotator {name}" if n == 1 else f" by {n} of {len(boxes.names)} annotators"
-    elif group is boxes.image:
-        where = f" in {n:,} of {boxes.n_images:,} images"
-    concerned = np.append(groups, False)[group]
+        name = shortened(boxes.names[int(np.argmax(proved))])
+        others = f"{n_proved} of {len(boxes.names)} annotators"
+        where = f" by annotator {name}" if n_proved == 1 else f" by {others}"
+    elif is_image:
+        where = f" in {n_proved:,} of {boxes.n_images:,} images"
+    return _diagnosis(evidence, layout, np.append(proved, False)[group], where)
+
+
+def _diagnosis(evidence: _Evidence, layout: Layout, concerned: BoolArray, where: str) -> Diagnosis:
     judged = np.flatnonzero(concerned & evidence.judged)
-    plain, held = evidence.holds(COCO, judged), evidence.holds(layout, judged)
-    read = layout.read(boxes.bbox, boxes.size)
+    plain, held = evidence.holds(_COCO, judged), evidence.holds(layout, judged)
+    read = layout.read(evidence.boxes.bbox, evidence.boxes.size)
     is_valid: BoolArray = concerned & (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
     is_valid[judged[plain & ~held]] = False
-    rows = np.flatnonzero(is_valid)
-    is_exact = bool(evidence.by_outline[judged].any())
-    is_certain = is_exact or not (layout.is_of_corners and layout.unit)
-    if layout.is_of_corners and not layout.is_turned:
-        other = Layout(TURNED_CORNERS.name, is_turned=True, unit=layout.unit)
+    rows, of_corners = np.flatnonzero(is_valid), layout.name in _OF_CORNERS
+    is_certain = bool(evidence.by_outline[judged].any()) or not (of_corners and layout.unit)
+    if of_corners and not layout.is_turned:
+        other = Layout(_TURNED_CORNERS.name, is_turned=True, unit=layout.unit)
         is_certain &= bool(evidence.holds(other, judged).mean() < _HOLDING)
     message = (
         f"boxes{where} look like {layout}{'' if is_certain else ', or with y before x'}: as "
@@ -399,7 +380,7 @@ def swapped_images(document: Document) -> BoolArray:
     """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool."""
     image, n = document.image, len(document.images)
     bbox, size = document.annotations.bbox, document.size
-    sized = plain_boxes(document) & has_size(document)
+    sized = plain_boxes(document) & sized_boxes(document)
     with np.errstate(all="ignore"):
         leave = sized & ~inside(bbox, size)
         if leave.sum() < _ENOUGH:
@@ -440,33 +421,25 @@ def doubtful_boxes(document: Document) -> BoolArray:
 _ENOUGH_SIZES = 3
 
 
-class Copies(msgspec.Struct, frozen=True, eq=False):
-    """Boxes that are equal on images of several sizes."""
+def copies_of(boxes: Boxes, usable: BoolArray) -> tuple[IndexArray, IndexArray]:
+    """Return the `usable` boxes that are equal on images of several sizes, and the sizes of each.
 
-    rows: IndexArray
-    """(H,) int64. The annotations, sorted."""
-    n_sizes: IndexArray
-    """(H,) int64. The number of distinct image sizes that each box is on."""
-
-
-def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
-    """Return the `usable` boxes, (N,) bool, that are equal on images of several sizes."""
+    Both are (H,) int64: annotations in ascending order, and numbers of distinct image sizes.
+    """
     rows = np.flatnonzero(usable & sized_boxes(boxes))
-    bbox = boxes.bbox.take(rows, axis=0)
-    first = first_equal([*bbox.T])
+    first = first_equal([*boxes.bbox.take(rows, axis=0).T])
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)
     if len(sizes) < _ENOUGH_SIZES:
-        return None
+        return rows[:0], rows[:0]
     pairs = distinct(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
     # If boxes are equal by chance, each further size has fewer groups of equal boxes.
     number = np.bincount(n_sizes, minlength=_ENOUGH_SIZES)[2:]
     falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
-    least = max(_ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
-    kept = n_sizes[group] >= least
-    return Copies(rows[kept], n_sizes[group[kept]]) if kept.any() else None
+    kept = n_sizes[group] >= max(_ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)
+    return rows[kept], n_sizes[group[kept]]
 
 
 # Fewer repeats, or a smaller share, come from copying boxes by accident.
