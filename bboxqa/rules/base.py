@@ -126,8 +126,6 @@ def rule(head: str, **fields: Any) -> Callable[[Check], Rule]:
     return lambda check: Rule(check=check, **fields)
 
 
-Place = tuple[str, int, *tuple[str | int, ...]]
-"""The list, the row, and the keys inside the record."""
 MANY = 3
 """More records than this with the same defect are one finding, if they are a fifth of all."""
 _EXAMPLES = 3
@@ -235,8 +233,8 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
         """Return one of the `numbers` as a defect, with its pointer and the ids of the record."""
         if self.defects:
             return self.defects[number]
-        place = self._place(number)
-        found = value_at(document, *place) if len(place) > 2 else ABSENT
+        name, row, keys = self._place(number)
+        found = value_at(document, name, row, *keys) if keys else ABSENT
         if self.found is not None:
             found = self.found(number)
         if callable(self.says):
@@ -246,20 +244,20 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             says = (self.says or f"{self.key} is {{value}}").replace("{value}", value)
         return Defect(
             says + (f"; expected {self.expected}" if self.expected else ""),
-            pointer_to(*place),
+            pointer_to(name, row, *keys),
             found=None if found is ABSENT else found,
             expected=self.expected,
-            ids=ids_of(document, place[0], place[1]),
+            ids=ids_of(document, name, row),
             edits=tuple(self.edits_of(document, number)),
             examples=self.examples(number) if self.examples else (),
             key=self.mark(number) if self.mark else "",
         )
 
-    def _place(self, number: int) -> Place:
+    def _place(self, number: int) -> tuple[str, int, tuple[str | int, ...]]:
+        """Return the list, the row, and the keys inside the record."""
         name, *keys = self.at.split("/")
         row = number if self.owner is None else int(self.owner[number])
-        path: tuple[str | int, ...] = (*keys, *(self.inner(number) if self.inner else ()))
-        return (name, row, *path)
+        return name, row, (*keys, *(self.inner(number) if self.inner else ()))
 
     def edits_of(self, document: Document, number: int) -> Iterable[Edit]:
         """Return the edits that fix one of the `numbers`."""
@@ -267,9 +265,9 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             return self.defects[number].edits
         if self.new is None or (value := self.new(number)) is None:
             return self.edits(number) if self.edits else ()
-        place = self._place(number)
-        is_new = value_at(document, *place) is ABSENT
-        return (Edit(pointer_to(*place), "add" if is_new else "replace", value),)
+        name, row, keys = self._place(number)
+        is_new = value_at(document, name, row, *keys) is ABSENT
+        return (Edit(pointer_to(name, row, *keys), "add" if is_new else "replace", value),)
 
     def joined(self, document: Document, share: str, equal: str = "", *, are_files: bool) -> "Rows":
         """Return a single defect of these records, of which `share` says how many they are.
@@ -278,13 +276,20 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
         listed; of other records, a few examples are.
         """
         numbers = self.numbers.tolist()
-        shown = [
-            self.describe(document, number)
-            for number in (numbers if are_files else numbers[:_EXAMPLES])
-        ]
+        listed = numbers if are_files else numbers[:_EXAMPLES]
+        shown = [self.describe(document, number) for number in listed]
         edits = LazyEdits(lambda: chain(*(self.edits_of(document, number) for number in numbers)))
+        expected = f"; expected {self.expected}" if self.expected else ""
+        message = f"{share}: {equal}"
+        if not equal and self.summary:
+            message = self.summary.replace("{share}", share) + expected
+        elif not equal and self.says:
+            message = f"{share}; the first: {shown[0].message}"
+        elif not equal:
+            what = shown[0].message.partition(" is ")[2].removesuffix(expected)
+            message = f"{self.key} is missing or wrong in {share} (the first is {what}){expected}"
         defect = Defect(
-            f"{share}: {equal}" if equal else self._summary(shown[0].message, share),
+            message,
             pointer_to(self.name),
             found=[each.found for each in shown] if are_files else None,
             expected=self.expected,
@@ -293,15 +298,6 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             examples=tuple(each.pointer for each in shown),
         )
         return Rows([0], at="", defects=[defect], severity=self.severity, fix=self.fix)
-
-    def _summary(self, first: str, share: str) -> str:
-        expected = f"; expected {self.expected}" if self.expected else ""
-        if self.summary:
-            return self.summary.replace("{share}", share) + expected
-        if self.says:
-            return f"{share}; the first: {first}"
-        what = first.partition(" is ")[2].removesuffix(expected)
-        return f"{self.key} is missing or wrong in {share} (the first is {what}){expected}"
 
     def kept(self, which: BoolArray) -> "Rows":
         """Return the records where `which`, (H,) bool, is True."""

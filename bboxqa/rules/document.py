@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     find,
+    remembered,
     run_starts,
     sum_by,
 )
@@ -117,7 +118,24 @@ class Document:
         self.disk = disk
         self.truth = truth
         self.name = reading.name
-        self.annotations = reading.annotations
+        self.top: Mapping[str, Any] = reading.top if isinstance(reading.top, dict) else {}
+        """The document without its records; empty if it is not an object."""
+        columns = self.annotations = reading.annotations
+        self.is_object: BoolArray = columns.record == Kind.DICT
+        """(N,) bool. Whether the record is an object with keys."""
+        self.outlined: BoolArray = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+        """(N,) bool. Whether there is an outline, in whatever form."""
+        self.has_rings = has_rings(columns)
+        """(N,) bool. Whether the outline consists of rings of at least 3 points each."""
+        self.has_box: BoolArray = (columns.bbox[:, 2] > 0) & (columns.bbox[:, 3] > 0)
+        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
+        keys = (key for key in ANNOTATOR_KEYS if (columns.annotator[key] >= 0).any())
+        self.annotator_key: str | None = next(keys, None)
+        """The key under which annotations name their annotator; None if they do not."""
+        self.annotator: IntArray = np.full(len(columns), -1, np.int32)
+        """(N,) int32. The annotator of each annotation, an index into `annotator_names`; or -1."""
+        if self.annotator_key is not None:
+            self.annotator = columns.annotator[self.annotator_key]
         self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
@@ -148,11 +166,6 @@ class Document:
         """The images and categories of this file itself, not of the file that results refer to."""
         named = (("images", self.images), ("categories", self.categories))
         return named if self.truth is None else ()
-
-    @property
-    def top(self) -> Mapping[str, Any]:
-        """The document without its records; empty if it is not an object."""
-        return self.reading.top if isinstance(self.reading.top, dict) else {}
 
     def complete(self, name: str) -> bool:
         """Return whether a list exists and was read to its end, so references can be checked."""
@@ -211,54 +224,24 @@ class Document:
         return np.vstack([self.image_size, [[np.nan, np.nan]]])[self.image]
 
     @cached_property
-    def annotator_key(self) -> str | None:
-        """The key under which annotations name their annotator; None if they do not."""
-        keys = (k for k in ANNOTATOR_KEYS if (self.annotations.annotator[k] >= 0).any())
-        return next(keys, None)
-
-    @cached_property
-    def annotator(self) -> IntArray:
-        """(N,) int32. The annotator of each annotation, an index into `annotator_names`; or -1."""
-        if self.annotator_key is None:
-            return np.full(len(self.annotations), -1, np.int32)
-        return self.annotations.annotator[self.annotator_key]
-
-    @cached_property
-    def is_object(self) -> BoolArray:
-        """(N,) bool. Whether the record is an object with keys."""
-        return np.asarray(self.annotations.record == Kind.DICT)
-
-    @cached_property
-    def outlined(self) -> BoolArray:
-        """(N,) bool. Whether there is an outline, in whatever form."""
-        return ~np.isin(self.annotations.form, (Form.ABSENT, Form.EMPTY))
-
-    @cached_property
     def box_area(self) -> FloatArray:
-        """(N,) float64. Width times height of each box in square pixels."""
-        return np.asarray(self.annotations.bbox[:, 2:].prod(axis=1))
+        """(N,) float64. Width times height of each box in square pixels; inf if it overflows."""
+        return self.annotations.bbox[:, 2] * self.annotations.bbox[:, 3]
 
     @cached_property
-    def has_rings(self) -> BoolArray:
-        """(N,) bool. Whether the outline consists of rings of at least 3 points each."""
-        return has_rings(self.annotations)
-
-    @cached_property
-    def ring_area(self) -> FloatArray:
-        """(R,) float64. The signed area of each ring (shoelace formula); NaN if it overflows."""
-        rings, offsets = self.annotations.rings, self.annotations.rings.offsets
+    def outline_area(self) -> FloatArray:
+        """(N,) float64. The area of each valid outline, the sum over its rings; NaN for others."""
+        columns, rings, offsets = (
+            self.annotations,
+            self.annotations.rings,
+            self.annotations.rings.offsets,
+        )
         owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
         # Relative to the first vertex, since far from the origin products lose significant digits.
         with np.errstate(over="ignore", invalid="ignore"):
             x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
             cross = x * following(y, offsets) - following(x, offsets) * y
-        return sum_by(owner, cross, len(rings.row)) / 2
-
-    @cached_property
-    def outline_area(self) -> FloatArray:
-        """(N,) float64. The area of each valid outline, the sum over its rings; NaN for others."""
-        columns = self.annotations
-        area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
+        area = sum_by(rings.row, np.abs(sum_by(owner, cross, len(rings.row)) / 2), len(columns))
         area[~self.has_rings] = np.nan
         sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]
@@ -268,12 +251,6 @@ class Document:
     def outline_bounds(self) -> FloatArray:
         """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others."""
         return outline_bounds(self.annotations, self.size)
-
-    @cached_property
-    def has_box(self) -> BoolArray:
-        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
-        sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
-        return sound
 
 
 def has_rings(columns: Columns) -> BoolArray:
@@ -330,13 +307,7 @@ class FileKind(msgspec.Struct, frozen=True):
     is_of_truth: bool = False
     """Whether the images and categories are in another file, the ground truth of the results."""
 
-    def has_rule(self, code: str) -> bool:
-        """Return whether a rule applies to this kind of file; rules of other packages always do."""
-        return code[0] not in _FAMILIES or is_selected(code, self.rules, self.left_out)
 
-
-# The first letters of the rules of this package.
-_FAMILIES = "ABCDEFGIKMOPQRST"
 _OTHER_KINDS = ("E", "G", "T")
 """Families of rules about annotations other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
@@ -389,12 +360,9 @@ _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
 """The keys of a file with only images; other keys may be annotations under another name."""
 
 
-def kind_of(document: Document) -> FileKind:
+@remembered
+def kind_of(document: Document) -> FileKind:  # noqa: PLR0911
     """Return the kind of a file; `OBJECTS` if it does not look like another kind."""
-    return document.once(_kind)
-
-
-def _kind(document: Document) -> FileKind:  # noqa: PLR0911
     reading = document.reading
     if reading.origin is not None:
         title = reading.origin.title

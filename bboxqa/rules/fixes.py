@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -43,10 +43,8 @@ class Fixed(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
 
 
-class _Splice(NamedTuple):
-    start: int
-    stop: int
-    text: bytes
+_Splice = tuple[int, int, bytes]
+"""The start and the end of a part of the text, and what replaces it."""
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -69,7 +67,7 @@ def fix(
         found = apply(document, codes_of(document, settings), settings)
         asked = [
             (rule.code, edit)
-            for rule, rows in without_consequences(document, found)[0]
+            for rule, rows in without_consequences(found)[0]
             if (rows.fix or rule.fix) in wanted
             for number in rows.numbers.tolist()
             for edit in rows.edits_of(document, number)
@@ -80,9 +78,8 @@ def fix(
             break
         read = read_bytes(text, document.name)
         if len(read.broken) > len(document.reading.broken):
-            raise BboxqaError(
-                f"{document.name}: the fixes contradict each other; nothing was written"
-            )
+            problem = "the fixes contradict each other; nothing was written"
+            raise BboxqaError(f"{document.name}: {problem}")
         document = again(read)
     return Fixed(document.reading.text, tuple(changes))
 
@@ -107,7 +104,7 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
             mark = len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0
             span = Span(None, start, end) if edit.action == "remove" else Span(None, 0, mark)
             after = b""
-            splices.append(_Splice(span.start, span.stop, after))
+            splices.append((span.start, span.stop, after))
         elif edit.action == "add":
             parent = locator.span(edit.pointer.rpartition("/")[0])
             if parent is None or span is not None:
@@ -118,15 +115,18 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
         elif edit.action == "remove":
             removed.append((span.start if span.key is None else span.key, span.stop))
         else:
-            splices.append(_Splice(span.start, span.stop, after))
+            splices.append((span.start, span.stop, after))
         before = b"" if span is None else text[span.start : span.stop]
-        changes.append(
-            Change(
-                code, reading.shown(edit.pointer), before.decode("utf-8", "replace"), after.decode()
-            )
-        )
+        shown = reading.shown(edit.pointer)
+        changes.append(Change(code, shown, before.decode("utf-8", "replace"), after.decode()))
     splices += _removals(text, sorted(removed))
-    return (b"".join(_spliced(text, splices)), changes) if splices else (text, [])
+    if not splices:
+        return text, []
+    parts, place = [], 0
+    for start, stop, new in sorted(splices, key=lambda splice: splice[:2]):
+        parts += [text[place:start], new]
+        place = stop
+    return b"".join([*parts, text[place:]]), changes
 
 
 def _added(
@@ -134,13 +134,13 @@ def _added(
 ) -> _Splice:
     """Return the splice that adds a key at the end of an object, or a value at that of a list."""
     end, begin = _back(text, parent.stop - 1), parent.start + 1
-    first = end == begin and not any(splice.start == end for splice in splices[-9:])
+    first = end == begin and not any(start == end for start, *_ in splices[-9:])
     if text[parent.start : begin] == b"[":
         # The values of a list are on a line each, or all on one.
         gap = text[begin : _forward(text, begin)]
-        return _Splice(end, end, (gap if first else b"," + gap) + value)
+        return end, end, (gap if first else b"," + gap) + value
     key = _json(pointer_parts(pointer)[-1])
-    return _Splice(end, end, (b"" if first else b", ") + key + b": " + value)
+    return end, end, (b"" if first else b", ") + key + b": " + value
 
 
 def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
@@ -194,19 +194,10 @@ def _removals(text: Text, removed: Sequence[tuple[int, int]]) -> Iterator[_Splic
                 break
             stop = removed[place][1]
         if comma:
-            yield _Splice(start, following, b"")
+            yield start, following, b""
         else:
             before = _back(text, start)
-            yield _Splice(before - 1 if text[before - 1 : before] == b"," else start, stop, b"")
-
-
-def _spliced(text: Text, splices: list[_Splice]) -> Iterator[bytes]:
-    place = 0
-    for splice in sorted(splices, key=lambda splice: (splice.start, splice.stop)):
-        yield text[place : splice.start]
-        yield splice.text
-        place = splice.stop
-    yield text[place:]
+            yield (before - 1 if text[before - 1 : before] == b"," else start), stop, b""
 
 
 class Baseline(msgspec.Struct, frozen=True):

@@ -1,10 +1,9 @@
 """The registry of rules, including rules of other packages, and selecting rules by code."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -120,20 +119,14 @@ RULES = Rules(_ORDER)
 """The rules of bboxqa, ordered by `FAMILIES`, then by number."""
 
 
-def looks_at(code: str, document: Document) -> bool:
-    """Return whether a document has anything that a rule looks at."""
-    needed = _NEEDED.get(code) or _NEEDED.get(code[0]) if code in _MODULES else None
-    return needed is None or bool(document.once(_parts)[needed])
-
-
-def _parts(document: Document) -> dict[str, Any]:
-    """Return what a document has of what not all documents have; empty for nothing."""
+def applicable(codes: Sequence[str], document: Document) -> list[str]:
+    """Return the codes of rules for which a document has anything to look at."""
     columns, reading = document.annotations, document.reading
     keys = [
         {key for value in records.values if isinstance(value, dict) for key in value}
         for records in (document.images, document.categories)
     ]
-    return {
+    has = {
         "broken": reading.broken,
         "trailing": reading.trailing,
         "encoding": reading.encoding,
@@ -145,7 +138,10 @@ def _parts(document: Document) -> dict[str, Any]:
         "masks": len(columns.rles.row) or (columns.iscrowd == 1).any(),
         "rotated boxes": len(columns.rings.row) or len(columns.rotations.row),
         "keypoints": len(columns.keypoints.row) or keys[1] & {"keypoints", "skeleton"},
+        None: True,
     }
+    own = (_NEEDED.get(c) or _NEEDED.get(c[0]) if c in _MODULES else None for c in codes)
+    return [code for code, needed in zip(codes, own, strict=True) if has[needed]]
 
 
 @cache

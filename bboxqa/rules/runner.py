@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray, Progress, distinct
+from bboxqa.core.arrays import FloatArray, Progress, distinct
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import first_few
@@ -22,8 +22,8 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.table import place_in_words
 from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
-from bboxqa.rules.document import Document, exporter, kind_of, n_records
-from bboxqa.rules.registry import Rules, known_rules, looks_at, selected_codes
+from bboxqa.rules.document import Document, exporter, is_selected, kind_of, n_records
+from bboxqa.rules.registry import Rules, applicable, known_rules, selected_codes
 
 # The number of files that a note names.
 _NAMED = 1
@@ -56,22 +56,24 @@ def apply(
     progress: Progress | None = None,
 ) -> list[Found]:
     """Apply rules that check single files, and return what they found, including consequences."""
-    rules, result = known_rules(), []
+    rules, result, codes = known_rules(), [], applicable(codes, document)
     for number, code in enumerate(codes):
         if progress is not None:
             progress("checking", number, len(codes))
-        if looks_at(code, document):
-            found = rows_of(rules[code].check(document, settings))
-            result += [(rules[code], rows) for rows in found]
+        result += [(rules[code], rows) for rows in rows_of(rules[code].check(document, settings))]
     return result
 
 
 def codes_of(document: Document, settings: ValidateSettings) -> list[str]:
     """Return the codes of rules that check single files and apply to this kind of file."""
-    kind, scope = kind_of(document), known_rules().scope
+    kind, rules = kind_of(document), known_rules()
     left_out = {"files"} if document.disk is not None else {"files", "images"}
-    codes = chosen_codes(settings, document.name)
-    return [code for code in codes if kind.has_rule(code) and scope(code) not in left_out]
+    return [
+        code
+        for code in chosen_codes(settings, document.name)
+        if rules.scope(code) not in left_out
+        and (code in rules.more or is_selected(code, kind.rules, kind.left_out))
+    ]
 
 
 def apply_together(documents: Sequence[Document], settings: ValidateSettings) -> list[list[Found]]:
@@ -102,41 +104,31 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
         yield f"{each}{first_few([*names], _NAMED)}: {note}" if len(documents) > 1 else note
 
 
-def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
+def without_consequences(found: Sequence[Found]) -> tuple[list[Found], Hidden]:
     """Return what does not follow from other defects, and the numbers that each cause hides."""
     kept: list[Found] = []
     hidden: Hidden = {}
     for rule, rows in found:
         left = rows
+        # A more severe finding is never hidden, since a run might then pass. Hidden findings are
+        # attributed to the most severe of several causes.
         causes = [each for each in found if each[0].code in rule.requires]
-        # Hidden findings are attributed to the most severe of several causes.
-        for cause in sorted(causes, key=_rank, reverse=True):
-            follows = _follows(document, cause, (rule, left))
+        causes = [each for each in causes if _rank(*each) >= _rank(rule, left)]
+        for cause, by in sorted(causes, key=lambda each: -_rank(*each)):
+            is_same = by.name == left.name and (by.key == left.key or not (by.key and left.key))
+            # A cause without a list concerns the whole file.
+            follows = np.full(len(left), not by.name)
+            if by.name and is_same:
+                follows = np.isin(left.rows, by.rows)
             if follows.any():
-                hidden.setdefault(cause[0].code, Counter())[rule.code] += int(follows.sum())
+                hidden.setdefault(cause.code, Counter())[rule.code] += int(follows.sum())
                 left = left.kept(~follows)
         if len(left):
             kept.append((rule, left))
     return kept, hidden
 
 
-def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
-    """Return which records of another rule follow from a cause, (H,) bool."""
-    by, rows = cause[1], other[1]
-    about_file = not by.name
-    is_same = by.name == rows.name and (by.key == rows.key or not (by.key and rows.key))
-    # A more severe finding is never hidden, since a run might then pass.
-    is_possible = _rank(other) <= _rank(cause) and (about_file or is_same)
-    if not is_possible or about_file:
-        return np.full(len(rows), is_possible)
-    concerned = np.zeros(n_records(document, rows.name), np.bool_)
-    concerned[by.rows] = True
-    follows: BoolArray = concerned[rows.rows]
-    return follows
-
-
-def _rank(found: Found) -> int:
-    rule, rows = found
+def _rank(rule: Rule, rows: Rows) -> int:
     return (rows.severity or rule.severity).rank
 
 
@@ -207,7 +199,7 @@ def validate_documents(
     def listed(document: Document, found: list[Found]) -> list[Finding]:
         """Count what was found, and return the findings to list."""
         if not settings.show_consequences:
-            found, follows = without_consequences(document, found)
+            found, follows = without_consequences(found)
             for code, numbers in follows.items():
                 hidden.setdefault(code, Counter()).update(numbers)
         shown = []
@@ -267,31 +259,24 @@ _FARTHEST = 1e9
 
 def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -> list[Finding]:
     """Return at most `limit` findings per rule, or all if it is 0, with their positions."""
-    findings, offsets = [], []
-    described: Counter[str] = Counter()
+    findings, offsets, origin = [], [], document.reading.origin
+    described, pictured = Counter[str](), Counter[str]()
     for rule, rows in raw:
         wanted = len(rows) if limit == 0 else min(len(rows), limit - described[rule.code])
         described[rule.code] += wanted
         for number in rows.numbers[:wanted].tolist():
             found = rows.describe(document, number)
             fields = {name: getattr(found, name) for name in _FIELDS}
-            fix, severity = rows.fix or rule.fix, rows.severity or rule.severity
-            fields["fix"] = fix if found.edits else None
-            fields |= {"code": rule.code, "severity": severity, "file": document.name}
-            findings.append(Finding(**fields))
+            fields |= {"code": rule.code, "severity": rows.severity or rule.severity}
+            fields["fix"] = (rows.fix or rule.fix) if found.edits else None
+            if pictured[rule.code] < _MOST_PICTURED:
+                fields["boxes"] = _boxes(document, rule.code, (found.pointer, *found.examples))
+                pictured[rule.code] += bool(fields["boxes"])
+            findings.append(Finding(file=document.name, **fields))
             offsets.append(found.offset)
-    if document.reading.origin is not None:
-        return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))
-    placed = list(_with_boxes(document, _locate(document, findings, offsets)))
-    if document.reading.is_packed:
-        placed = [replace(each, fix=None, edits=()) for each in placed]
-    if not document.reading.is_results:
-        return placed
-    shown = document.reading.shown
-    return [
-        replace(each, pointer=shown(each.pointer), examples=tuple(map(shown, each.examples)))
-        for each in placed
-    ]
+    if origin is not None:
+        return list(_placed_in_origin(origin, findings))
+    return list(_located(document, findings, offsets))
 
 
 def row_of(pointer: str) -> tuple[str, int]:
@@ -301,11 +286,17 @@ def row_of(pointer: str) -> tuple[str, int]:
     return (parts[0] if parts else "", int(parts[1]) if is_row else -1)
 
 
-def _locate(
+def annotation_row(pointer: str) -> int | None:
+    """Return the row of the annotation that a pointer leads to; None if it leads elsewhere."""
+    name, row = row_of(pointer)
+    return row if name == "annotations" and row >= 0 else None
+
+
+def _located(
     document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
 ) -> Iterator[Finding]:
     """Yield findings with line, column and excerpt, in the order of the file."""
-    locator, text = document.locator, document.reading.text
+    locator, reading = document.locator, document.reading
     placed: list[tuple[int, int, str]] = []
     order = [(*row_of(each.pointer), each.pointer, n) for n, each in enumerate(findings)]
     for name, row, pointer, number in sorted(order):
@@ -318,23 +309,28 @@ def _locate(
                 span = locator.span(at)
             offset = 0 if span is None else span.start
         if row >= 0 and (record := locator.span(f"/{name}/{row}")) is not None:
-            raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
+            raw = reading.text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
             excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
         placed.append((offset, number, excerpt))
     placed.sort()
-    found = spots(text, (offset for offset, *_ in placed))
+    found = spots(reading.text, (offset for offset, *_ in placed))
     for (_, number, excerpt), spot in zip(placed, found, strict=True):
-        yield replace(findings[number], spot=spot, excerpt=excerpt)
+        each, changes = findings[number], {"spot": spot, "excerpt": excerpt}
+        if reading.is_packed:
+            changes |= {"fix": None, "edits": ()}
+        if reading.is_results:
+            changes |= {"pointer": reading.shown(each.pointer)}
+            changes |= {"examples": tuple(map(reading.shown, each.examples))}
+        yield replace(each, **changes)
 
 
-def _placed_in_origin(origin: Any, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _placed_in_origin(origin: Any, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records."""
-    listed = list(findings)
     pointers = dict.fromkeys(
-        pointer for finding in listed for pointer in (finding.pointer, *finding.examples)
+        pointer for finding in findings for pointer in (finding.pointer, *finding.examples)
     )
     places = dict(zip(pointers, origin.own_places(list(pointers)), strict=True))
-    for finding in listed:
+    for finding in findings:
         # A summary is about the whole file, and is located at the first of its records.
         of_first = finding.examples[:1] if finding.count > 1 else ()
         place = places[next(iter(of_first), finding.pointer)]
@@ -350,63 +346,36 @@ def _placed_in_origin(origin: Any, findings: Iterable[Finding]) -> Iterator[Find
             # The reader has made the id, so nobody has seen it.
             ids = {**ids, "image": origin.image_names[image]}
         yield replace(
-            finding,
-            file=place.file,
-            pointer=place.pointer,
-            spot=place.spot,
-            ids=ids,
-            excerpt=place.excerpt,
-            examples=tuple(dict.fromkeys(words)),
-            fix=None,
-            edits=(),
-        )
+            finding, file=place.file, pointer=place.pointer, spot=place.spot, ids=ids,
+            excerpt=place.excerpt, examples=tuple(dict.fromkeys(words)), fix=None, edits=(),
+        )  # fmt: skip
 
 
-def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings; the first ones of each rule get the boxes of their annotations."""
-    pictured: Counter[str] = Counter()
-    for finding in findings:
-        found: tuple[FoundBox, ...] = ()
-        if pictured[finding.code] < _MOST_PICTURED:
-            rows = (annotation_row(pointer) for pointer in (finding.pointer, *finding.examples))
-            named = [row for row in dict.fromkeys(rows) if row is not None][:_MOST_BOXES]
-            has_outline = finding.code.startswith(_ABOUT_OUTLINES)
-            boxes = (_box(document, row, has_outline) for row in named)
-            found = tuple(box for box in boxes if box is not None)
-        pictured[finding.code] += bool(found)
-        yield replace(finding, boxes=found) if found else finding
-
-
-def annotation_row(pointer: str) -> int | None:
-    """Return the row of the annotation that a pointer leads to; None if it leads elsewhere."""
-    name, row = row_of(pointer)
-    return row if name == "annotations" and row >= 0 else None
-
-
-def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
-    """Return the box of an annotation; None if it is not four numbers."""
-    if row >= len(document.annotations.record):
-        return None
-    bbox = document.annotations.bbox[row]
-    if not (np.isfinite(bbox).all() and (np.abs(bbox) < _FARTHEST).all()):
-        return None
-    image = int(document.image[row])
-    width, height = document.image_size[image] if image >= 0 else (np.nan, np.nan)
-    x, y, box_width, box_height = bbox.tolist()
-    name = document.images.get(image, "file_name") if image >= 0 else ""
-    rings = written_rings(document, row) if has_outline else []
-    if sum(map(len, rings)) > _MOST_VERTICES or any(np.abs(r).max() >= _FARTHEST for r in rings):
-        rings = []
-    return FoundBox(
-        image=name if isinstance(name, str) else "",
-        width=None if np.isnan(width) else float(width),
-        height=None if np.isnan(height) else float(height),
-        bbox=(x, y, box_width, box_height),
-        rings=tuple(tuple(ring.ravel().tolist()) for ring in rings),
-    )
+def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[FoundBox, ...]:
+    """Return the boxes of the first annotations that pointers lead to, if they are numbers."""
+    rows = [row for row in dict.fromkeys(map(annotation_row, pointers)) if row is not None]
+    result = []
+    for row in rows[:_MOST_BOXES]:
+        bbox = document.annotations.bbox[row : row + 1]
+        if not (np.isfinite(bbox).all() and (np.abs(bbox) < _FARTHEST).all() and len(bbox)):
+            continue
+        image = int(document.image[row])
+        size = document.image_size[image].tolist() if image >= 0 else [np.nan, np.nan]
+        name = document.images.get(image, "file_name")
+        rings = written_rings(document, row) if code.startswith(_ABOUT_OUTLINES) else []
+        if sum(map(len, rings)) > _MOST_VERTICES or any(
+            np.abs(r).max() >= _FARTHEST for r in rings
+        ):
+            rings = []
+        width, height = (None if np.isnan(side) else side for side in size)
+        drawn = tuple(tuple(ring.ravel().tolist()) for ring in rings)
+        image_name = name if isinstance(name, str) else ""
+        result.append(FoundBox(image_name, width, height, tuple(bbox[0].tolist()), drawn))
+    return tuple(result)
 
 
 def written_rings(document: Document, row: int) -> list[FloatArray]:
     """Return the rings of an annotation's outline that can be drawn, each (V, 2) in pixels."""
-    rings = shapes.outline_xy(document, row)
-    return [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]
+    rings = document.annotations.rings
+    drawn = (shapes.ring_xy(rings, ring) for ring in shapes.ring_rows(document, row).tolist())
+    return [xy for xy in drawn if len(xy) > 1 and np.isfinite(xy).all()]

@@ -50,12 +50,6 @@ def ring_xy(rings: Rings, ring: int) -> FloatArray:
     return xy
 
 
-def outline_xy(document: Document, row: int) -> list[FloatArray]:
-    """Return the vertices of the rings of one annotation, each (V, 2) float64."""
-    rings = document.annotations.rings
-    return [ring_xy(rings, ring) for ring in ring_rows(document, row).tolist()]
-
-
 def ring_polygons(rings: Rings, which: IndexArray) -> Any:
     """Return rings, each with at least 3 finite points, as shapely polygons."""
     import shapely
@@ -301,12 +295,9 @@ def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
 
 def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
     """Return (N, 4) boxes or bounds, and their least IoU where `box_iou` reaches a threshold."""
-    rows, turned = document.once(turned_boxes)
-    if not len(rows):
-        return document.annotations.bbox, threshold
-    bbox = document.annotations.bbox.copy()
+    (rows, turned), bbox = document.once(turned_boxes), document.annotations.bbox.copy()
     bbox[rows] = from_corners(rotated_boxes.bounds(turned))
-    return bbox, _OF_BOUNDS * threshold
+    return bbox, _OF_BOUNDS * threshold if len(rows) else threshold
 
 
 def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
