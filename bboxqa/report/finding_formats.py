@@ -10,21 +10,13 @@ from urllib.parse import quote
 
 from bboxqa.core.json_values import json_line, json_safe
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.model.findings import (
-    FileReport,
-    Finding,
-    FoundBox,
-    FoundReport,
-    Severity,
-    identities,
-)
+from bboxqa.model.findings import Finding, FoundBox, FoundReport, Severity, identities
 from bboxqa.report.findings import (
     Group,
     about_record,
     content,
     groups,
     hidden_by,
-    labelled,
     missing,
     named_records,
     next_command,
@@ -54,15 +46,20 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def json_lines(report: FoundReport) -> Iterator[str]:
     """Yield one JSON object, as `findings_schema` describes it, with a line for each finding."""
     exporters = {file.name: file.exporter for file in report.files} or None
+    names = ("exporter", "n_images", "n_annotations", "n_categories")
     head = {
         "version": report.version,
         "exporter": report.files[0].exporter if len(report.files) == 1 else exporters,
-        "files": [_file(file) for file in report.files],
+        "files": [
+            {"name": file.name, **({"kind": file.kind} if file.kind else {}),
+             **{name: getattr(file, name) for name in names}}
+            for file in report.files
+        ],
         "counts": report.counts,
         "severities": {severity: report.severities.get(severity, 0) for severity in Severity},
         "hidden": report.hidden,
         "notes": report.notes,
-    }
+    }  # fmt: skip
     yield "{"
     for key, value in head.items():
         yield f'"{key}": {json_line(value)},'
@@ -78,13 +75,6 @@ def jsonl_lines(report: FoundReport) -> Iterator[str]:
     """Yield each finding as a JSON object on one line."""
     for finding in report.findings:
         yield json_line(_finding(finding))
-
-
-def _file(file: FileReport) -> dict[str, Any]:
-    kind = {"kind": file.kind} if file.kind else {}
-    numbers = ("n_images", "n_annotations", "n_categories")
-    counted = {name: getattr(file, name) for name in numbers}
-    return {"name": file.name, **kind, "exporter": file.exporter, **counted}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -106,10 +96,8 @@ def sarif_lines(report: FoundReport) -> Iterator[str]:
     named.sort(key=lambda pair: -pair[0].severity.rank)
     invocation: dict[str, Any] = {"executionSuccessful": True}
     if left_out := missing(report) + max(len(named) - _MOST_RESULTS, 0):
-        text = (
-            f"{left_out:,} more findings are not among the results: at most {_MOST_RESULTS:,} are "
-            "written, the worst first, and of each rule as many as --max-findings says."
-        )
+        text = f"{left_out:,} more findings are not among the results: at most {_MOST_RESULTS:,} "
+        text += "are written, the worst first, and of each rule as many as --max-findings says."
         notification = {"level": "warning", "message": {"text": text}}
         invocation["toolExecutionNotifications"] = [notification]
     rules = [
@@ -133,7 +121,9 @@ def sarif_lines(report: FoundReport) -> Iterator[str]:
 
 
 def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any]:
-    where: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    path = PurePath(json_safe(finding.file))
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    where: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if finding.spot is not None:
         where["region"] = {"startLine": finding.spot.line, "startColumn": finding.spot.column}
     result: dict[str, Any] = {
@@ -154,12 +144,6 @@ def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[st
     return result
 
 
-def _uri(file: str) -> str:
-    """Return the path of a file as a URI, relative where the path is."""
-    path = PurePath(json_safe(file))
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
-
-
 def github_lines(report: FoundReport) -> Iterator[str]:
     """Yield `::error file=…,line=…,col=…,title=…::message` for each finding."""
     # GitHub shows the first few of each kind only.
@@ -168,7 +152,7 @@ def github_lines(report: FoundReport) -> Iterator[str]:
         properties = {"file": one_line(finding.file)}
         if finding.spot is not None:
             properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
-        properties["title"] = labelled(rule_text(report, finding.code))
+        properties["title"] = f"{finding.code} {rule_text(report, finding.code).title}".rstrip()
         listed = ",".join(
             f"{key}={_percent_escaped(value, _PROPERTY_SIGNS)}" for key, value in properties.items()
         )
@@ -199,7 +183,8 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
         n_failures = 0
         for code in codes:
             rule, findings = rule_text(report, code), by_code.get(code, [])
-            case = SubElement(suite, "testcase", classname=_xml(name), name=_xml(labelled(rule)))
+            title = _xml(f"{code} {rule.title}".rstrip())
+            case = SubElement(suite, "testcase", classname=_xml(name), name=title)
             lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
             ranks = [each.severity.rank for each in findings]
             if max(ranks, default=-1) >= report.fail_on.rank:
@@ -366,8 +351,8 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
 def _path(bbox: Sequence[float], side: float) -> str:
     """Return a box as the data of a path, with a square around one too small to be seen."""
     x, y, width, height = bbox
+    path, radius = outline_path({"bbox": bbox}), 2 * _SMALL * side
     if max(abs(width), abs(height)) < _SMALL * side:
-        radius = 2 * _SMALL * side
         around = (x + width / 2 - radius, y + height / 2 - radius, 2 * radius, 2 * radius)
-        return outline_path({"bbox": bbox}) + outline_path({"bbox": around})
-    return outline_path({"bbox": bbox})
+        path += outline_path({"bbox": around})
+    return path

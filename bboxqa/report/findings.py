@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from textwrap import wrap
@@ -79,24 +79,26 @@ def place(finding: Finding) -> str:
     return file if spot is None else f"{file}:{spot.line}:{spot.column}"
 
 
-def subject(ids: Mapping[str, Any]) -> str:
-    """Return the record that a finding is about; empty for the whole file.
+def about_record(finding: Finding) -> str:
+    """Return the record that a finding is about, unless its place says it; empty for the file.
 
     Examples
     --------
-    >>> subject({"annotation": 20, "image": 5, "category": 1})
+    >>> from bboxqa.model.findings import Spot
+    >>> about_record(Finding("B001", Severity.ERROR, "", "a", ids={"annotation": 20, "image": 5}))
     'annotation 20 (image 5)'
-    >>> subject({"annotation": "annotations/default.json#/items/0/annotations/12"})
-    'annotation "annotations/default…s/0/annotations/12"'
-    >>> subject({"category": "7"}), subject({})
-    ('category "7"', '')
+    >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
+    >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
+    'image "b.jpg"'
     """
-    leading = next((name for name in ID_NAMES if name in ids), None)
-    if leading is None:
-        return ""
-    rest = [name for name in ("image", "annotator") if name in ids and name != leading]
-    inside = ", ".join(_named(name, ids[name]) for name in rest)
-    return _named(leading, ids[leading]) + (f" ({inside})" if inside else "")
+    own, line = finding.ids.get("annotation"), finding.spot.line if finding.spot else ""
+    places = f"{finding.file}:{line}", f"{finding.file}#{finding.pointer}"
+    is_said = isinstance(own, str) and own and any(each.endswith(own) for each in places)
+    hidden = "annotation" if is_said else ""
+    leading, *rest = [name for name in ID_NAMES if name in finding.ids and name != hidden] or [""]
+    inside = [_named(name, finding.ids[name]) for name in rest if name != "category"]
+    about = _named(leading, finding.ids[leading]) if leading else ""
+    return f"{about} ({', '.join(inside)})" if inside else about
 
 
 def _named(name: str, value: Any) -> str:
@@ -107,23 +109,6 @@ def _named(name: str, value: Any) -> str:
            for v in (value if several else [value])]  # fmt: skip
     shown = ", ".join(one_line(json_line(each)) for each in ids)
     return f"{name} {cut(shown, 2 * _ID_LENGTH if several else _ID_LENGTH)}"
-
-
-def about_record(finding: Finding) -> str:
-    """Return the record that a finding is about, unless its place says it; empty for the file.
-
-    Examples
-    --------
-    >>> from bboxqa.model.findings import Spot
-    >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
-    >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
-    'image "b.jpg"'
-    """
-    own, line = finding.ids.get("annotation"), finding.spot.line if finding.spot else ""
-    places = f"{finding.file}:{line}", f"{finding.file}#{finding.pointer}"
-    is_said = isinstance(own, str) and own and any(each.endswith(own) for each in places)
-    hidden = "annotation" if is_said else ""
-    return subject({name: value for name, value in finding.ids.items() if name != hidden})
 
 
 def content(finding: Finding) -> str:
@@ -147,11 +132,6 @@ def rule_text(report: FoundReport, code: str) -> RuleText:
     return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
 
 
-def labelled(rule: RuleText) -> str:
-    """Return code and title of a rule."""
-    return f"{rule.code} {rule.title}".rstrip()
-
-
 class Group(msgspec.Struct, frozen=True):
     """The findings of one rule in all files."""
 
@@ -161,21 +141,12 @@ class Group(msgspec.Struct, frozen=True):
     total: int
     """Number of findings, including those that are not listed."""
     listed: tuple[Finding, ...]
-
-    @property
-    def worst(self) -> list[Finding]:
-        """The listed findings of the severity of the group."""
-        return [finding for finding in self.listed if finding.severity is self.severity]
-
-    @property
-    def fixes(self) -> str:
-        """The kinds of fixes of the listed findings."""
-        return ", ".join(dict.fromkeys(each.fix or "none" for each in self.listed)) or "none"
-
-    @property
-    def n_records(self) -> int:
-        """Number of records with a finding: one finding may be about all records of a file."""
-        return self.total + sum(finding.count - 1 for finding in self.listed)
+    worst: tuple[Finding, ...]
+    """The listed findings of the severity of the group."""
+    n_records: int
+    """Number of records with a finding: one finding may be about all records of a file."""
+    fixes: str
+    """The kinds of fixes of the listed findings."""
 
 
 def groups(report: FoundReport) -> list[Group]:
@@ -186,9 +157,12 @@ def groups(report: FoundReport) -> list[Group]:
     result = []
     for code, found in listed.items():
         rule = rule_text(report, code)
-        worst = max((each.severity for each in found), key=lambda s: s.rank, default=rule.severity)
+        severity = max((e.severity for e in found), key=lambda s: s.rank, default=rule.severity)
+        worst = tuple(each for each in found if each.severity is severity)
         total = max(report.counts.get(code, 0), len(found))
-        result.append(Group(rule, worst, total, tuple(found)))
+        n_records = total + sum(each.count - 1 for each in found)
+        fixes = ", ".join(dict.fromkeys(each.fix or "none" for each in found)) or "none"
+        result.append(Group(rule, severity, total, tuple(found), worst, n_records, fixes))
     return sorted(
         result, key=lambda g: (-g.severity.rank, all(each.ids for each in g.worst), g.rule.code)
     )
@@ -208,11 +182,8 @@ def hidden_by(report: FoundReport, code: str) -> str:
 
 def severity_counts(report: FoundReport) -> str:
     """Return the number of findings of each severity, in words."""
-    numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
-    return (
-        f"{count(numbers[Severity.ERROR], 'error')}, "
-        f"{count(numbers[Severity.WARNING], 'warning')}, {numbers[Severity.INFO]:,} info"
-    )
+    errors, warnings, infos = (report.severities.get(each, 0) for each in Severity)
+    return f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
 
 
 def next_command(found: Sequence[Group], options: str = "") -> str:
@@ -251,11 +222,24 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
     shown = [group for group in found if group.severity is not Severity.INFO] or found
     for group in found if verbose else shown[:_RULES]:
         yield from ("", *_group(report, group, verbose=verbose))
-    if not verbose:
-        yield from _others(shown[_RULES:], found[len(shown) :])
+    further, infos = ((), ()) if verbose else (shown[_RULES:], found[len(shown) :])
+    if further:
+        yield from ("", "Further rules, which --verbose lists:")
+    for group in further[:_TITLES]:
+        yield _title(group) + (f"  {place(group.worst[0])}" if group.listed else "")
+    if rest := further[_TITLES:]:
+        yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
+    if infos:
+        yield from ("", f"Info: {', '.join(map(_number, infos))}; --verbose lists them")
     yield ""
     yield from summary_lines(report)
-    yield from _fixable(report)
+    # Whether findings that are not listed have a fix is not known.
+    least, fixable = "at least " if missing(report) else "", []
+    for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
+        if n := sum(finding.fix == fix for finding in report.findings):
+            fixable.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
+    if fixable:
+        yield ", ".join(fixable)
     if command := next_command(found, options):
         yield f"Next: {command}"
 
@@ -269,35 +253,22 @@ def summary_lines(report: FoundReport) -> Iterator[str]:
         yield f"Nothing found: {n_rules}, {n_files}"
 
 
-def _others(found: Sequence[Group], infos: Sequence[Group]) -> Iterator[str]:
-    """Yield a line for each rule with a place, the last line for all rules that do not fit."""
-    if found:
-        yield from ("", "Further rules, which --verbose lists:")
-    for group in found[:_TITLES]:
-        first = f"  {place(group.worst[0])}" if group.listed else ""
-        yield f"{_title(group)}{first}"
-    if rest := found[_TITLES:]:
-        yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
-    if infos:
-        yield from ("", f"Info: {', '.join(map(_number, infos))}; --verbose lists them")
-
-
 def _number(group: Group) -> str:
     return group.rule.code + (f" ({group.total:,})" if group.total > 1 else "")
 
 
 def _file(file: FileReport) -> str:
     exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
-    parts = (
-        (file.n_images, count(file.n_images, "image")),
-        (file.n_annotations, count(file.n_annotations, "annotation")),
-        (file.n_categories, count(file.n_categories, "category", "categories")),
-    )
-    # Other kinds of file lack some of the lists.
-    counts = [text for number, text in parts if number or not file.kind]
-    kind = [one_line(file.kind)] if file.kind else []
+    parts = [one_line(file.kind)] if file.kind else []
+    for number, *noun in (
+        (file.n_images, "image"),
+        (file.n_annotations, "annotation"),
+        (file.n_categories, "category", "categories"),
+    ):
+        # Other kinds of file lack some of the lists.
+        parts += [count(number, *noun)] if number or not file.kind else []
     unread = f"; {file.unread}" if file.unread else ""
-    return f"{one_line(file.name)}{exporter}: {', '.join([*kind, *counts])}{unread}"
+    return f"{one_line(file.name)}{exporter}: {', '.join(parts)}{unread}"
 
 
 def _title(group: Group) -> str:
@@ -311,41 +282,28 @@ def _group(report: FoundReport, group: Group, *, verbose: bool) -> Iterator[str]
     """Yield the findings of a rule, all that are listed or the first places of the worst."""
     yield _title(group)
     yield from wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-    listed, how = group.listed, "(--max-findings 0 shows all)"
+    listed, how = group.listed, " (--max-findings 0 shows all)"
     if not verbose:
         # The first finding of each cause comes before more of one.
         first = {each.key: each for each in reversed(listed)}
         order = sorted(listed, key=lambda each: (-each.severity.rank, first[each.key] is not each))
-        listed = tuple(order[:_PLACES])
-        how = "; --verbose lists them"
+        listed, how = tuple(order[:_PLACES]), "; --verbose lists them"
     for number, finding in enumerate(listed):
         other = "" if finding.severity is group.severity else f"{finding.severity}: "
         yield f"  {place(finding)}  {_MARKS[finding.fix]}{other}{content(finding)}"
-        if verbose and (below := _below(finding, first=number == 0)):
+        # Below it are its files or records, or an excerpt of the first one.
+        below = cut(one_line(finding.excerpt), _EXCERPT) if number == 0 else ""
+        if finding.count > 1 and (named := named_records(finding)):
+            below = f"All {finding.count:,}: {', '.join(named)}"
+        elif finding.count > 1 and finding.examples:
+            such = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
+            below = f"{count(finding.count, 'record')}, such as {such}"
+        if verbose and below:
             yield f"    {below}"
     if more := group.total - len(listed):
-        yield f"  … and {more:,} more{'' if how[0] == ';' else ' '}{how}"
+        yield f"  … and {more:,} more{how}"
     if hidden := hidden_by(report, group.rule.code):
         yield f"  {hidden}; --show-consequences lists it"
-
-
-def _below(finding: Finding, *, first: bool) -> str:
-    """Return the line below a finding: its files or records, or an excerpt of the first one."""
-    if finding.count > 1 and (named := named_records(finding)):
-        return f"All {finding.count:,}: {', '.join(named)}"
-    if finding.count > 1 and finding.examples:
-        shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
-        return f"{count(finding.count, 'record')}, such as {shown}"
-    return cut(one_line(finding.excerpt), _EXCERPT) if first else ""
-
-
-def _fixable(report: FoundReport) -> Iterator[str]:
-    # Whether findings that are not listed have a fix is not known.
-    least, parts = "at least " if missing(report) else "", []
-    for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
-        if n := sum(finding.fix == fix for finding in report.findings):
-            parts.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
-    yield from [", ".join(parts)] * bool(parts)
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:
