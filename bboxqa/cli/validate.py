@@ -1,5 +1,6 @@
 """`bboxqa validate` and `explain`: defects of annotation files, and the rules that find them."""
 
+import re
 import shlex
 import sys
 from collections import Counter
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
     from bboxqa.core.files import Identity
     from bboxqa.model.findings import FoundReport
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.report.pages import PageTarget
     from bboxqa.rules.fixes import Fixed
 
 # Characters of a value in a diff.
 _EXCERPT = 100
 # Findings listed per rule: a few for people, all for programs.
 _COLOURS = {"error:": "red", "warning:": "yellow", "info:": "cyan"}
+# A severity after the code of a rule.
+_SEVERITY = re.compile(r"^(\S+ )(error:|warning:|info:)(?= |$)")
 _LISTED = {"text": 10, "html": 100}
 
 
@@ -105,7 +107,13 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     `bboxqa explain CODE` explains a rule.
     """
     _check_options(paths, given)
-    _check_outputs(paths, config, given)
+    outputs = (given["output"], given["write_baseline"], given["report"])
+    inputs = (*paths, given["ground_truth"], given["baseline"], config)
+    refuse_inputs(outputs, inputs, given["images"])
+    if given["pseudonyms"] is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(given["pseudonyms"], outputs)
     given["images"] = given["images"] or None
     given["choices"] = reading_of(config, given)
     settings = _settings(config, given)
@@ -114,7 +122,12 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
         return 1 if changed and not exit_zero else 0
     if given["fix"]:
         paths = _write_fixed_files(paths, settings, given)
-    page = _page(given)
+    page = None
+    if given["report"] is not None:
+        from bboxqa.report.pages import PageTarget
+
+        page = PageTarget(given["report"], given["images"] or (), given["split"], given["top"])
+        page.check(force=given["split"] and given["force"])
     report = _report(paths, settings, given)
     if page is not None:
         from bboxqa.pipelines.pictures import write_report
@@ -141,17 +154,6 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     return 1 if report.at_least(report.fail_on) and not exit_zero else 0
 
 
-def _page(given: dict[str, Any]) -> "PageTarget | None":
-    """Return the target of the page, if one was requested."""
-    if given["report"] is None:
-        return None
-    from bboxqa.report.pages import PageTarget
-
-    page = PageTarget(given["report"], given["images"] or (), given["split"], given["top"])
-    page.check(force=given["split"] and given["force"])
-    return page
-
-
 def _report(
     paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
 ) -> "FoundReport":
@@ -167,17 +169,10 @@ def _report(
     if limit is None:
         limit = _LISTED.get("html" if given["report"] else given["output_format"], 0)
     listed = 0 if known is not None or given["write_baseline"] else limit
+    images, truth = given["images"], given["ground_truth"]
+    more = {"pseudonyms": given["pseudonyms"], "choices": given["choices"]}
     with tracking() as progress:
-        report = validate_with(
-            paths,
-            settings,
-            given["images"],
-            given["ground_truth"],
-            listed,
-            progress,
-            given["pseudonyms"],
-            given["choices"],
-        )
+        report = validate_with(paths, settings, images, truth, listed, progress, **more)
     if known is None:
         return report
     from bboxqa.rules.fixes import new_findings
@@ -201,21 +196,13 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
             lines = summary_lines(report)
     else:
         lines = view(FINDING_VIEWS, given["output_format"])(report)
-    if output is None:
-        for line in lines:
-            # Colours are left out where the output is no terminal.
-            click.echo(_coloured(line), color=False if environ.get("NO_COLOR") else None)
+    if output is not None:
+        write_output(output, "".join(f"{line}\n" for line in lines))
         return
-    write_output(output, "".join(f"{line}\n" for line in lines))
-
-
-def _coloured(line: str) -> str:
-    """Return a line with the severity of a finding in its colour."""
-    code, _, rest = line.partition(" ")
-    severity = rest.partition(" ")[0]
-    if severity not in _COLOURS:
-        return line
-    return f"{code} {click.style(severity, _COLOURS[severity])}{rest.removeprefix(severity)}"
+    for line in lines:
+        shown = _SEVERITY.sub(lambda m: m[1] + click.style(m[2], _COLOURS[m[2]]), line)
+        # Colours are left out where the output is no terminal.
+        click.echo(shown, color=False if environ.get("NO_COLOR") else None)
 
 
 def _typed(given: dict[str, Any]) -> str:
@@ -289,17 +276,6 @@ def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
 
 def _codes(text: str) -> list[str]:
     return [code.strip() for code in text.split(",") if code.strip()]
-
-
-def _check_outputs(paths: tuple[Path, ...], config: str | None, given: dict[str, Any]) -> None:
-    """Refuse to replace files that are read, and to pass on the key of pseudonyms."""
-    from bboxqa.core.pseudonyms import check_key
-
-    outputs = (given["output"], given["write_baseline"], given["report"])
-    inputs = (*paths, given["ground_truth"], given["baseline"], config)
-    refuse_inputs(outputs, inputs, given["images"])
-    if given["pseudonyms"] is not None:
-        check_key(given["pseudonyms"], outputs)
 
 
 def _check_options(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
@@ -400,7 +376,6 @@ def explain(codes: tuple[str, ...]) -> int:
     Print what a rule checks, what breaks because of it, and how to fix it. CODE may be the
     beginning of several codes, such as B; without CODE all rules are listed.
     """
-    from bboxqa.core.errors import DatasetError
     from bboxqa.rules.pages import list_lines, page_lines
     from bboxqa.rules.registry import known_rules, selected_codes
 

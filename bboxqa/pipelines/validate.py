@@ -16,7 +16,6 @@ from bboxqa.core.machine import check_free_memory
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.images import by_ends
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
@@ -33,6 +32,7 @@ from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
 
 if TYPE_CHECKING:
+    from bboxqa.formats.format import DocumentReader
     from bboxqa.rules.fixes import Fixed
 
 
@@ -96,14 +96,12 @@ def validate(
     checked = validate_settings_from(settings)
     if isinstance(source, Dataset):
         source = [each.name for each in source.sources]
-    if isinstance(source, Mapping):
-        reading = read_bytes(document_bytes(source), "document")
-        truth = _read_truth(ground_truth)
-        documents = [_document(images, truth, progress, (), reading)]
-        return _report(validate_documents(documents, checked, max_findings))
-    return validate_with(
-        as_paths(source), checked, images, ground_truth, max_findings, progress, choices=given()
-    )
+    if not isinstance(source, Mapping):
+        more = (checked, images, ground_truth, max_findings, progress)
+        return validate_with(as_paths(source), *more, choices=given())
+    reading = read_bytes(document_bytes(source), "document")
+    document = _document(images, _read_truth(ground_truth), progress, (), reading)
+    return _report(validate_documents([document], checked, max_findings))
 
 
 def validate_with(
@@ -153,7 +151,13 @@ def _documents(
 ) -> Iterator[Document]:
     if missing := [each for each in files if not (lexists(each) or each.archive)]:
         raise no_such_file(missing)
-    readers = [(file, read) for file in files for read in _readers(file, choices)]
+    readers: list[tuple[SourcePath, DocumentReader]] = []
+    for file in files:
+        formats = formats_of(file, choices) if choices.from_format is None else []
+        for each in formats or [format_of(file, choices)]:
+            if each.document is None:
+                raise DatasetError([f"{file}: is of the format {each.name}, which is not checked"])
+            readers.append((file, each.document))
     on_step = None if progress is None else partial(progress, "reading")
     wanted = replace(WHOLE, choices=choices, progress=on_step)
     # Several files can share a folder of images: a record in any of them counts.
@@ -171,20 +175,6 @@ def _documents(
             again = replace(wanted, choices=replace(choices, image_size=known))
             document = Document(read(file, again), document.disk, truth) if known else document
         yield document
-
-
-def _readers(file: SourcePath, choices: Choices) -> list[DocumentReader]:
-    """Return the readers of a file for the rules, one for each format that it holds.
-
-    Raises DatasetError if a format has none.
-    """
-    formats = formats_of(file, choices) if choices.from_format is None else []
-    found = []
-    for each in formats or [format_of(file, choices)]:
-        if each.document is None:
-            raise DatasetError([f"{file}: is of the format {each.name}, which is not checked"])
-        found.append(each.document)
-    return found
 
 
 def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
