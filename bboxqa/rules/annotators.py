@@ -15,12 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import Checked, Defect, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
-from bboxqa.rules.people import (
-    authorship,
-    image_list,
-    names_in,
-    quoted,
-)
+from bboxqa.rules.people import authorship, image_list, names_in, quoted
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"
@@ -29,10 +24,6 @@ _MIN_COPIED = 3
 
 def _under(key: str) -> str:
     return f"annotations/{key}".replace(".", "/")
-
-
-def _of_creator(document: Document) -> Severity | None:
-    return Severity.WARNING if document.annotator_key == _CREATOR else None
 
 
 def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
@@ -59,14 +50,15 @@ _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
     good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
 )
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    for find in (_two_names, _unnamed, _odd_names, _spellings):
-        yield from find(document)
+    yield from _two_names(document)
+    yield from _unnamed(document)
+    yield from _odd_names(document)
+    yield from _spellings(document)
 
 
 def _two_names(document: Document) -> Checked:
     """Yield pairs of keys that name different annotators on one annotation."""
-    columns = document.annotations
-    codes = columns.annotator
+    columns, codes = document.annotations, document.annotations.annotator
     used = [key for key in ANNOTATOR_KEYS if key != _CREATOR and (codes[key] >= 0).any()]
     for first, second in combinations(used, 2):
         left, right = codes[first], codes[second]
@@ -76,19 +68,16 @@ def _two_names(document: Document) -> Checked:
             np.intersect1d(left[left >= 0], right[right >= 0]).size
         )
         if is_same and len(rows):
-            yield summary(
-                f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} and "
-                f"another under {shortened(second)}; expected the same",
-                _under(second),
-                rows,
-                document,
-                found=[columns.annotator_names[each[rows[0]]] for each in (left, right)],
-                expected="one annotator, whichever key is read",
-            )
+            what = f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} "
+            what += f"and another under {shortened(second)}; expected the same"
+            found = [columns.annotator_names[each[rows[0]]] for each in (left, right)]
+            expected = "one annotator, whichever key is read"
+            yield summary(what, _under(second), rows, document, found=found, expected=expected)
 
 
 def _unnamed(document: Document) -> Checked:
     """Yield the records without an annotator if other records name theirs."""
+    mild = Severity.WARNING if document.annotator_key == _CREATOR else None
     key, name, at = document.annotator_key, "annotations", _under(document.annotator_key or "")
     named, sound = document.annotator >= 0, document.is_object
     if key is None and document.once(authorship).by_records:
@@ -98,7 +87,7 @@ def _unnamed(document: Document) -> Checked:
     if key is not None:
         what = f"{len(rows):,} of {count(int(sound.sum()), name[:-1])} do not name their annotator "
         what += f"under {shortened(key)}; expected it on all"
-        mild, expected = _of_creator(document), f"{key} on every {name[:-1]}"
+        expected = f"{key} on every {name[:-1]}"
         yield summary(what, at, rows, document, expected=expected, severity=mild)
 
 
@@ -112,17 +101,17 @@ def _odd_names(document: Document) -> Checked:
     codes = [code for code, name in enumerate(names) if name.startswith(("[", "{"))]
     if key is not None and codes:
         rows = np.flatnonzero(np.isin(document.annotator, codes)).tolist()
-        values = (value_at(document, "annotations", row, *key.split(".")) for row in rows)
-        odd = [row for row, v in zip(rows, values, strict=True) if isinstance(v, list | dict)]
-        mild, expected = _of_creator(document), "the name of one annotator"
-        yield Rows(odd, at=_under(key), expected=expected, severity=mild)
+        values = {row: value_at(document, "annotations", row, *key.split(".")) for row in rows}
+        odd = [row for row, value in values.items() if isinstance(value, list | dict)]
+        mild = Severity.WARNING if key == _CREATOR else None
+        yield Rows(odd, at=_under(key), expected="the name of one annotator", severity=mild)
 
 
 def _spellings(document: Document) -> Checked:
     """Yield the names that differ only in case, blanks or invisible characters."""
     authors, key = document.once(authorship), document.annotator_key
-    drawn = np.bincount(authors.author[authors.author >= 0], minlength=len(authors.names))
-    used = drawn + np.bincount(authors.asked[:, 1], minlength=len(authors.names))
+    codes = np.append(authors.author[authors.author >= 0], authors.asked[:, 1])
+    used = np.bincount(codes, minlength=len(authors.names))
     # The most frequent spelling of each name comes first, and is the one to keep.
     order = np.lexsort((-used, authors.folded))
     order = order[used[order] > 0]
@@ -186,18 +175,16 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     authors, is_complete = document.once(authorship), document.complete("annotations")
-    if not ((authors.author >= 0).any() and document.complete("images")):
-        return
-    if not (is_complete or len(authors.asked)):
+    is_known = (authors.author >= 0).any() and document.complete("images")
+    if not is_known or not (is_complete or len(authors.asked)):
         return
     rows = (authors.author >= 0) & (document.image >= 0)
     picture, folded = authors.picture[document.image[rows]], authors.folded
     drawn = distinct_rows(picture, folded[authors.author[rows]])[0].T
     asked = distinct_rows(authors.picture[authors.asked[:, 0]], folded[authors.asked[:, 1]])[0].T
     # Images with a single annotator are a defect if most images have several.
-    seen, _ = distinct_rows(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[
-        0
-    ]
+    others = drawn[~np.isin(drawn[:, 0], asked[:, 0])]
+    seen, _ = distinct_rows(*np.concatenate([asked, others]).T)[0]
     number = np.bincount(seen, minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
     if len(single) < several:

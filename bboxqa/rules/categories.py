@@ -39,12 +39,11 @@ def _root_category(document: Document) -> int:
     complete = document.complete("annotations") and document.complete("categories")
     if not complete or len(rows) != 1 or len(categories) < 2:
         return -1
-    root = int(rows[0])
-    name = categories.get(root, "name")
-    others = {row: categories.get(row, "supercategory") for row in range(len(categories))}
-    is_above = bool(name) and all(other == name for row, other in others.items() if row != root)
+    root, name = int(rows[0]), categories.get(int(rows[0]), "name")
+    others = (categories.get(row, "supercategory") for row in range(len(categories)) if row != root)
     is_used = (columns.whole["category_id"] & (columns.category_id == 0)).any()
-    return root if isinstance(name, str) and is_above and not is_used else -1
+    is_above = isinstance(name, str) and bool(name) and all(other == name for other in others)
+    return root if is_above and not is_used else -1
 
 
 def _example(*categories: dict[str, Any]) -> dict[str, Any]:
@@ -83,20 +82,17 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     copies = repeated & (texts == texts[first])
     copies &= ~np.isin(first, first[repeated & ~copies])
 
-    def of_other(row: int) -> str:
-        other = shortened(categories.get(int(first[row]), "name"))
-        return f"category id {shortened(ids[row])} is already used by category {other}"
+    def says(row: int) -> str:
+        name, earlier = (categories.get(each, "name") for each in (row, int(first[row])))
+        if copies[row]:
+            original = pointer_to("categories", int(first[row]))
+            return f"category {shortened(name)} is equal to an earlier one, {original}"
+        return f"category id {shortened(ids[row])} is already used by category {shortened(earlier)}"
 
-    def of_copy(row: int) -> str:
-        name, original = categories.get(row, "name"), pointer_to("categories", int(first[row]))
-        return f"category {shortened(name)} is equal to an earlier one, {original}"
-
-    def mark(row: int) -> str:
-        return shortened(ids[row])
-
-    yield Rows(repeated & ~copies, of_other, "categories/id", "a unique id", mark=mark)
+    mark = lambda row: shortened(ids[row])  # noqa: E731
+    yield Rows(repeated & ~copies, says, "categories/id", "a unique id", mark=mark)
     yield Rows(
-        copies, of_copy, "categories", "it once", ids.__getitem__,
+        copies, says, "categories", "it once", ids.__getitem__,
         edits=partial(record_edit, "categories"), severity=Severity.WARNING, mark=mark,
     )  # fmt: skip
 
@@ -177,8 +173,7 @@ def _unused(document: Document, _settings: ValidateSettings) -> Checked:
         # Shapes without a box are no annotations here, but they are of their categories.
         unused &= ~np.isin(categories.id, [*origin.categories_apart])
     name = partial(categories.get, key="name")
-    says = "category {value} has no annotations"
-    yield Rows(unused, says, "categories", found=name)
+    yield Rows(unused, "category {value} has no annotations", "categories", found=name)
 
 
 @rule(
@@ -191,16 +186,10 @@ def _unused(document: Document, _settings: ValidateSettings) -> Checked:
     good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
 )
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
-    if (root := document.once(_root_category)) >= 0:
-        yield Rows(
-            [root],
-            "category {value} with id 0 is the supercategory of all others and has no annotations",
-            "categories",
-            "only classes",
-            partial(document.categories.get, key="name"),
-            edits=partial(record_edit, "categories"),
-            apart=True,
-        )
+    root, name = document.once(_root_category), partial(document.categories.get, key="name")
+    says = "category {value} with id 0 is the supercategory of all others and has no annotations"
+    edits, rows = partial(record_edit, "categories"), [root] if root >= 0 else []
+    yield Rows(rows, says, "categories", "only classes", name, edits=edits, apart=True)
 
 
 @rule(
@@ -239,8 +228,8 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
 def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
     records = zip(document.categories.values, document.categories.texts("name"), strict=True)
     wrong = [not name and isinstance(raw, dict) and "name" in raw for raw, name in records]
-    says = "category name is {value}"
-    yield Rows(np.array(wrong, np.bool_), says, "categories/name", "non-empty text")
+    where, says = np.array(wrong, np.bool_), "category name is {value}"
+    yield Rows(where, says, "categories/name", "non-empty text")
 
 
 @rule(
@@ -295,7 +284,16 @@ def _contradictions(
         # Files without a common name probably belong to different data sets.
         is_related = not known.keys().isdisjoint(("name", folded(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
-        said = {row: text + hint for row in clear if (text := _contradiction(clear[row], known))}
+        said: dict[int, str] = {}
+        for row, own in clear.items():
+            for key in (("id", own[0]), ("name", folded(own[1]))):
+                number, name, file = known.get(key, own)
+                if (number, name) != own[:2]:
+                    here, there = (
+                        f"{shortened(own[1])} has id {own[0]}",
+                        f"{shortened(name)} has id",
+                    )
+                    said[row] = f"category {here} here, and {there} {number} in {file}{hint}"
         yield (
             document,
             Rows(
@@ -304,18 +302,6 @@ def _contradictions(
                 severity=None if is_related else Severity.INFO,
             ),
         )  # fmt: skip
-        for number, name, file in clear.values():
-            for key in (("id", number), ("name", folded(name))):
-                known.setdefault(key, (number, name, file))
-
-
-def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
-    """Return how an earlier file contradicts a category; "" if it does not."""
-    number, name, _ = category
-    for key in (("name", folded(name)), ("id", number)):
-        other_id, other, file = known.get(key, category)
-        if (other_id, other) != (number, name):
-            here, there = (f"{shortened(own)} has id {of}" for own, of in
-                           ((name, number), (other, other_id)))  # fmt: skip
-            return f"category {here} here, and {there} in {file}"
-    return ""
+        for own in clear.values():
+            for key in (("id", own[0]), ("name", folded(own[1]))):
+                known.setdefault(key, own)

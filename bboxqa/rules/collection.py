@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import (
-    FloatArray,
-    IndexArray,
-    deviations,
-    run_starts,
-)
+from bboxqa.core.arrays import FloatArray, IndexArray, deviations, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.geometry.boxes import bbox_iou, corners
@@ -92,8 +87,6 @@ def _repeats(document: Document) -> IndexArray:
     """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns = document.annotations
     result, rows = np.full(len(columns), -1), document.once(shapes.in_equal_boxes)
-    if not len(rows):
-        return result
     # These columns distinguish many records without decoding them.
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
     numbers = (*document.once(shapes.written_numbers).T, columns.area, *document.outline_bounds.T)
@@ -207,15 +200,12 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     wrong = repeats & (same_id | layout.are_many(int(repeats.sum()), len(earlier)))
     for where, severity in ((wrong, Severity.ERROR), (repeats & ~wrong, None)):
         yield Rows(
-            where,
-            says,
-            expected="each annotation once",
+            where, says, expected="each annotation once", severity=severity,
             found=lambda row: document.record(row).get("id"),
             edits=lambda row: () if ambiguous[row] else record_edit("annotations", row),
             summary="{share} are equal to an earlier one",
-            severity=severity,
             mark=lambda row: _key(document, int(earlier[row]), row),
-        )
+        )  # fmt: skip
 
 
 def _key(document: Document, *rows: int) -> str:
@@ -237,12 +227,11 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
         other = shortened(document.ids(first).get("annotation"))
         return f"bbox has an IoU of {figure(iou, 3)} with annotation {other}, {what}"
 
-    def compared(row: int) -> tuple[str, ...]:
-        return tuple(pointer_to("annotations", each) for each in (int(earlier[row]), row))
-
-    expected, at = f"less than {least:g} for one annotator", "annotations/bbox"
-    mark = lambda row: _key(document, int(earlier[row]), row)  # noqa: E731
-    yield Rows(earlier >= 0, says, at, expected, mark=mark, examples=compared)
+    yield Rows(
+        earlier >= 0, says, "annotations/bbox", f"less than {least:g} for one annotator",
+        mark=lambda row: _key(document, int(earlier[row]), row),
+        examples=lambda row: tuple(pointer_to("annotations", e) for e in (int(earlier[row]), row)),
+    )  # fmt: skip
 
 
 def _category(document: Document, place: int, row: int = -1) -> str:
@@ -274,10 +263,10 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
         what = f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used categories: "
         expected = f"{_FEW} annotations or more"
         yield summary(what + names, "categories", few, document, expected=expected)
-    top, total = int(number.argmax()) if len(used) > 1 else -1, int(number.sum())
-    if top >= 0 and number[top] > _MOST * total:
-        name, n, pointer = _category(document, top), int(number[top]), pointer_to("categories", top)
-        expected = f"at most {_MOST:.0%} of the annotations"
+    total, largest = int(number.sum()), int(number.max(initial=0))
+    if len(used) > 1 and largest > _MOST * total:
+        top, expected = int(number.argmax()), f"at most {_MOST:.0%} of the annotations"
+        name, n, pointer = _category(document, top), largest, pointer_to("categories", top)
         message = f"category {name} has {n:,} of {count(total, 'annotation')}; expected {expected}"
         ids = ids_of(document, "categories", top)
         yield Defect(message, pointer, None, n, expected, ids, key=name, count=n)
@@ -307,9 +296,8 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
         width, height = bbox[rows[place], 2:]
         name = _category(document, int(category[place]))
         usual = f"the median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
-        return (
-            f"bbox is {figure(width)} × {figure(height)} px, {figure(width * height)} px²; {usual}"
-        )
+        own = f"{figure(width)} × {figure(height)} px, {figure(width * height)} px²"
+        return f"bbox is {own}; {usual}"
 
     yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
 

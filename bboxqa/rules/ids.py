@@ -26,11 +26,6 @@ _EXACT = 2**53
 _DIGITS = re.compile(r"0|[1-9]\d*")
 
 
-def _references(document: Document) -> list[str]:
-    """Return the annotation keys that refer to images or categories in this kind of file."""
-    return [key for key in _LISTS if key in kind_of(document).required]
-
-
 def _first_rows(ids: IndexArray, named: BoolArray) -> IndexArray:
     """Return the first record with the id of each record, (N,) int64; -1 without an id."""
     rows, result = np.flatnonzero(named), np.full(len(ids), -1)
@@ -106,7 +101,7 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
             new, least = (_new_ids(document), 1) if name == "annotations" else (ids, 0)
             fixable = _is_unique(ids, whole) & (kind != Kind.INT) & (new >= least)
             yield _odd_ids(document, name, "id", odd, np.where(fixable, new, -1))
-    for key in _references(document):
+    for key in (key for key in _LISTS if key in kind_of(document).required):
         kind, whole, new = columns.kind[key], columns.whole[key], _referred(document, key)[1]
         odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole)
         odd &= (key != "image_id") | (document.once(_named_images) < 0)
@@ -178,18 +173,26 @@ def _zero(document: Document, _settings: ValidateSettings) -> Checked:
     good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
 )
 def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
-    for key in _references(document):
+    columns, images, of = document.annotations, document.images, document.once(_named_images)
+    new = np.where(images.kind == Kind.INT, images.id, -1)
+    yield Rows(
+        of >= 0, "image_id is {value}, the name of an image", "annotations/image_id", "its id",
+        new=lambda row: int(new[of[row]]) if new[of[row]] >= 0 else None, few=1, fix="safe",
+        summary="image_id of {share} is the name of an image",
+    )  # fmt: skip
+    for key in (key for key in _LISTS if key in kind_of(document).required):
         (records, ids, target), name = _referred(document, key), _LISTS[key]
-        missing = document.annotations.named(key) & (target < 0)
-        if key == "image_id":
-            missing &= document.once(_named_images) < 0
-            yield _by_names(document)
+        missing = columns.named(key) & (target < 0) & ((key != "image_id") | (of < 0))
         rows = np.flatnonzero(missing)
         if not document.complete(name) or not len(rows):
             continue
-        expected, whole = f"the id of one of the {name}", document.annotations.whole[key]
-        if first := _first_number(records.id[records.whole], ids, whole):
-            what = f"{key} counts from {first[0]} and the ids of {name} from {first[1]}"
+        known, least = records.id[records.whole], int(ids.min())
+        expected, first = f"the id of one of the {name}", 1 - min(least, 1)
+        # References may count from 0 and ids from 1, or the reverse.
+        shifted = ids + (1 if first else -1)
+        is_shift = columns.whole[key].all() and least >= 0 and len(known) and known.min() == first
+        if is_shift and (find(known, shifted) >= 0).all():
+            what = f"{key} counts from {1 - first} and the ids of {name} from {first}"
             yield summary(what, f"annotations/{key}", rows, expected=expected)
             continue
         # If most references fail, records are missing rather than annotations wrong.
@@ -202,17 +205,6 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
         )  # fmt: skip
 
 
-def _by_names(document: Document) -> Rows:
-    """Return the annotations whose image_id is the name of an image."""
-    of, images = document.once(_named_images), document.images
-    new = np.where(images.kind == Kind.INT, images.id, -1)
-    return Rows(
-        of >= 0, "image_id is {value}, the name of an image", "annotations/image_id", "its id",
-        new=lambda row: int(new[of[row]]) if new[of[row]] >= 0 else None, few=1, fix="safe",
-        summary="image_id of {share} is the name of an image",
-    )  # fmt: skip
-
-
 def _named_images(document: Document) -> IndexArray:
     """Return the image whose file_name, or its last part, each image_id is, (N,); -1 for none."""
     columns, known = document.annotations, dict[int, int]()
@@ -223,15 +215,6 @@ def _named_images(document: Document) -> IndexArray:
             known[each] = -1 if each in known else row
     result[rows] = [known.get(each, -1) for each in columns.image_id[rows].tolist()]
     return result
-
-
-def _first_number(ids: IndexArray, used: IndexArray, whole: BoolArray) -> tuple[int, int] | None:
-    """Return from which numbers references and ids count if they differ by 1; None otherwise."""
-    if not len(ids) or not whole.all():
-        return None
-    first = int(used.min() > 0), 1 - int(used.min() > 0)
-    fits = ids.min() == first[1] and (find(ids, used + first[1] - first[0]) >= 0).all()
-    return first if fits and (first[0] or used.min() == 0) else None
 
 
 @rule(

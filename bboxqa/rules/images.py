@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -100,11 +100,10 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Checked:
 def _unnamed(document: Document, _settings: ValidateSettings) -> Checked:
     _, disk = _files(document)
     if disk.unnamed and document.complete("images"):
-        n_files, at = len(disk.unnamed), pointer_to("images")
-        message = f"{count(n_files, 'image file')} in the image folder without an image record, "
-        message += f"such as {', '.join(map(shortened, disk.unnamed[:3]))}"
-        expected = "a record for each image file"
-        yield Defect(message, at, None, [*disk.unnamed], expected, count=n_files)
+        n, expected = len(disk.unnamed), "a record for each image file"
+        what = f"{count(n, 'image file')} in the image folder without an image record, such as "
+        what += ", ".join(map(shortened, disk.unnamed[:3]))
+        yield Defect(what, pointer_to("images"), None, [*disk.unnamed], expected, count=n)
 
 
 def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Checked:
@@ -151,16 +150,6 @@ def _fits(document: Document) -> BoolArray:
     return fits
 
 
-def _oddity(name: str) -> str:
-    """Return what a name is that is no path below a folder, with slashes; "" if it is one."""
-    if is_foreign(name):
-        is_url = "://" in name or name.lower().startswith("data:")
-        return "a URL" if is_url else "an absolute path"
-    if ".." in name.replace("\\", "/").split("/"):
-        return 'a path with ".."'
-    return _BACKSLASHES if "\\" in name else ""
-
-
 @rule(
     "M005 warning, unsafe fix: file name is not a plain path",
     breaks="The images are found on one computer only.",
@@ -170,9 +159,16 @@ def _oddity(name: str) -> str:
     good=_one("photos/a..b.jpg"),
 )
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.images.texts("file_name")
-    odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
+    names, odd = document.images.texts("file_name"), dict[int, str]()
     slashed = [name.replace("\\", "/") for name in names]
+    for row, name in enumerate(names):
+        if is_foreign(name):
+            is_url = "://" in name or name.lower().startswith("data:")
+            odd[row] = "a URL" if is_url else "an absolute path"
+        elif ".." in slashed[row].split("/"):
+            odd[row] = 'a path with ".."'
+        elif "\\" in name:
+            odd[row] = _BACKSLASHES
     # Two names must not become equal.
     meant = Counter(new for _, new in {*zip(names, slashed, strict=True)})
 
@@ -180,9 +176,7 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
         is_safe = odd[row] == _BACKSLASHES and meant[slashed[row]] == 1
         return slashed[row] if is_safe else None
 
-    def says(row: int) -> str:
-        return f"file name {shortened(names[row])} is {odd[row]}"
-
+    says = lambda row: f"file name {shortened(names[row])} is {odd[row]}"  # noqa: E731
     expected = "a path below the folder of the images, with slashes"
     yield Rows([*odd], says, "images/file_name", expected, new=new)
 
@@ -257,7 +251,7 @@ def _shared(
     for number, document in enumerate(documents):
         shared: Counter[int] = Counter()
         twins: dict[int, _Twins] = {}
-        keys = [*(_originals(document) if are_copies else _contents(document))]
+        keys = [*_keys(document, are_copies=are_copies)]
         for row, own in enumerate(keys):
             there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
             shared.update({place for place, *_ in there})
@@ -265,22 +259,25 @@ def _shared(
                 place, other, how = min(there, key=lambda each: each[0])
                 twins.setdefault(place, {})[row] = other, how
         for place, of_file in twins.items():
-            earlier = documents[place]
-            is_same_set = not are_copies and _are_by_people(earlier, document, shared[place])
-            yield document, _of_twins(document, earlier, of_file, are_copies, is_same_set)
+            twin = documents[place], of_file, shared[place]
+            yield document, _of_twins(document, *twin, are_copies=are_copies)
         for row, own in enumerate(keys):
             for key in own:
                 known.setdefault(key, {}).setdefault(number, row)
 
 
-def _contents(document: Document) -> Iterator[list[_Key]]:
-    """Yield for each image what it has in common with the same image in another file, and how."""
+def _keys(document: Document, *, are_copies: bool) -> Iterator[list[_Key]]:
+    """Yield for each image what it has in common with the same image, or a copy, and how."""
     names, disk = document.images.texts("file_name"), document.disk
     last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
     is_unique = len({*last}) == len({*names})
     for row, name in enumerate(names):
         keys: list[_Key] = []
-        if disk is not None and (digest := disk.contents[row].digest):
+        if are_copies:
+            # The name before the hash that Roboflow adds.
+            stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
+            keys += [("has the original name of", stem)] if stem and mark else []
+        elif disk is not None and (digest := disk.contents[row].digest):
             keys += [("is the same file as", file)] if (file := disk.places[row].file) else []
             keys.append(("has the same bytes as", digest))
         elif name:
@@ -291,31 +288,19 @@ def _contents(document: Document) -> Iterator[list[_Key]]:
         yield keys
 
 
-def _originals(document: Document) -> Iterator[list[_Key]]:
-    """Yield the name of each image before the hash that Roboflow adds."""
-    for name in document.images.texts("file_name"):
-        stem, mark, _ = name.rpartition("/")[2].partition(_ROBOFLOW)
-        yield [("has the original name of", stem)] if stem and mark else []
-
-
-def _are_by_people(earlier: Document, document: Document, n_shared: int) -> bool:
-    """Return whether files with common images are by several people rather than splits."""
+def _of_twins(
+    document: Document, earlier: Document, twins: _Twins, n_shared: int, *, are_copies: bool
+) -> Found:
+    """Return the images that belong together with those of an earlier file."""
     from bboxqa.rules.pictures import split_of
 
+    # Files with common images may be by several people rather than splits.
     files = earlier, document
     splits = [split_of(Path(file.name)) for file in files]
     people = [{*file.once(authorship).names} - {UNNAMED} for file in files]
-    if all(splits) and splits[0] != splits[1]:
-        return False
-    if all(people) and people[0].isdisjoint(people[1]):
-        return True
-    return n_shared > _MOST * max(len(file.images) for file in files)
-
-
-def _of_twins(
-    document: Document, earlier: Document, twins: _Twins, are_copies: bool, is_same_set: bool
-) -> Found:
-    """Return the images that belong together with those of an earlier file."""
+    is_same_set = n_shared > _MOST * max(len(file.images) for file in files)
+    is_same_set |= all(people) and people[0].isdisjoint(people[1])
+    is_same_set &= not are_copies and not (all(splits) and splits[0] != splits[1])
     names, others = (file.images.texts("file_name") for file in (document, earlier))
     # M008 reports images that are in both files.
     rows = [row for row in twins if not are_copies or names[row] != others[twins[row][0]]]
@@ -328,13 +313,17 @@ def _of_twins(
     if len(rows) <= _MANY and not is_same_set:
         return Rows(rows, says, "images", expected, names.__getitem__, apart=True)
     what = "copies of images of" if are_copies else "also in"
-    message = f"{len(rows):,} of {len(names):,} images are {what} {earlier.name}, such as: "
-    message += says(rows[0])
-    message += "; check whether they are by several annotators, or copies" if is_same_set else ""
-    return summary(
-        message, "images", rows, severity=Severity.INFO if is_same_set else None,
-        pointer=pointer_to("images", rows[0]), found=names[rows[0]], expected=expected,
-    )  # fmt: skip
+    what = f"{len(rows):,} of {len(names):,} images are {what} {earlier.name}, such as: "
+    what += says(rows[0])
+    what += "; check whether they are by several annotators, or copies" if is_same_set else ""
+    severity, at = Severity.INFO if is_same_set else None, pointer_to("images", rows[0])
+    more: dict[str, Any] = {
+        "pointer": at,
+        "found": names[rows[0]],
+        "expected": expected,
+        "severity": severity,
+    }
+    return summary(what, "images", rows, **more)
 
 
 RULES = (

@@ -28,7 +28,8 @@ _FINITE = "a finite number"
     good=_PLAIN,
 )
 def _broken(document: Document, _settings: ValidateSettings) -> Checked:
-    reading, head = document.reading, _head(document.reading)
+    reading = document.reading
+    head = bytes(reading.text[:_HEAD]).lstrip()
     for offset, why in reading.broken:
         if not reading.size:
             message = "the file is empty; expected a JSON object"
@@ -41,20 +42,13 @@ def _broken(document: Document, _settings: ValidateSettings) -> Checked:
             reason = why[:1].lower() + why[1:] if why[1:2].islower() else why
             unread = "; the rest of the file is not read" if reading.stopped else ""
             message = f"not JSON at byte {offset:,}: {reason.rstrip('. ')}{unread}"
-        yield Defect(
-            message,
-            offset=offset,
-            found=_around(reading, max(offset - _AROUND, 0), offset + _AROUND),
-            expected="valid JSON to the end of the document",
-        )
+        found = _around(reading, max(offset - _AROUND, 0), offset + _AROUND)
+        expected = "valid JSON to the end of the document"
+        yield Defect(message, offset=offset, found=found, expected=expected)
 
 
 def _around(reading: RawDocument, start: int, stop: int) -> str:
     return reading.text[start:stop].decode("utf-8", "replace")
-
-
-def _head(reading: RawDocument) -> bytes:
-    return bytes(reading.text[:_HEAD]).lstrip()
 
 
 @rule(
@@ -70,16 +64,12 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
     reading, start = document.reading, document.reading.trailing
     if start is None:
         return
-    rest = _around(reading, start, start + _AROUND)
-    yield Defect(
-        f"{count(len(reading.text) - start, 'byte')} after the document ({shortened(rest)}); "
-        "expected the end of the file",
-        offset=start,
-        found=rest,
-        expected="nothing but blanks",
-        # If the document has none of COCO's lists, they may be in the text that follows.
-        edits=(Edit("", "remove"),) if reading.sections else (),
-    )
+    rest, expected = _around(reading, start, start + _AROUND), "nothing but blanks"
+    what = f"{count(len(reading.text) - start, 'byte')} after the document ({shortened(rest)}); "
+    what += "expected the end of the file"
+    # If the document has none of COCO's lists, they may be in the text that follows.
+    edits = (Edit("", "remove"),) if reading.sections else ()
+    yield Defect(what, offset=start, found=rest, expected=expected, edits=edits)
 
 
 @rule(
@@ -92,19 +82,15 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     reading = document.reading
-    if not reading.encoding or (reading.broken and kind_of(_head(reading))):
+    if not reading.encoding or (reading.broken and kind_of(bytes(reading.text[:_HEAD]).lstrip())):
         return
     # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
     is_certain = reading.text[:3] == BYTE_ORDER_MARK or (
         reading.not_utf8 is None and reading.text.find(_REPLACEMENT) < 0
     )
-    yield Defect(
-        f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
-        offset=0,
-        found=reading.encoding,
-        expected="UTF-8",
-        edits=(Edit("", "replace"),) if is_certain else (),
-    )
+    what = f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark"
+    edits = (Edit("", "replace"),) if is_certain else ()
+    yield Defect(what, offset=0, found=reading.encoding, expected="UTF-8", edits=edits)
 
 
 @rule(
@@ -128,17 +114,13 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
             message = f"number is {found}; expected {_FINITE}"
             yield Defect(message, pointer, found=found, expected=_FINITE)
     for (name, key), numbers in in_records.items():
-        yield _in_records(name, key, numbers)
-
-
-def _in_records(name: str, key: str, numbers: dict[int, tuple[str, str]]) -> Rows:
-    """Return the records of a list with such numbers under a key, each with pointer and text."""
-    return Rows(
-        [*numbers], lambda row: f"number is {numbers[row][1]}", name, _FINITE,
-        lambda row: numbers[row][1], key=key,
-        inner=lambda row: tuple(pointer_parts(numbers[row][0])[2:]),
-        summary=f"{key or 'number'} is NaN or infinite in {{share}}",
-    )  # fmt: skip
+        texts = {row: text for row, (_, text) in numbers.items()}
+        says = {row: f"number is {text}" for row, text in texts.items()}.__getitem__
+        places = {row: tuple(pointer_parts(at)[2:]) for row, (at, _) in numbers.items()}
+        yield Rows(
+            [*numbers], says, name, _FINITE, texts.get, key=key,
+            inner=places.__getitem__, summary=f"{key or 'number'} is NaN or infinite in {{share}}",
+        )  # fmt: skip
 
 
 @rule(
@@ -151,12 +133,10 @@ def _in_records(name: str, key: str, numbers: dict[int, tuple[str, str]]) -> Row
 )
 def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
     for pointer, key in document.reading.repeated:
-        yield Defect(
-            f"key {shortened(key)} appears more than once in its object; only the last one counts",
-            pointer=pointer + pointer_to(key),
-            found=key,
-            expected="each key once",
+        what = (
+            f"key {shortened(key)} appears more than once in its object; only the last one counts"
         )
+        yield Defect(what, pointer + pointer_to(key), found=key, expected="each key once")
 
 
 @rule(
@@ -191,8 +171,6 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
 def _large(document: Document, settings: ValidateSettings) -> Checked:
     megabytes = document.reading.size / 1e6
     if megabytes > settings.large_file_mb:
-        message = (
-            f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
-            "most loaders need several times as much memory"
-        )
-        yield Defect(message, found=document.reading.size)
+        what = f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
+        what += "most loaders need several times as much memory"
+        yield Defect(what, found=document.reading.size)

@@ -1,13 +1,12 @@
 """P and R: polygons and masks: their notation, crossings, and fit with image and box."""
 
-from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, distinct, sum_by
+from bboxqa.core.arrays import FloatArray, distinct, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.formats.columns import Form
@@ -47,46 +46,28 @@ _MOST_CROSSINGS = 30
 _FEW = 4
 
 
-def _within(document: Document, ring: int) -> tuple[int]:
-    return (int(document.annotations.rings.place[ring]),)
-
-
-def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
-    """Return what removes bad rings beside others."""
-    rings = document.annotations.rings
-    is_left = sum_by(rings.row, ~bad, len(document.annotations)) > 0
-
-    def edits(ring: int) -> tuple[Edit, ...]:
-        row, place = int(rings.row[ring]), int(rings.place[ring])
-        return record_edit("annotations", row, "segmentation", place) if is_left[row] else ()
-
-    return edits
-
-
 def _wrong_length(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """P001, P002 and P004: rings of fewer than 3 points, of odd length, and empty ones."""
-    rings = document.annotations.rings
-    n = rings.n_numbers
+    rings, n = document.annotations.rings, document.annotations.rings.n_numbers
     where, expected = {
         "P001": ((n > 0) & (n < 6), "at least 6 (3 points)"),
         "P002": (n % 2 == 1, "an even number, x and y of each point"),
         "P004": (n == 0, "at least 3 points"),
     }[code]
+    # A bad ring is removed beside others.
+    sound = n >= (6 if code == "P001" else 1)
+    is_left = sum_by(rings.row, sound, len(document.annotations)) > 0
 
     def says(ring: int) -> str:
         return f"polygon has {count(int(n[ring]), 'number')}" if n[ring] else "polygon is empty"
 
-    is_odd = code == "P002"
-    yield Rows(
-        where,
-        says,
-        _AT,
-        expected,
-        (lambda ring: int(n[ring])) if is_odd else None,
-        edits=None if is_odd else _dropping(document, n < (6 if code == "P001" else 1)),
-        owner=rings.row,
-        inner=partial(_within, document),
-    )
+    def edits(ring: int) -> tuple[Edit, ...]:
+        row, place = int(rings.row[ring]), int(rings.place[ring])
+        return record_edit("annotations", row, "segmentation", place) if is_left[row] else ()
+
+    found, fix = ((lambda ring: int(n[ring])), None) if code == "P002" else (None, edits)
+    inner = lambda ring: (int(rings.place[ring]),)  # noqa: E731
+    yield Rows(where, says, _AT, expected, found, edits=fix, owner=rings.row, inner=inner)
 
 
 def _outline(record: dict[str, Any], *rings: list[int]) -> dict[str, Any]:
@@ -112,26 +93,22 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     form = document.annotations.form
 
     def new(row: int) -> list[list[float]] | None:
-        return _as_rings(document.record(row).get("segmentation"), Form(form[row]))
+        own, value = Form(form[row]), document.record(row)["segmentation"]
+        if own == Form.TEXT:
+            return None
+        lists = value if own == Form.NESTED else [value]
+        rings = lists if own == Form.FLAT else [[*chain.from_iterable(points)] for points in lists]
+        are_sound = all(
+            len(ring) >= 6 and len(ring) % 2 == 0 and all(abs(each) < _MAX_NUMBER for each in ring)
+            for ring in rings
+        )
+        return rings if are_sound else None
 
     yield Rows(
         np.isin(form, tuple(_FORMS)), lambda row: f"segmentation is {_FORMS[Form(form[row])]}", _AT,
         "a list of rings [[x, y, x, y, …], …]", new=new, key="segmentation",
         total=int(document.outlined.sum()), few=1,
     )  # fmt: skip
-
-
-def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
-    """Return an outline in COCO's notation; None if its meaning is uncertain."""
-    if form == Form.TEXT:
-        return None
-    lists = value if form == Form.NESTED else [value]
-    rings = lists if form == Form.FLAT else [[*chain.from_iterable(points)] for points in lists]
-    are_sound = all(
-        len(ring) >= 6 and len(ring) % 2 == 0 and all(abs(each) < _MAX_NUMBER for each in ring)
-        for ring in rings
-    )
-    return rings if are_sound else None
 
 
 @rule(
@@ -146,19 +123,16 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
 )
 def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
     rings = document.annotations.rings
-    states = np.where(
-        rings.n_numbers % 2 == 0, document.once(shapes.ring_states), shapes.RingState.SOUND
-    )
+    states = document.once(shapes.ring_states).copy()
+    states[rings.n_numbers % 2 == 1] = shapes.RingState.SOUND
     yield Rows(
         states == shapes.RingState.INVALID,
         lambda ring: f"polygon {shapes.invalid_reason(rings, ring)}",
-        _AT,
-        "a ring that does not cross or touch itself",
+        _AT, "a ring that does not cross or touch itself",
         lambda ring: shapes.invalid_reason(rings, ring),
         edits=lambda ring: _split_rings(document, int(rings.row[ring])),
-        owner=rings.row,
-        inner=partial(_within, document),
-    )
+        owner=rings.row, inner=lambda ring: (int(rings.place[ring]),),
+    )  # fmt: skip
     unchecked = distinct(rings.row[states == shapes.RingState.UNCHECKED])
     what = f"{count(len(unchecked), 'outline')} not checked for crossings; expected fewer points"
     yield summary(what, _AT, unchecked, severity=Severity.INFO)
@@ -209,8 +183,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
         of = size_text(document.size[row])
         return f"outline extends {beyond_text(beyond[row])} of its image{of}"
 
-    found = lambda row: document.outline_bounds[row].tolist()  # noqa: E731
-    yield Rows(far, says, _AT, "an outline inside the image", found)
+    bounds = document.outline_bounds
+    yield Rows(far, says, _AT, "an outline inside the image", lambda row: bounds[row].tolist())
 
 
 @rule(
@@ -253,15 +227,8 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
             f"{bounds[row, edge]:.6g}, the {EDGES[edge]} edge of its outline"
         )
 
-    yield Rows(
-        wrong,
-        says,
-        "annotations/bbox",
-        new=new,
-        severity=Severity.ERROR if is_doubtful else None,
-        total=int(compared.sum()),
-        few=_FEW,
-    )
+    severity, total = Severity.ERROR if is_doubtful else None, int(compared.sum())
+    yield Rows(wrong, says, "annotations/bbox", new=new, severity=severity, total=total, few=_FEW)
 
 
 @rule(
@@ -318,8 +285,6 @@ RULES = (
 
 
 _SINGLE = "0 for masks of single objects"
-
-
 _MOST_RUNS, _RUNS_EACH = 1 << 14, 8
 
 
@@ -366,16 +331,13 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _counts(document: Document, _settings: ValidateSettings) -> Checked:
     rles = document.annotations.rles
-
     wanted = rles.size.prod(axis=1)
-
-    def found(mask: int) -> str | int:
-        return rles.problems[rles.problem[mask]] or int(rles.total[mask])
 
     def says(mask: int) -> str:
         total = f"run lengths add up to {rles.total[mask]:,}; expected {wanted[mask]:,}"
         return rles.problems[rles.problem[mask]] or total
 
+    found = lambda mask: rles.problems[rles.problem[mask]] or int(rles.total[mask])  # noqa: E731
     where = (rles.problem > 0) | (rles.total != wanted)
     yield Rows(where, says, _AT, owner=rles.row, found=found)
 
@@ -395,13 +357,9 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     of_cvat = (are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist())
     all_crowds = len(rows) > 1 and (columns.iscrowd == 1).all()
     if (columns.iscrowd[rows] == 1).all() and (all_crowds or all(of_cvat)):
-        yield summary(
-            f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them; expected {_SINGLE}",
-            "annotations/iscrowd",
-            rows,
-            expected=_SINGLE,
-            edits=lambda row: record_edit("annotations", row, "iscrowd", value=0),
-        )
+        what = f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them; expected {_SINGLE}"
+        edits = lambda row: record_edit("annotations", row, "iscrowd", value=0)  # noqa: E731
+        yield summary(what, "annotations/iscrowd", rows, expected=_SINGLE, edits=edits)
 
 
 @rule(
@@ -449,14 +407,10 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
         counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
         return record_edit("annotations", row, "segmentation", "counts", value=counts)
 
-    yield summary(
-        f"{len(rows):,} of {count(n, 'mask')} fit their boxes if their run lengths go row by row, "
-        "and do not as they are; expected run lengths column by column",
-        f"{_AT}/counts",
-        rows,
-        expected="run lengths column by column",
-        edits=edits,
-    )
+    expected = "run lengths column by column"
+    what = f"{len(rows):,} of {count(n, 'mask')} fit their boxes if their run lengths go row by "
+    what += f"row, and do not as they are; expected {expected}"
+    yield summary(what, f"{_AT}/counts", rows, expected=expected, edits=edits)
 
 
 @rule(

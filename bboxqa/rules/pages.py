@@ -123,19 +123,16 @@ def address(code: str) -> str:
 
 def markdown_pages() -> dict[str, str]:
     """Return the pages that `docs/conf.py` writes, by file: a table of all rules, and each rule."""
-    pages = {"rules.md": _list_page(), **{f"rules/{code}.md": _page(RULES[code]) for code in RULES}}
-    return {name: "\n".join(lines) + "\n" for name, lines in pages.items()}
-
-
-def _list_page() -> Iterator[str]:
-    yield from ("# The rules of `bboxqa validate`", "")
-    yield "Codes never change their meaning. `bboxqa explain CODE` shows the same text."
+    table = ["# The rules of `bboxqa validate`", ""]
+    table += ["Codes never change their meaning. `bboxqa explain CODE` shows the same text."]
     for family, rules in _families(RULES):
-        yield from ("", f"## {family}", "", "| Code | Rule | Severity | Fix |", "|---|---|---|---|")
+        table += ["", f"## {family}", "", "| Code | Rule | Severity | Fix |", "|---|---|---|---|"]
         for rule in rules:
             title, link = _markdown(rule.title).replace("|", "\\|"), f"rules/{rule.code}.md"
-            yield f"| [{rule.code}]({link}) | {title} | {rule.severity} | {rule.fix or '–'} |"
-    yield from ("", "```{toctree}", ":hidden:", ":glob:", "", "rules/*", "```")
+            table += [f"| [{rule.code}]({link}) | {title} | {rule.severity} | {rule.fix or '–'} |"]
+    table += ["", "```{toctree}", ":hidden:", ":glob:", "", "rules/*", "```"]
+    pages = {"rules.md": table, **{f"rules/{code}.md": _page(RULES[code]) for code in RULES}}
+    return {name: "\n".join(lines) + "\n" for name, lines in pages.items()}
 
 
 def _page(rule: Rule) -> Iterator[str]:

@@ -3,7 +3,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, find
 from bboxqa.core.json_values import shortened
 from bboxqa.core.machine import threads
 from bboxqa.core.text import clean, first_few
-from bboxqa.formats.columns import Segments
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
 from bboxqa.rules.base import Checked, Rows, rule
@@ -22,26 +20,20 @@ _N_COLOURS = 1 << 24
 _WHOLE = "a whole number, 0 or more"
 
 
-def _segment(document: Document, which: int) -> Any:
-    """Return a segment as in the file."""
-    segments = document.annotations.segments
-    return document.record(int(segments.row[which]))["segments_info"][int(segments.place[which])]
-
-
 def _of_segments(document: Document, where: BoolArray, key: str, expected: str) -> Rows:
     """Return the segments where the value of a key, or the segment itself, is wrong."""
     segments, at = document.annotations.segments, "annotations/segments_info"
 
     def says(which: int) -> str:
-        segment = _segment(document, which)
+        record = document.record(int(segments.row[which]))
+        segment = record["segments_info"][int(segments.place[which])]
         if not key:
             return f"segment is {shortened(segment)}"
         name = f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
         return f"{key} of {name} is {shortened(segment[key]) if key in segment else 'missing'}"
 
-    def inner(which: int) -> tuple[str | int, ...]:
-        return int(segments.place[which]), *filter(None, [key])
-
+    keys = (key,) if key else ()
+    inner = lambda which: (int(segments.place[which]), *keys)  # noqa: E731
     return Rows(where, says, at, expected, owner=segments.row, inner=inner)
 
 
@@ -67,12 +59,11 @@ def panoptic_example(**segment: object) -> str:
     good=panoptic_example(),
 )
 def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
-    columns, segments = document.annotations, document.annotations.segments
-    listed = np.zeros(len(columns), np.bool_)
-    listed[segments.row[segments.place >= 0]] = True
-    unlisted = np.flatnonzero(document.is_object & ~listed)
+    segments, unlisted = document.annotations.segments, document.is_object.copy()
+    unlisted[segments.row[segments.place >= 0]] = False
     # An empty list has no segments either, but is valid.
-    wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
+    rows = np.flatnonzero(unlisted).tolist()
+    wrong = [row for row in rows if document.record(row).get("segments_info") != []]
     yield Rows(wrong, at="annotations/segments_info", expected="a list of segments")
     lacks = {
         ("id", _WHOLE): segments.id < 0,
@@ -143,10 +134,9 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked
     yield _of_segments(document, (area > 0) & (area > inside), "area", "no more than in its bbox")
     areas = np.where(area > 0, area, 0)
     total = np.bincount(segments.row, areas, minlength=len(document.annotations))
-    size = document.size.prod(axis=1)
-
-    at, says = "annotations/segments_info", "areas of the segments add up to {value} px"
-    yield Rows(total > size, says, at, "at most those of the image", lambda row: int(total[row]))
+    beyond, at = total > document.size.prod(axis=1), "annotations/segments_info"
+    says = "areas of the segments add up to {value} px"
+    yield Rows(beyond, says, at, "at most those of the image", lambda row: int(total[row]))
 
 
 _Png = dict[int, int] | str | None
@@ -161,10 +151,8 @@ def _pngs(document: Document) -> list[_Png]:
     found = [document.record(row).get("file_name") for row in range(len(document.annotations))]
     names = [name if isinstance(name, str) and name.strip() else None for name in found]
     file = Path(document.name)
-    beside = [file.resolve().parent] if file.is_file() else []
-    roots = [
-        folder for root in (*document.disk.roots, *beside) for folder in (root / file.stem, root)
-    ]
+    roots = [*document.disk.roots, *([file.resolve().parent] if file.is_file() else [])]
+    roots = [folder for root in roots for folder in (root / file.stem, root)]
     places = find_files(names, [root for root in dict.fromkeys(roots) if root.is_dir()])
     with ThreadPoolExecutor(threads()) as pool:
         return list(pool.map(_read_png, places, document.size))
@@ -206,9 +194,8 @@ def _read_png(place: Place, size: FloatArray) -> _Png:
 def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
     problems = {row: png for row, png in enumerate(document.once(_pngs)) if isinstance(png, str)}
 
-    def says(row: int) -> str:
-        return f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}"
-
+    names = {row: shortened(document.record(row).get("file_name")) for row in problems}
+    says = lambda row: f"PNG {names[row]} {problems[row]}"  # noqa: E731
     yield Rows([*problems], says, "annotations/file_name", few=1)
 
 
@@ -224,26 +211,22 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
 def _different(document: Document, _settings: ValidateSettings) -> Checked:
     segments = document.annotations.segments
     bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
-    messages = {
-        row: text
-        for row, png in enumerate(document.once(_pngs))
-        if isinstance(png, dict)
-        if (text := _difference(segments, slice(bounds[row], bounds[row + 1]), png))
-    }
+    messages = {}
+    for row, pixels in enumerate(document.once(_pngs)):
+        if not isinstance(pixels, dict):
+            continue
+        own = slice(bounds[row], bounds[row + 1])
+        ids, first = np.unique(segments.id[own], return_index=True)
+        areas = dict(zip(ids.tolist(), segments.area[own][first].tolist(), strict=True))
+        # Results may omit areas.
+        known = (each for each in areas.keys() & pixels.keys() if not np.isnan(areas[each]))
+        parts = (
+            ("only listed", {*areas} - {*pixels}),
+            ("only in the PNG", {*pixels} - {*areas}),
+            ("with another area", {each for each in known if areas[each] != pixels[each]}),
+        )
+        if named := [f"{first_few(sorted(some), 3)} {what}" for what, some in parts if some]:
+            messages[row] = ", ".join(named)
     says = lambda row: f"segments_info and its PNG differ: {messages[row]}"  # noqa: E731
     expected = "the same segments and areas in both"
     yield Rows([*messages], says, "annotations/segments_info", expected, messages.get)
-
-
-def _difference(segments: Segments, own: slice, pixels: dict[int, int]) -> str:
-    """Return how the segments in the file differ from the PNG; "" if they do not."""
-    ids, first = np.unique(segments.id[own], return_index=True)
-    areas = dict(zip(ids.tolist(), segments.area[own][first].tolist(), strict=True))
-    # Results may omit areas.
-    known = (each for each in areas.keys() & pixels.keys() if not np.isnan(areas[each]))
-    parts = (
-        ("only listed", {*areas} - {*pixels}),
-        ("only in the PNG", {*pixels} - {*areas}),
-        ("with another area", {each for each in known if areas[each] != pixels[each]}),
-    )
-    return ", ".join(f"{first_few(sorted(some), 3)} {what}" for what, some in parts if some)

@@ -128,14 +128,13 @@ class People:
         """Return a report on files with pseudonyms, and without excerpts and fixes."""
         hide = hider(self.pseudonyms())
         texts = "message", "file", "pointer", "ids", "found", "expected", "examples", "key"
-        findings = (
-            replace(each, fix=None, edits=(), excerpt="", **_hidden(each, texts, hide))
-            for each in report.findings
-        )
-        files = (replace(each, **_hidden(each, ("name", "unread"), hide)) for each in report.files)
-        return replace(
-            report, files=tuple(files), findings=tuple(findings), notes=hide(report.notes)
-        )
+        findings = []
+        for each in report.findings:
+            fields = {name: hide(getattr(each, name)) for name in texts}
+            findings.append(replace(each, fix=None, edits=(), excerpt="", **fields))
+        files = [replace(f, name=hide(f.name), unread=hide(f.unread)) for f in report.files]
+        notes = hide(report.notes)
+        return replace(report, files=tuple(files), findings=tuple(findings), notes=notes)
 
     def hide_source(
         self, source: Files, pattern: str | None, choices: Choices
@@ -156,11 +155,6 @@ class People:
         if not self._is_named:
             self._unnamed = files
         return hider(dict.fromkeys(unlisted, "FILE") | self.pseudonyms())
-
-
-def _hidden(record: Any, names: Iterable[str], hide: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return fields of a record with pseudonyms."""
-    return {name: hide(getattr(record, name)) for name in names}
 
 
 def people_of(documents: Iterable[Document], key: Path | None) -> dict[str, str]:

@@ -51,20 +51,18 @@ _WIDTH, _HEIGHT = 256, 257
 
 
 class ImageState(IntEnum):
-    """Result of the search for the file of an image record."""
+    """Result of the search for the file of an image record: of several folders, the lowest."""
 
-    NOT_ASKED = 0
-    """The record names no file."""
-    FOUND = 1
+    FOUND = 0
+    UNREADABLE = 1
     MISSING = 2
     OUTSIDE = 3
     """The name leads out of the folder; nothing was opened."""
-    UNREADABLE = 4
+    NOT_ASKED = 4
+    """The record names no file."""
 
 
 _LOST = (ImageState.MISSING, ImageState.OUTSIDE)
-# What counts if a name is searched in several folders.
-_PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *_LOST, ImageState.NOT_ASKED)
 
 
 class Place(NamedTuple):
@@ -87,8 +85,7 @@ def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place
     found = [[_place(root, name) for name in names] for root in roots]
     # The folder that has most of the files is the one that is meant; of equal ones the first.
     found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
-    of_names = zip(*found, strict=True)
-    return [min(each, key=lambda place: _PREFERRED.index(place.state)) for each in of_names]
+    return [min(each, key=lambda place: place.state) for each in zip(*found, strict=True)]
 
 
 def _place(root: Path, name: str | None) -> Place:
@@ -159,23 +156,17 @@ class ImageSearch:
     def find(self, names: Sequence[str | None]) -> list[Place]:
         """Return where each name is."""
         places = find_files(names, self.roots)
+        folders = [each for source in self._sources for each in (source.name, split_of(source))]
         for number, (name, place) in enumerate(zip(names, places, strict=True)):
-            if self._by_folders and name is not None and place.state == ImageState.MISSING:
-                places[number] = self._in_folders(name) or place
-        return places
-
-    def _in_folders(self, name: str) -> Place | None:
-        """Return where the file is whose place has a name; None for nowhere."""
-        own = [f"{each}/{name}" for source in self._sources
-               for each in (source.name, split_of(source)) if each]  # fmt: skip
-        for key in (*own, _of_split(name)):
-            if found := self._by_place.get(key):
+            if not self._by_folders or name is None or place.state != ImageState.MISSING:
+                continue
+            keys = (*(f"{folder}/{name}" for folder in folders if folder), _of_split(name))
+            found = next((self._by_place[key] for key in keys if key in self._by_place), None)
+            if found is not None:
                 # Several people may have copies of the pictures.
-                near = (
-                    each for each in found if any(map(Path(each).is_relative_to, self._sources))
-                )
-                return Place(ImageState.FOUND, *self.files[next(near, found[0])])
-        return None
+                near = [f for f in found if any(map(Path(f).is_relative_to, self._sources))]
+                places[number] = Place(ImageState.FOUND, *self.files[(near or found)[0]])
+        return places
 
     def unnamed(self, documents: Iterable[tuple[Path | None, Sequence[Any]]]) -> set[str]:
         """Return the image files that no records of documents name, each with its source."""
@@ -213,7 +204,7 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-class ImageFolder(msgspec.Struct, frozen=True, eq=False, dict=True):
+class ImageFolder(msgspec.Struct, frozen=True, eq=False):
     """The image files of a document with I image records: where they are, and what they hold."""
 
     roots: tuple[Path, ...]
@@ -223,18 +214,10 @@ class ImageFolder(msgspec.Struct, frozen=True, eq=False, dict=True):
     """For missing files and files outside the folders, files with that name in the folders."""
     unnamed: tuple[str, ...]
     """Image files in the folders that no record names."""
-
-    @cached_property
-    def state(self) -> ByteArray:
-        """(I,) uint8. The `ImageState` of each record."""
-        pairs = zip(self.places, self.contents, strict=True)
-        states = [ImageState.UNREADABLE if c.problem else place.state for place, c in pairs]
-        return np.array(states, np.uint8)
-
-    @cached_property
-    def shown(self) -> IndexArray:
-        """(I, 2) int64. Width and height after the EXIF orientation is applied; -1 for unknown."""
-        return np.array([each.shown for each in self.contents], np.int64).reshape(-1, 2)
+    state: ByteArray
+    """(I,) uint8. The `ImageState` of each record."""
+    shown: IndexArray
+    """(I, 2) int64. Width and height after the EXIF orientation is applied; -1 for unknown."""
 
 
 def scan_images(
@@ -250,34 +233,38 @@ def scan_images(
     Nothing outside of the folders is opened. `source` is the file or folder of the document;
     `others` are further documents with their records, whose files do not count as unnamed.
     """
-    search = ImageSearch(
-        [folder.resolve() for folder in folders],
-        [] if source is None else [source],
-        by_folders=by_folders,
-    )
+    roots, sources = [folder.resolve() for folder in folders], [source] if source else []
+    search = ImageSearch(roots, sources, by_folders=by_folders)
     names = [_name(record) for record in records]
     places = search.find(names)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
-    contents = {}
+    read = {}
     # Decoder warnings are either part of the result, or not defects of the data set.
     with warnings.catch_warnings(), ThreadPoolExecutor(min(threads(), _MAX_WORKERS)) as pool:
         warnings.simplefilter("ignore")
         for file, content in zip(wanted, pool.map(read_picture, map(Path, wanted)), strict=True):
-            contents[file] = content
+            read[file] = content
             if progress is not None:
-                progress(len(contents), len(wanted))
+                progress(len(read), len(wanted))
     meant = _meanings(search, names, places)
     likely = {files[0] for files in meant if len(files) == 1}
     unnamed = search.unnamed([(source, records), *others]) - {*wanted, *likely}
+    contents = [
+        read.get(place.file, ImageContent("" if place.state in _LOST else place.problem))
+        for place in places
+    ]
+    states = [
+        ImageState.UNREADABLE if content.problem else place.state
+        for place, content in zip(places, contents, strict=True)
+    ]
     return ImageFolder(
         roots=tuple(search.roots),
         places=tuple(places),
-        contents=tuple(
-            contents.get(place.file, ImageContent("" if place.state in _LOST else place.problem))
-            for place in places
-        ),
+        contents=tuple(contents),
         suggestions=tuple(tuple(search.files[file][1] for file in files) for files in meant),
         unnamed=tuple(path for file, (_, path) in search.files.items() if file in unnamed),
+        state=np.array(states, np.uint8),
+        shown=np.array([each.shown for each in contents], np.int64).reshape(-1, 2),
     )
 
 
@@ -354,7 +341,15 @@ def _with_pillow(file: BinaryIO) -> ImageContent | None:
     found = ImageContent()
     try:
         with opened(file) as image:
-            found = _header(image)
+            stored, turn = (int(image.size[0]), int(image.size[1])), 1
+            if image.format == "TIFF":
+                # The tags are read, as some versions of Pillow apply the orientation to the size.
+                tags: Any = image.tag_v2
+                stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
+                turn = int(tags.get(ORIENTATION, 1))
+            elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
+                turn = turn_of(image)
+            found = _sized(stored, turn)
             n_pixels = found.stored[0] * found.stored[1]
             if n_pixels > MOST_PIXELS:
                 problem = f"not decoded, it may be a decompression bomb: {n_pixels:,} pixels"
@@ -374,19 +369,6 @@ def _with_pillow(file: BinaryIO) -> ImageContent | None:
         reason = reason_of(error)
         return replace(found, problem=reason, truncated="truncated" in reason.lower())
     return found
-
-
-def _header(image: Any) -> ImageContent:
-    """Return the size of an open image that is not decoded."""
-    stored, turn = (int(image.size[0]), int(image.size[1])), 1
-    if image.format == "TIFF":
-        # The tags are read, since some versions of Pillow apply the orientation to the size.
-        tags: Any = image.tag_v2
-        stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
-        turn = int(tags.get(ORIENTATION, 1))
-    elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
-        turn = turn_of(image)
-    return _sized(stored, turn)
 
 
 def _sized(stored: tuple[int, int], turn: object) -> ImageContent:

@@ -46,14 +46,10 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]
     # Around a simple shape, at most one of the turns goes the other way.
     crossed = ((turns > 0).sum(axis=1) == 2) & ((turns < 0).sum(axis=1) == 2)
-    yield Rows(
-        boxes.is_written & crossed,
-        "corners are in an order in which two sides cross",
-        "annotations/bbox" if has_eight else "annotations/segmentation",
-        "one after the other around the box",
-        lambda which: boxes.corners[which].ravel().tolist(),
-        owner=boxes.row,
-    )
+    where, says = boxes.is_written & crossed, "corners are in an order in which two sides cross"
+    at = "annotations/bbox" if has_eight else "annotations/segmentation"
+    found = lambda which: boxes.corners[which].ravel().tolist()  # noqa: E731
+    yield Rows(where, says, at, "one after the other around the box", found, owner=boxes.row)
 
 
 @rule(
@@ -87,15 +83,9 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
 
     for where, severity in ((beyond & is_out, Severity.WARNING), (beyond & ~is_out, None)):
         yield Rows(
-            where,
-            says,
-            "annotations/bbox",
-            "it inside",
-            lambda which: corners[which].ravel().tolist(),
-            severity=severity,
-            owner=boxes.row,
-            key="bbox",
-        )
+            where, says, "annotations/bbox", "it inside", severity=severity, owner=boxes.row,
+            found=lambda which: corners[which].ravel().tolist(), key="bbox",
+        )  # fmt: skip
 
 
 @rule(
@@ -112,9 +102,8 @@ def _longer(document: Document, _settings: ValidateSettings) -> Checked:
         return
     rotations = document.annotations.rotations
     rows = rotations.row[rotations.n_numbers > 0]
-    of = f"bbox of {count(len(rows), 'annotation')}"
-    message = f"{of} has an angle, or four corners; expected {_FOUR}"
-    yield summary(message, "annotations/bbox", rows, expected=_FOUR)
+    what = f"bbox of {count(len(rows), 'annotation')} has an angle, or four corners; expected "
+    yield summary(what + _FOUR, "annotations/bbox", rows, expected=_FOUR)
 
 
 _FOUR = "x, y, width, height"
@@ -170,10 +159,8 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
         return f"num_keypoints is {value}; expected {wanted}"
 
     yield Rows(misshapen, of_shape, "annotations/keypoints", owner=points.row)
-    yield Rows(
-        miscounted, of_count, "annotations/num_keypoints", owner=points.row,
-        new=lambda which: int(seen[which]),
-    )  # fmt: skip
+    at, new = "annotations/num_keypoints", lambda which: int(seen[which])
+    yield Rows(miscounted, of_count, at, owner=points.row, new=new)
 
 
 def _points(document: Document, _settings: ValidateSettings, *, at_origin: bool) -> Checked:
@@ -257,9 +244,8 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
         end, n = wrong[row]
         return f"skeleton joins keypoint {end}; expected numbers from 1 to {n}"
 
-    yield Rows(
-        [*wrong], says, "categories/skeleton", found=lambda row: wrong[row][0], key="skeleton"
-    )
+    found = lambda row: wrong[row][0]  # noqa: E731
+    yield Rows([*wrong], says, "categories/skeleton", found=found, key="skeleton")
 
 
 RULES = (

@@ -63,12 +63,9 @@ def _one(annotation: dict[str, Any]) -> dict[str, Any]:
     return {"annotations": [annotation]}
 
 
-def _result(score: str) -> str:
-    return f'[{{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": {score}}}]'
-
-
 _RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
 _ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
+_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": 0.9}]'
 
 
 @rule(
@@ -154,8 +151,8 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("S012",),
 )
 def _required(document: Document, _settings: ValidateSettings) -> Checked:
-    required = kind_of(document).required
-    for key in (key for key in (*ID_KEYS, "bbox") if key in required):
+    found: list[tuple[str, str, BoolArray, Severity | None]] = []
+    for key in (key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required):
         lacks = _lacking(document, "annotations", key)
         if key == "bbox" and document.reading.is_results:
             # Results need only a box, a mask or keypoints.
@@ -163,16 +160,13 @@ def _required(document: Document, _settings: ValidateSettings) -> Checked:
             lacks[document.annotations.keypoints.row] = False
         # A warning, since masks can still be evaluated, but only if other annotations have a box.
         mild = lacks & document.outlined & (document.is_object & ~lacks).any() & (key == "bbox")
-        for where, severity in ((mild, Severity.WARNING), (lacks & ~mild, None)):
-            yield _without_key("annotations", key, where, severity)
-    for name, _ in document.lists:
-        yield _without_key(name, "id", _lacking(document, name, "id"))
-
-
-def _without_key(name: str, key: str, where: BoolArray, severity: Severity | None = None) -> Rows:
-    at, summed = f"{name}/{key}", f"{key} is missing in {{share}}"
-    expected = "x, y, width, height" if key == "bbox" else "a whole number"
-    return Rows(where, at=at, expected=expected, summary=summed, severity=severity, few=1)
+        found += [("annotations", key, mild, Severity.WARNING)]
+        found += [("annotations", key, lacks & ~mild, None)]
+    found += [(name, "id", _lacking(document, name, "id"), None) for name, _ in document.lists]
+    for name, key, where, severity in found:
+        at, summed = f"{name}/{key}", f"{key} is missing in {{share}}"
+        expected = "x, y, width, height" if key == "bbox" else "a whole number"
+        yield Rows(where, at=at, expected=expected, summary=summed, severity=severity, few=1)
 
 
 @rule(
@@ -215,9 +209,8 @@ def _year(document: Document, _settings: ValidateSettings) -> Checked:
         return
     is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
     edits = (Edit(pointer, "replace", int(year)),) if is_text else ()
-    expected = "a number such as 2026"
-    message = f"year is {shortened(year)}; expected {expected}"
-    yield Defect(message, pointer, found=year, expected=expected, edits=edits)
+    what = f"year is {shortened(year)}; expected a number such as 2026"
+    yield Defect(what, pointer, found=year, expected="a number such as 2026", edits=edits)
 
 
 @rule(
@@ -272,12 +265,6 @@ def _sound_box(box: Sequence[float]) -> list[int | float] | None:
     return list(map(_plain, box)) if is_sound else None
 
 
-def _outline_box(document: Document, row: int) -> list[int | float] | None:
-    """Return the bounds of an outline as a box; None if they are not sound."""
-    left, top, right, bottom = document.outline_bounds[row].tolist()
-    return _sound_box([left, top, right - left, bottom - top])
-
-
 @rule(
     "S006 error, unsafe fix: bbox is not a list of the expected numbers",
     breaks="COCOeval stops at null, at an object and at a list of another length.",
@@ -305,7 +292,11 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
             texts[row] = box
     wrong[[*texts]] = False
 
-    at, new = "annotations/bbox", partial(_outline_box, document)
+    def new(row: int) -> list[int | float] | None:
+        left, top, right, bottom = document.outline_bounds[row].tolist()
+        return _sound_box([left, top, right - left, bottom - top])
+
+    at = "annotations/bbox"
     yield Rows([*texts], at=at, expected=_FOUR, new=texts.get, fix="safe")
     yield Rows(wrong, at=at, expected=_FOUR, new=new)
 
@@ -409,9 +400,9 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
     )
     urls &= _lacking(document, "images", "file_name") if document.lists else False
     nameless = document.images.is_object & ~named
-    yield Rows(nameless & ~urls, at="images/file_name", expected="non-empty text")
-    expected, mild = "it besides coco_url", Severity.INFO
-    yield Rows(nameless & urls, at="images/file_name", expected=expected, severity=mild)
+    at, mild = "images/file_name", Severity.INFO
+    yield Rows(nameless & ~urls, at=at, expected="non-empty text")
+    yield Rows(nameless & urls, at=at, expected="it besides coco_url", severity=mild)
 
 
 @rule(
@@ -437,12 +428,8 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
         at, column = np.nonzero(np.abs(values) > most)
         # Of several numbers of an annotation, the first is reported.
         large = dict(zip(of[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
-
         finite = {row: number for row, number in large.items() if math.isfinite(number)}
-
-        def says(row: int, what: str = what, finite: dict[int, float] = finite) -> str:
-            return f"{what} is {finite.get(row, _BEYOND_FLOATS)}"
-
+        says = {row: f"{what} is {finite.get(row, _BEYOND_FLOATS)}" for row in large}.__getitem__
         summed, at_key = f"{key} is too large in {{share}}", f"annotations/{key}"
         yield Rows(sorted(large), says, at_key, expected, finite.get, summary=summed)
 
@@ -504,15 +491,15 @@ RULES: tuple[Rule, ...] = (
         breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",
         explanation="""The score of a result is missing, text or infinite. Write the confidence of
             the detector.""",
-        bad=_result('"0.9"'),
-        good=_result("0.9"),
+        bad=_RESULT.replace("0.9", '"0.9"'),
+        good=_RESULT,
     )(partial(_score, are_wrong=False)),
     rule(
         "E002 warning: score outside 0 to 1",
         breaks="Confidence thresholds, calibration and ensembles are wrong.",
         explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
             negative scores logits. Convert them.""",
-        bad=_result("90"),
-        good=_result("0.9"),
+        bad=_RESULT.replace("0.9", "90"),
+        good=_RESULT,
     )(partial(_score, are_wrong=True)),
 )
