@@ -98,7 +98,11 @@ class XmlElements:
         try:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
-            raise self._error_of(error, chunk) from None
+            line, column = error.lineno, error.offset + 1
+            if not self._n_bytes and (absence := absence_of(chunk)):
+                raise XmlError(absence, line, column) from None
+            reason = f"is XML that cannot be read: {expat.ErrorString(error.code)}"
+            raise XmlError(reason, line, column) from None
         except XmlError:
             raise
         except (LookupError, ValueError):
@@ -106,13 +110,6 @@ class XmlElements:
         self._n_bytes += len(chunk)
         found, self._found = self._found, []
         return found
-
-    def _error_of(self, error: expat.ExpatError, chunk: bytes) -> XmlError:
-        line, column = error.lineno, error.offset + 1
-        if not self._n_bytes and (absence := absence_of(chunk)):
-            return XmlError(absence, line, column)
-        reason = expat.ErrorString(error.code)
-        return XmlError(f"is XML that cannot be read: {reason}", line, column)
 
     def _start(self, name: str, values: dict[str, str]) -> None:
         line, path = self._parser.CurrentLineNumber, self._path

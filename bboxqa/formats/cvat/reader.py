@@ -1,7 +1,7 @@
 """Reading CVAT XML: the jobs and labels of its header, images and tracks, and their shapes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -11,7 +11,6 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, WRITTEN_ANGLE, whole_number
 from bboxqa.formats.source import SourcePath, members_like, members_with, only_file
 from bboxqa.formats.translation import shapes
@@ -34,6 +33,7 @@ OF_SHAPES = ("occluded", "group_id", "z_order", "rotation")
 OF_LABEL = "label."
 """What precedes the name of an attribute of a label if a value of the shape has that name."""
 _OF_TRACKS = ("track_id", "keyframe")
+_TURNED = ("box", "ellipse")
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
@@ -165,23 +165,37 @@ def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float]
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the geometry keys of an annotation, or its `shape` if it has no box."""
     kind, values = element.name, element.values
+    degrees = _number(values, "rotation") % 360 if kind in _TURNED and "rotation" in values else 0.0
     if kind == "box":
-        return _box(values)
+        if (box := plain_box_of(values)) is None:
+            x, y, right, bottom = (_number(values, side) for side in _SIDES)
+            box = (x, y, round(right - x, 6), round(bottom - y, 6))
+        if not degrees:
+            return {"bbox": [*box]}
+        ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
+        return {**_outlined(ring, degrees), WRITTEN_ANGLE: _number(values, "rotation")}
     if kind == "polygon":
         return _outlined(_points(element))
     if kind == "ellipse":
         x, y, wide, high = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
-        degrees = _degrees(values)
         points = shapes.ellipse((x, y), (wide, high), degrees).round(6)
         return _outlined(shapes.ring(points), degrees)
     if kind == "mask":
         return _mask(values, size, masks)
     if kind == "skeleton":
-        return _skeleton(element.all("points"))
+        if not (parts := element.all("points")):
+            return {"shape": kind}
+        keypoints: list[float] = []
+        for part in parts:
+            is_hidden = part.values.get("occluded") == "1"
+            visibility = 0 if part.values.get("outside") == "1" else 1 if is_hidden else 2
+            keypoints += [*_points(part)[:2], visibility]
+        seen = sum(visibility > 0 for visibility in keypoints[2::3])
+        joints = [part.values.get("label", "") for part in parts]
+        return {"shape": kind, "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
     if kind == "points":
         flat = _points(element)
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        keypoints = [value for pair in pairs for value in (*pair, 2)]
+        keypoints = [e for x, y in zip(flat[::2], flat[1::2], strict=True) for e in (x, y, 2)]
         return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(flat) // 2}
     if kind == "polyline":
         return {"shape": kind, "points": _points(element)}
@@ -229,41 +243,12 @@ def _points(element: Element) -> list[float]:
     return [shapes.number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
-def _degrees(values: Mapping[str, str]) -> float:
-    return _number(values, "rotation") % 360 if "rotation" in values else 0.0
-
-
-def _box(values: Mapping[str, str]) -> Record:
-    box = plain_box_of(values)
-    if box is None:
-        x, y, right, bottom = (_number(values, side) for side in _SIDES)
-        box = (x, y, round(right - x, 6), round(bottom - y, 6))
-    if not (degrees := _degrees(values)):
-        return {"bbox": [*box]}
-    ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
-    return {**_outlined(ring, degrees), WRITTEN_ANGLE: _number(values, "rotation")}
-
-
 def _outlined(ring: list[float], degrees: float = 0) -> Record:
     x, y = ring[::2], ring[1::2]
     left, top = min(x), min(y)
     bbox = [left, top, round(max(x) - left, 6), round(max(y) - top, 6)]
     turned = {"attributes": {"rotation": degrees}} if degrees else {}
     return {"bbox": bbox, "segmentation": [ring], **turned}
-
-
-def _skeleton(parts: Sequence[Element]) -> Record:
-    """Return key points with a visibility of 0 for outside, 1 for occluded, else 2."""
-    if not parts:
-        return {"shape": "skeleton"}
-    keypoints: list[float] = []
-    for part in parts:
-        is_outside = part.values.get("outside") == "1"
-        visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
-        keypoints += [*_points(part)[:2], visibility]
-    seen = sum(visibility > 0 for visibility in keypoints[2::3])
-    joints = [part.values.get("label", "") for part in parts]
-    return {"shape": "skeleton", "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
 
 
 def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
@@ -305,27 +290,20 @@ def translate(path: Path, into: Collector) -> None:
     member = only_file(path, members_like(path, "CVAT", ".xml"), "CVAT XML")
     into.title, into.named_by = "CVAT XML", "the assignee"
     into.advice = "Export the task from CVAT again."
-    records = _Records(member.name, into)
-    for element in _elements(member, into):
-        records.add(element)
-    records.check_frames(path, member.shown)
-    records.finish()
-
-
-def _elements(member: Member, into: Collector) -> Iterator[Element]:
-    reading = XmlElements()
-    n_bytes = 0
+    records, reading, n_bytes = _Records(member.name, into), XmlElements(), 0
     try:
-        for chunk in member.chunks():
-            yield from reading.parsed(chunk)
-            n_bytes += len(chunk)
+        for chunk in chain(member.chunks(), (None,)):
+            for element in reading.parsed(chunk or b"", last=chunk is None):
+                records.add(element)
+            n_bytes += len(chunk or b"")
             if into.settings.progress is not None:
                 into.settings.progress(n_bytes, max(n_bytes, member.most))
-        yield from reading.parsed(b"", last=True)
     except XmlError as error:
         column = f":{error.column}" if error.column else ""
         problem = f"{member.shown}:{error.line}{column}: {error}"
         raise DatasetError([problem], _ADVICE) from None
+    records.check_frames(path, member.shown)
+    records.finish()
 
 
 class _Records:
@@ -344,7 +322,14 @@ class _Records:
     def add(self, element: Element) -> None:
         """Add the header, or the shapes of an image or a track."""
         if element.name == "meta":
-            self._begin_file(header_of(element))
+            self._header = header_of(element)
+            for label in self._header.labels.values():
+                if label.joints:
+                    self._into.skeleton(label.name, label.joints, label.limbs)
+            for job in self._header.jobs:
+                if not job.assignee:
+                    name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
+                    self._into.defect("T040", f"{name}: has no assignee", self._where(job))
         elif element.name == "image":
             self._add_image(element)
         elif element.name == "track":
@@ -359,33 +344,19 @@ class _Records:
     def _where(self, found: Element | Job) -> Where:
         return Where(self._member, found.line)
 
-    def _begin_file(self, header: Header) -> None:
-        self._header = header
-        for label in header.labels.values():
-            if label.joints:
-                self._into.skeleton(label.name, label.joints, label.limbs)
-        for job in header.jobs:
-            if not job.assignee:
-                name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
-                self._into.defect("T040", f"{name}: has no assignee", self._where(job))
-
     def _annotator(self, job: Job | None) -> str:
         """Return who annotated images or tracks; empty if the file names nobody."""
         if job is not None and job.assignee:
             return job.assignee
         return UNNAMED if self._header.names_people else ""
 
-    def _image_record(self, subset: str, name: str, where: Where) -> Record:
-        record = self._into.image((subset, name), where)
-        self._images[subset, name] = record
-        return record
-
     def _add_image(self, element: Element) -> None:
         """Add the shapes of an image, unless they are repeated work."""
         self._tally["images"] += 1
         values, where = element.values, self._where(element)
         name = values.get("name") or id_as_name(values.get("id", ""))
-        image = self._image_record(values.get("subset", ""), name, where)
+        key = values.get("subset", ""), name
+        image = self._images[key] = self._into.image(key, where)
         self._into.size(image, name, [values.get(side) for side in SIDES], where)
         annotator = self._annotator(self._header.job_of(values))
         label = f"image {one_line(name)}"
@@ -413,7 +384,8 @@ class _Records:
         if job is not None:
             video = job.source or (job.name if len(self._header.jobs) > 1 else "")
         name = f"frame_{frame:06d}"
-        image = self._image_record("", f"{video}/{name}" if video else name, where)
+        key = "", f"{video}/{name}" if video else name
+        image = self._images[key] = self._into.image(key, where)
         if job is not None:
             self._into.size(image, name, job.size, self._where(job))
         return image, self._into.shared([image], self._annotator(job))
@@ -488,26 +460,24 @@ class _Records:
             # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self._into.category(label.name, Where(self._member, label.line))
-        frame_notes = [*self._frame_notes()] if self._has_frames() else []
+        if has_frames := self._has_frames():
+            # In frames without shapes nobody drew anything.
+            for job in self._header.jobs:
+                for frame in job.frames or ():
+                    self._frame(job, frame, self._where(job))
         times = Counter(name for _, name in self._images)
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
             record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-        self._into.count(_NOTES)
-        self._into.notes += frame_notes
-
-    def _frame_notes(self) -> Iterator[str]:
-        """Add the frames of videos in which nobody drew anything; yield notes on their names."""
         jobs = self._header.jobs
-        for job in jobs:
-            for frame in job.frames or ():
-                self._frame(job, frame, self._where(job))
-        n_unknown = sum(job.frames is None for job in jobs) if jobs else 1
-        self._tally["unknown"] += n_unknown
-        if any(not job.is_video for job in jobs):
-            yield "images are named by their frame; 'CVAT for images 1.1' has their names"
-        elif any(not job.source and job.frames for job in jobs):
-            yield (
+        if has_frames:
+            self._tally["unknown"] += sum(job.frames is None for job in jobs) if jobs else 1
+        self._into.count(_NOTES)
+        if has_frames and any(not job.is_video for job in jobs):
+            note = "images are named by their frame; 'CVAT for images 1.1' has their names"
+            self._into.notes.append(note)
+        elif has_frames and any(not job.source and job.frames for job in jobs):
+            self._into.notes.append(
                 "the file does not name its video: frames are joined by number with those of "
                 "other files, which must be of the same video"
             )
