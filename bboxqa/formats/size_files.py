@@ -1,6 +1,6 @@
 """Reading image sizes from tables, from annotations in any format, and from pictures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
@@ -9,7 +9,7 @@ from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
-from bboxqa.formats.member import Member, is_picture
+from bboxqa.formats.member import is_picture
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
@@ -18,7 +18,6 @@ from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
 from bboxqa.formats.unreadable import open_table
 from bboxqa.model.annotations import NO_CHOICES
-from bboxqa.model.labels import LabelColumn
 
 _EXPECTED = (
     "Give a table with the columns image, width and height, annotations that have them, such as "
@@ -38,7 +37,10 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     else:
         members = members_of(path) if path.is_dir() else []
         pictures = [each for each in members if is_picture(each.name)]
-        sizes = _in_pictures(pictures) if pictures else _in_annotations(path)
+        sizes = _in_annotations(path)
+        if pictures:
+            names = (place_of(each.name) + PurePosixPath(each.name).suffix for each in pictures)
+            sizes = zip(names, map(size_of_picture, pictures), strict=True)
     for name, size in sizes:
         if name and size is not None and found.setdefault(name, size) != size:
             sides = " × ".join(map(str, size)), " × ".join(map(str, found[name]))
@@ -47,11 +49,6 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     if not found:
         raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
     return found
-
-
-def _in_pictures(pictures: Iterable[Member]) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    for each in pictures:
-        yield place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each)
 
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
@@ -63,16 +60,14 @@ def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
         problem = f"{table.name}: has no column of {' and '.join(missing)}; they are {listed}"
         raise DatasetError([problem], _EXPECTED)
     cells = table.columns([name for name in used.values() if name is not None])
-    for name, *sides in zip(*(_texts(cells[str(name)]) for name in used.values()), strict=True):
+    columns = [cells[str(name)] for name in used.values()]
+    for row in range(len(columns[0])):
+        name, *sides = (column.label(row) or "" for column in columns)
         try:
             width, height = (side_of(each, key) for each, key in zip(sides, SIDES, strict=True))
         except ValueProblemError as error:
             raise DatasetError([f"{table.name}: image {one_line(name)}: {error}"]) from None
         yield name, None if width is None or height is None else (width, height)
-
-
-def _texts(column: LabelColumn) -> list[str]:
-    return ["" if code < 0 else column.labels[code] or "" for code in column.codes.tolist()]
 
 
 def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:

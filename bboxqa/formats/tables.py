@@ -77,13 +77,10 @@ class TableFile:
 
     def grid(self) -> tuple[LabelColumn, int]:
         """Return all cells below the header, row by row, and the number of columns."""
-        columns = self._read([*range(len(self.header))])
-        offsets = np.cumsum([0, *(len(column.labels) for column in columns)])
-        cells = [
-            np.where(column.codes < 0, -1, column.codes + offset)
-            for column, offset in zip(columns, offsets[:-1], strict=True)
-        ]
-        labels = chain.from_iterable(column.labels for column in columns)
+        labels, cells = list[str | None](), list[IndexArray]()
+        for column in self._read([*range(len(self.header))]):
+            cells.append(np.where(column.codes < 0, -1, column.codes + len(labels)))
+            labels += column.labels
         return LabelColumn(np.stack(cells, axis=1).ravel(), tuple(labels)), len(self.header)
 
     def places(self, rows: IndexArray) -> list[str]:
@@ -309,33 +306,27 @@ def header_of(head: bytes) -> list[str]:
         # The last character may be cut off.
         lines = head[:-4].decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
+    found: dict[str, None] = {}
     if first.lstrip().startswith("["):
-        found = list(dict.fromkeys(name for row in _first_rows("\n".join(lines)) for name in row))
-        return [] if {"image_id", "category_id"} <= {*found} <= _OF_RESULTS else found
+        # Objects at the beginning of a list, which may be cut off.
+        text, decode = "\n".join(lines), json.JSONDecoder().raw_decode
+        place = text.index("[") + 1
+        with suppress(ValueError, RecursionError):
+            while (between := _BETWEEN.match(text, place)) is not None:
+                row, place = decode(text, between.end())
+                found |= dict.fromkeys(row if isinstance(row, dict) else ())
+        return [] if {"image_id", "category_id"} <= {*found} <= _OF_RESULTS else [*found]
     if first.lstrip().startswith("{"):
-        return list(dict.fromkeys(name for line in lines for name in _keys(line)))
+        for line in lines:
+            # The last line may be cut off.
+            with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+                found |= dict.fromkeys(msgspec.json.decode(line, type=dict[str, Any]))
+        return [*found]
     try:
         cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
     except csv.Error:
         return []
     return [cell.strip() for cell in cells]
-
-
-def _first_rows(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects at the beginning of a list, which may be cut off."""
-    place, decode = text.index("[") + 1, json.JSONDecoder().raw_decode
-    with suppress(ValueError, RecursionError):
-        while (between := _BETWEEN.match(text, place)) is not None:
-            row, place = decode(text, between.end())
-            yield row if isinstance(row, dict) else {}
-
-
-def _keys(line: str) -> list[str]:
-    try:
-        return list(msgspec.json.decode(line, type=dict[str, Any]))
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        # The last line may be cut off.
-        return []
 
 
 def class_names(table: Parquet, column: str) -> list[str]:

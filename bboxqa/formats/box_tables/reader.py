@@ -166,6 +166,11 @@ class _TableRecords:
                 named = self._named(label)
                 name = self._names.get(named, named) or UNLABELLED
                 known[label] = into.category(name, lines.where(place))
+        shown = "objects" in self._columns.of or self._word == "row"
+        ids = cells.get("id", [None] * len(part.at))
+        own_ids = [
+            self._said(plain_text(ids[row])) or self._label(part, row) * shown for row in listed
+        ]
         codes = {"": -1}
         people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
         boxes = Boxes(
@@ -175,7 +180,7 @@ class _TableRecords:
             lines,
             np.array(people, np.int64),
             [*codes][1:],
-            self._own_ids(part, listed),
+            own_ids,
         )
         first = into.n
         if into.takes_boxes and not self._has_more(cells):
@@ -200,14 +205,6 @@ class _TableRecords:
         number = part.place[row]
         return f"{self._word} {part.at[row]}" + f", object {number}" * bool(number)
 
-    def _own_ids(self, part: BoxRows, rows: Sequence[int]) -> list[str]:
-        is_shown = "objects" in self._columns.of or self._word == "row"
-        given = part.cells.get("id", [None] * len(part.at))
-        said = [self._said(plain_text(given[row])) for row in rows]
-        return [
-            own or self._label(part, row) * is_shown for own, row in zip(said, rows, strict=True)
-        ]
-
     def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
         """Return whether annotations have keys that columns of boxes have no place for."""
         if self._into.in_full and not cells.keys().isdisjoint(("score", "created_at", "track")):
@@ -216,39 +213,35 @@ class _TableRecords:
         return any(map(_is_true, crowds)) or any(map(angle_in, angles))
 
     def _images_of(self, part: BoxRows) -> dict[int, tuple[Record, str]]:
-        """Return image and annotator of each row that can be read; report the others."""
-        known: dict[tuple[str, ...], tuple[Record, str] | None] = {}
+        """Return image and annotator, who was asked, of each row; report those without."""
+        into, known = self._into, dict[tuple[str, ...], tuple[Record, str] | None]()
         found = {}
         keys = [key for key in _OF_GROUPS if key in part.cells]
         groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
         for row, group in enumerate(groups):
-            at = self._member.name, part.at[row]
-            if row not in part.problems:
-                if group not in known:
-                    cells = {key: part.cells[key][row] for key in keys}
-                    known[group] = self._image(cells, Where(*at))
-                if (each := known[group]) is not None:
-                    found[row] = each
-                    continue
+            where = Where(self._member.name, part.at[row])
+            if row not in part.problems and group not in known:
+                cells = {key: part.cells[key][row] for key in keys}
+                given = cells.get("image")
+                path = given.get("path") if isinstance(given, dict) else given
+                known[group] = None
+                if name := self._said(plain_text(path)):
+                    image = into.image(name, where, whole_number(cells.get("image_id")))
+                    image.setdefault("file_name", name)
+                    sides = cells.get("image_width"), cells.get("image_height")
+                    size = into.size(image, name, sides, where)
+                    size = size or given_size(into.settings.choices, name)
+                    for side, pixels in zip(SIDES, size or (), strict=False):
+                        image.setdefault(side, pixels)
+                    if annotator := self._named(plain_text(cells.get("annotator"))):
+                        into.ask(image, annotator)
+                    known[group] = image, annotator
+            if row not in part.problems and (each := known[group]) is not None:
+                found[row] = each
+                continue
             problem = part.problems.get(row, "does not name its image")
-            self._into.defect("T001", f"{self._label(part, row)}: {problem}", Where(*at))
+            into.defect("T001", f"{self._label(part, row)}: {problem}", where)
         return found
-
-    def _image(self, cells: Mapping[str, Any], where: Where) -> tuple[Record, str] | None:
-        """Return the image of a row and its annotator, who was asked; None without an image."""
-        given, into = cells.get("image"), self._into
-        path = given.get("path") if isinstance(given, dict) else given
-        if not (name := self._said(plain_text(path))):
-            return None
-        image = into.image(name, where, whole_number(cells.get("image_id")))
-        image.setdefault("file_name", name)
-        sides = cells.get("image_width"), cells.get("image_height")
-        size = into.size(image, name, sides, where) or given_size(into.settings.choices, name)
-        for side, pixels in zip(SIDES, size or (), strict=False):
-            image.setdefault(side, pixels)
-        if annotator := self._named(plain_text(cells.get("annotator"))):
-            into.ask(image, annotator)
-        return image, annotator
 
     def _shares_in(
         self, part: BoxRows, rows: IndexArray, has_size: BoolArray

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -166,8 +165,13 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    _check_no_results(table)
-    if of_units := is_unit_table({*table.header}, value):
+    known = {*table.header}
+    if len(known & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= known for e in known):
+        raise DatasetError(
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
+    if of_units := is_unit_table(known, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
     if layout == "long":
@@ -181,16 +185,6 @@ def read_ratings(
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
-
-
-def _check_no_results(table: TableFile) -> None:
-    """Refuse tables that bboxqa wrote, of figures."""
-    names = {*table.header}
-    if len(names & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= names for e in names):
-        raise DatasetError(
-            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
-            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-        )
 
 
 # Columns of tables of results, which hold no ratings.
@@ -278,7 +272,12 @@ def _read_long(
             for place in table.places(kept[cells["by"].missing()])
         ]:
             raise DatasetError(problems, "With --by, every row has to belong to a task.")
-        rows = _rows_of_tasks(cells["by"])
+        tasks: dict[str | None, int] = {}
+        by = cells["by"]
+        number = np.array([tasks.setdefault(label, len(tasks)) for label in by.labels])[by.codes]
+        order = np.argsort(number, kind="stable")
+        bounds = np.searchsorted(number[order], np.arange(1, len(tasks)))
+        rows = dict(zip(tasks, np.split(order, bounds), strict=True))
     result: dict[str | None, Ratings] = {}
     for task, index in rows.items():
         places = partial(lambda rows, own: table.places(rows[own]), kept[index])
@@ -288,17 +287,6 @@ def _read_long(
 
 def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, LabelColumn]:
     return {field: column.take(index) for field, column in cells.items()}
-
-
-def _rows_of_tasks(by: LabelColumn) -> dict[str | None, IndexArray]:
-    """Return the rows of each task, in order of appearance."""
-    tasks: dict[str | None, int] = {}
-    number = np.array([tasks.setdefault(label, len(tasks)) for label in by.labels])[by.codes]
-    order = np.argsort(number, kind="stable")
-    bounds = np.searchsorted(number[order], np.arange(len(tasks) + 1)).tolist()
-    return {
-        task: order[low:high] for task, (low, high) in zip(tasks, pairwise(bounds), strict=True)
-    }
 
 
 def _read_wide(table: TableFile, layout: str) -> Ratings:
