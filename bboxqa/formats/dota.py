@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +58,11 @@ def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
             into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
             continue
         for at, line in enumerate(lines, start=1):
-            words = line.split(None, _NUMBERS)
-            found = _numbers(words)
-            if found is not None:
+            words, found = line.split(None, _NUMBERS), list[float]()
+            with suppress(ValueError):
+                found = [*map(float, words[:_NUMBERS])]
+            # Infinite values and NaN are not near.
+            if len(words) > len(found) > 0 and all(-LARGEST < each < LARGEST for each in found):
                 values.append(found)
                 rows.append((words[_NUMBERS], image["id"], number, at))
             elif words and not _HEADER.match(line):
@@ -72,23 +75,17 @@ def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
         _add(into, rows, [member.name for member, _, _ in batch], corners)
 
 
-def _numbers(words: Sequence[str]) -> list[float] | None:
-    """Return the corners of a label; None if the words of a line are none."""
-    try:
-        found = [*map(float, words[:_NUMBERS])]
-    except ValueError:
-        return None
-    # Infinite values and NaN are not near.
-    is_near = all(-LARGEST < each < LARGEST for each in found)
-    return found if len(words) > _NUMBERS and is_near else None
-
-
 def _add(into: Collector, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
     ends, image, member, line = zip(*rows, strict=True)
     lines = Lines(names, np.array(member), np.array(line))
     rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
     code = np.array([rests[each] for each in ends])
-    found = [_category_in(each) for each in rests]
+    found = []
+    for rest in rests:
+        words = rest.split()
+        has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
+        name = " ".join(words[: len(words) - has_mark])
+        found.append((name, int(words[-1]) if has_mark else 0))
     firsts = np.unique(code, return_index=True)[1].tolist()
     named = zip(found, firsts, strict=True)
     ids = np.array([into.category(name, lines.where(row)) for (name, _), row in named])
@@ -108,23 +105,10 @@ def _add(into: Collector, rows: Sequence[_Row], names: Sequence[str], corners: F
     into.boxes(boxes)
 
 
-def _category_in(rest: str) -> tuple[str, int]:
-    """Return the category and the mark of difficult objects at the end of a line."""
-    words = rest.split()
-    has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
-    return " ".join(words[: len(words) - has_mark]), int(words[-1]) if has_mark else 0
-
-
 def _as_words(name: str) -> str:
     """Return a category name as it is written; a number could not be told from the others."""
     words = " ".join(name.split())
     return words if words and not words.replace(" ", "").isdecimal() else f"class {words}".strip()
-
-
-def _is_mark(key: str, value: object) -> bool:
-    """Return whether a key is the mark, or anything but an attribute."""
-    first, _, name = key.partition(".")
-    return first != ATTRIBUTES or (name == "difficult" and _mark(value) is not None)
 
 
 def _mark(value: object) -> int | None:
@@ -138,8 +122,8 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         text = ""
         for each in drawn:
             corners = corners_of(each)
-            points = bbox_corners(each) if corners is None else corners
-            values = " ".join(f"{value:.10g}" for value in points.ravel().tolist())
+            points = (bbox_corners(each) if corners is None else corners).ravel()
+            values = " ".join(f"{value:.10g}" for value in points.tolist())
             difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
             category = _as_words(content.category_names[each["category_id"]])
             text += f"{values} {category} {difficult or 0}\n"
@@ -152,7 +136,10 @@ DOTA = Writer(
     (".txt",),
     _files,
     frozenset({"corners", "attributes"}),
-    keeps=_is_mark,
+    keeps=lambda key, value: (
+        not key.startswith(f"{ATTRIBUTES}.")
+        or (key == f"{ATTRIBUTES}.difficult" and _mark(value) is not None)
+    ),
     reads={"category": _as_words},
     folder="labelTxt",
     # Files have no suffixes of pictures.

@@ -227,8 +227,26 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
             continue
         group += bool(joints)
         own = group if joints else None
-        kind, points, more = _written_shape(content, each)
-        yield {**_shape(label, kind, points, own), **more}
+        outline = content.kind_of(each)
+        if outline == "mask":
+            from PIL import Image
+
+            pixels, left, top = content.masks.picture(each)
+            height, width = pixels.shape
+            picture = io.BytesIO()
+            Image.fromarray(pixels).save(picture, "PNG")
+            points = [[left, top], [left + width - 1, top + height - 1]]
+            text = base64.b64encode(picture.getvalue()).decode()
+            yield {**_shape(label, "mask", points, own), "mask": text}
+        elif outline == "rotation":
+            corners = corners_of(each)
+            points = [] if corners is None else corners.tolist()
+            yield _shape(label, "oriented_rectangle", points, own)
+        elif outline == "polygon":
+            yield _shape(label, "polygon", rings_of(each)[0].tolist(), own)
+        else:
+            x, y, width, height = each["bbox"]
+            yield _shape(label, "rectangle", [[x, y], [x + width, y + height]], own)
         for joint in joints:
             yield _shape(joint.name, "point", [[joint.x, joint.y]], own)
 
@@ -236,27 +254,6 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
 def _shape(label: str, kind: str, points: list[list[float]], group: int | None = None) -> Record:
     own = {"label": label, "points": points, "group_id": group}
     return {**own, "description": "", "shape_type": kind, "flags": {}}
-
-
-def _written_shape(content: Content, annotation: Record) -> tuple[str, list[list[float]], Record]:
-    """Return the type of a shape, its points, and its mask if it has one."""
-    kind = content.kind_of(annotation)
-    if kind == "rotation":
-        corners = corners_of(annotation)
-        return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
-    if kind == "polygon":
-        return "polygon", rings_of(annotation)[0].tolist(), {}
-    if kind == "mask":
-        from PIL import Image
-
-        pixels, left, top = content.masks.picture(annotation)
-        height, width = pixels.shape
-        picture = io.BytesIO()
-        Image.fromarray(pixels).save(picture, "PNG")
-        text = base64.b64encode(picture.getvalue()).decode()
-        return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
-    x, y, width, height = annotation["bbox"]
-    return "rectangle", [[x, y], [x + width, y + height]], {}
 
 
 LABELME = Writer(

@@ -217,7 +217,19 @@ def _read_table(path: Path) -> _Table:
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments", NOT_A_FOLDER):
         data = read_whole(path)
-    rows, found = _rows_in(name, decoded(name, data))
+    lines = io.StringIO(decoded(name, data), newline="").readlines()
+    is_row = [line.lstrip(' "').strip()[:1] not in ("", "#") for line in lines]
+    skipped = is_row.index(True) if True in is_row else len(lines)
+    first = "".join(lines[skipped : skipped + 1])
+    # In exports of ELAN, quotation marks are plain text.
+    found = _of_elan([each.strip() for each in first.split("\t")])
+    is_elan = found is not None or _ELAN_TIME in first.lower()
+    delimiter = next((mark for mark in "\t;" if mark in first), ",")
+    quoting = csv.QUOTE_NONE if is_elan else csv.QUOTE_MINIMAL
+    plain = "\n" * skipped + "".join(lines[skipped:])
+    split = split_rows(name, plain, delimiter, quoting)
+    every = ((line, [field.strip() for field in fields]) for line, fields in split)
+    rows = [row for row in every if any(row[1])]
     if not rows:
         raise DatasetError([f"{name}: the file is empty"], "Export it again.")
     line, header = rows[0]
@@ -244,7 +256,14 @@ def _columns(where: str, header: Sequence[str]) -> _Columns:
     """Return the place of each known column, and the unit of its times."""
     found: dict[str, int] = {}
     problems = []
-    plain = [_plain(field) for field in header]
+    # The name of each column in lower case without a unit, and the unit.
+    plain: list[tuple[str, _Unit | None]] = []
+    for field in map(str.lower, header):
+        end = next(filter(field.endswith, _ELAN_UNITS), None)
+        match = _TITLE_UNIT.fullmatch(field)
+        base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
+        unit: _Unit | None = None if match is None else "ms" if match[2].startswith("m") else "s"
+        plain.append((base, unit) if end is None else (field.removesuffix(end), _ELAN_UNITS[end]))
     for key, aliases in _ALIASES.items():
         bases = [base if unit is None or key in _TIMES else "" for base, unit in plain]
         places = [place for place, base in enumerate(bases) if base == key]
@@ -270,17 +289,6 @@ def _columns(where: str, header: Sequence[str]) -> _Columns:
     return found, next(iter(units), None)
 
 
-def _plain(field: str) -> tuple[str, _Unit | None]:
-    """Return the name of a column in lower case without a unit, and the unit."""
-    field = field.lower()
-    for end, unit in _ELAN_UNITS.items():
-        if field.endswith(end):
-            return field.removesuffix(end), unit
-    match = _TITLE_UNIT.fullmatch(field)
-    base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
-    return base, None if match is None else "ms" if match[2].startswith("m") else "s"
-
-
 def _of_elan(fields: Sequence[str]) -> _Columns | None:
     """Return the columns of ELAN's export without a header, from the first row; None for others."""
     for formats in (3, 2, 1):
@@ -294,25 +302,6 @@ def _of_elan(fields: Sequence[str]) -> _Columns | None:
                 is_named = fields[-1].lower().endswith(".eaf")
                 return column | ({"file": label + 1} if is_named else {}), unit
     return None
-
-
-def _rows_in(name: str, text: str) -> tuple[list[tuple[int, list[str]]], _Columns | None]:
-    """Return the rows that are not empty, with their first lines, and the columns of ELAN."""
-    lines = io.StringIO(text, newline="").readlines()
-    is_row = [line.lstrip(' "').strip()[:1] not in ("", "#") for line in lines]
-    skipped = is_row.index(True) if True in is_row else len(lines)
-    first = "".join(lines[skipped : skipped + 1])
-    # In exports of ELAN, quotation marks are plain text.
-    found = _of_elan([each.strip() for each in first.split("\t")])
-    is_elan = found is not None or _ELAN_TIME in first.lower()
-    delimiter = next((mark for mark in "\t;" if mark in first), ",")
-    quoting = csv.QUOTE_NONE if is_elan else csv.QUOTE_MINIMAL
-    plain = "\n" * skipped + "".join(lines[skipped:])
-    rows = (
-        (line, [field.strip() for field in fields])
-        for line, fields in split_rows(name, plain, delimiter, quoting)
-    )
-    return [row for row in rows if any(row[1])], found
 
 
 def _assembled(

@@ -1,7 +1,7 @@
 """Reading the images and regions of a VIA file in any of its layouts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,25 @@ def translate(path: Path, into: Collector) -> None:
     into.names_asked = False
     entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
     said = [attributes for entry in entries for _, _, attributes in entry.regions]
-    attribute = _label_key(member, said, into) if entries else ""
+    # The attribute that holds the labels of regions; "" for none.
+    attribute = ""
+    used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
+    if entries and not used:
+        into.notes.append("no region has an attribute: all are of one category")
+    elif entries:
+        known = {name.lower().strip(): name for name in reversed([*used])}
+        wanted = into.settings.choices.columns.get("category", "")
+        chosen = [wanted] if wanted in used else []
+        chosen += [*used] if len(used) == 1 else [known[name] for name in _LABELS if name in known]
+        listed = first_few([e for e in used if e not in chosen[:1]], 3, lambda e: repr(one_line(e)))
+        if not chosen:
+            problem = f"regions have the attributes {listed}; expected one called label"
+            todo = "Say which of them is the label: --columns category=NAME"
+            raise DatasetError([f"{member.shown}: {problem}"], todo)
+        attribute = chosen[0]
+        if listed:
+            note = f"categories are the values of {one_line(attribute)!r}, not of {listed}"
+            into.notes.append(note)
     for entry in entries:
         image = into.image(entry.name, Where(member.name, entry.at))
         into.tally["again"] += "file_name" in image
@@ -71,9 +89,9 @@ def translate(path: Path, into: Collector) -> None:
                 marked = [e.strip() for e, is_set in mapping(value).items() if is_set is True]
                 names = marked or [plain_text(value) or ("" if attribute else UNLABELLED)]
                 into.tally["several"] += len(names) > 1 and "bbox" in record
-                wanted = f"{label}: has no label {attribute!r}"
+                problem = f"{label}: has no label {attribute!r}"
                 for name in names if "bbox" in record else names[:1]:
-                    into.labelled({**record}, name, where, wanted)
+                    into.labelled({**record}, name, where, problem)
     into.count(_NOTES)
 
 
@@ -125,25 +143,6 @@ def _cell(cells: dict[str, str], name: str) -> object:
         return msgspec.json.decode(text) if text.strip() else {}
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text
-
-
-def _label_key(member: Member, said: Sequence[_Values], into: Collector) -> str:
-    """Return the attribute that holds the labels of regions; "" for none."""
-    used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
-    if not used:
-        into.notes.append("no region has an attribute: all are of one category")
-        return ""
-    known = {name.lower().strip(): name for name in reversed([*used])}
-    chosen = [name for name in [into.settings.choices.columns.get("category", "")] if name in used]
-    chosen += [*used] if len(used) == 1 else [known[name] for name in _LABELS if name in known]
-    listed = first_few([e for e in used if e not in chosen[:1]], 3, lambda e: repr(one_line(e)))
-    if not chosen:
-        problem = f"{member.shown}: regions have the attributes {listed}; expected one called label"
-        raise DatasetError([problem], "Say which of them is the label: --columns category=NAME")
-    if listed:
-        note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
-        into.notes.append(note)
-    return chosen[0]
 
 
 def _shape_of(given: object) -> Record:

@@ -172,22 +172,6 @@ _WRITTEN_MARKS = ("truncated", "difficult", "occluded")
 _SET = (1, "1", "true")
 
 
-def _is_mark(key: str, value: object) -> bool:
-    """Return whether a key is a mark, or anything but an attribute."""
-    first, _, name = key.partition(".")
-    return first != ATTRIBUTES or (name in _WRITTEN_MARKS and value in _SET)
-
-
-def _base(content: Content) -> int:
-    """Return the coordinate of the first pixel, the same for all annotators."""
-    drawn = content.annotations
-    upright = [each for each in drawn if content.rotated(each, any_rectangle=True) is None]
-    edges = _corners(upright, base=1)
-    if (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any():
-        return 0
-    return int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
-
-
 def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
     """Return xmin, ymin, xmax and ymax of annotations; with base 1, corners are inclusive."""
     boxes = np.array([each["bbox"] for each in drawn], np.float64).reshape(-1, 4)
@@ -199,7 +183,12 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    base = _base(content)
+    # The coordinate of the first pixel is the same for all annotators.
+    drawn_all = content.annotations
+    upright = [each for each in drawn_all if content.rotated(each, any_rectangle=True) is None]
+    edges = _corners(upright, base=1)
+    are_edges = (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any()
+    base = 0 if are_edges else int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
     for place, _, drawn, path in content.files(VOC.folder, ".xml"):
         text = "".join(_lines(content, content.images[place], drawn, base))
         yield Written(path, text.encode())
@@ -251,7 +240,10 @@ VOC = Writer(
     (".xml",),
     _files,
     frozenset({"rotation", "attributes", "image sizes"}),
-    keeps=_is_mark,
+    keeps=lambda key, value: (
+        not key.startswith(f"{ATTRIBUTES}.")
+        or (key.removeprefix(f"{ATTRIBUTES}.") in _WRITTEN_MARKS and value in _SET)
+    ),
     reads={"category": lambda name: plain_xml(name).strip()},
     folder="Annotations",
     read_name=lambda name, place: _in_folder(path_below(plain_xml(name).strip()), place),

@@ -90,7 +90,14 @@ def _image(
     for each in drawn:
         label = content.category_names[each["category_id"]]
         if _is_skeleton(content, each):
-            yield from _element("skeleton", {}, label, each, "".join(_joints(content, each)))
+            joints = ""
+            for joint in content.joints_of(each):
+                is_outside, is_hidden = joint.visibility == 0, joint.visibility == 1
+                said: dict[str, Any] = {"label": joint.name, "source": "manual"}
+                said |= {"outside": int(is_outside), "occluded": int(is_hidden)}
+                said |= _points([joint.x], [joint.y])
+                joints += f"      <points{_attributes(said)}>\n      </points>\n"
+            yield from _element("skeleton", {}, label, each, joints)
         else:
             yield from _element(*_where(content, each), label, each)
     for each in content.lines(place, name, _LINES):
@@ -180,18 +187,6 @@ def _is_skeleton(content: Content, annotation: Record) -> bool:
         return False
     is_seen = all(joint.visibility == 2 for joint in content.joints_of(annotation))
     return bool(content.joint_names[annotation["category_id"]]) or not is_seen
-
-
-def _joints(content: Content, annotation: Record) -> Iterator[str]:
-    for joint in content.joints_of(annotation):
-        values = {
-            "label": joint.name,
-            "source": "manual",
-            "outside": int(joint.visibility == 0),
-            "occluded": int(joint.visibility == 1),
-            "points": f"{_number(joint.x)},{_number(joint.y)}",
-        }
-        yield f"      <points{_attributes(values)}>\n      </points>\n"
 
 
 def _points(x: Iterable[float], y: Iterable[float]) -> dict[str, str]:

@@ -56,7 +56,13 @@ def _files(
             lines = []
             for each in drawn:
                 shares = (points(content, each) / sides).ravel().tolist()
-                shares += _joints(each, sides, n_joints) if n_joints else []
+                if n_joints:
+                    given = completed(each.get("keypoints") or [], n_joints)
+                    joints = np.array(given, np.float64).reshape(-1, 3) / (*sides, 1)
+                    joints[:, 2] = np.clip(np.ceil(joints[:, 2]), 0, 2)
+                    # Joints that are not labelled are zeros.
+                    joints[joints[:, 2] == 0] = 0
+                    shares += joints.ravel().tolist()
                 values = " ".join(f"{share:.10g}" for share in shares)
                 lines.append(f"{classes[each['category_id']]} {values}\n")
             place_of_file = (*people[name], "labels", *folders, f"{last}.txt")
@@ -101,16 +107,6 @@ def _settings(content: Content, n_joints: int, parts: Sequence[str]) -> str:
     lists = {part: part for part in parts} or {_TRAIN: _TRAIN, "val": _TRAIN}
     listed = "".join(f"{key}: {part}.txt\n" for key, part in lists.items())
     return f"{listed}{shape}names:\n{names}{joints}"
-
-
-def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> list[float]:
-    """Return relative x and y and visibility of all key points; zeros if not labelled."""
-    triples = np.array(completed(annotation.get("keypoints") or [], n_joints), np.float64)
-    places = triples.reshape(-1, 3) / (*sides, 1)
-    places[:, 2] = np.clip(np.ceil(places[:, 2]), 0, 2)
-    places[places[:, 2] == 0] = 0
-    found: list[float] = places.ravel().tolist()
-    return found
 
 
 def _box(_content: Content, annotation: Record) -> FloatArray:
