@@ -177,11 +177,13 @@ def compare_with(
     names = replace(names, categories=renamed_categories(before, after, matched))
     changes = changes_of(before, after, matched, names)
     versions = [_version(data, settings, progress) for data in (before, after)]
-    first, second = (version.agreement for version in versions)
     thresholds: tuple[AgreementChange, ...] = ()
     paired, n_images = False, (0, 0)
+    first, second = (version.agreement for version in versions)
     if first is not None and second is not None:
-        thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
+        thresholds, paired, n_images = _agreement_changes(
+            (first, second), names, settings, progress
+        )
     if not (thresholds or n_common) and all(images):
         one, other = (one_line(each.image_names[0]) for each in (before, after))
         raise DatasetError(
@@ -270,31 +272,19 @@ class _Side(NamedTuple):
     (K,) of the values that count."""
 
 
-def agreement_changes(
-    before: MeasuredAgreement,
-    after: MeasuredAgreement,
+def _agreement_changes(
+    results: tuple[MeasuredAgreement, MeasuredAgreement],
     names: Names,
     settings: AgreeSettings,
-    progress: Progress | None = None,
+    progress: Progress | None,
 ) -> tuple[tuple[AgreementChange, ...], bool, tuple[int, int]]:
-    """Return agreement before and after with intervals, by drawing images with replacement [1]_.
+    """Return the change at each threshold, whether images are shared, and how many each has.
 
-    Returns
-    -------
-    changes : tuple of AgreementChange
-        One per threshold.
-    paired : bool
-        Whether some images are measured in both versions. Agreement is then that of these images,
-        which are drawn together.
-    n_images : (int, int)
-        The number of images before and after.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, ch. 8, doi:10.1201/9780429246593.
+    Intervals come from draws of images with replacement (Efron and Tibshirani 1993, ch. 8,
+    doi:10.1201/9780429246593). Images that both versions measure are drawn together, and then
+    agreement is that of these images.
     """
-    versions = [*zip((before, after), names.images.places, names.categories.places, strict=True)]
+    versions = [*zip(results, names.images.places, names.categories.places, strict=True)]
     images = []
     for result, image, _ in versions:
         table = result.thresholds[0].images
@@ -314,14 +304,21 @@ def agreement_changes(
         if not len(shared):
             # The seed of independent draws does not depend on which version comes first.
             seeds[int(images[0][0] < images[1][0])] += 1
+        steps = None if progress is None else partial(progress, "resampling")
         for side, drawn, seed in zip(sides, images, seeds, strict=True):
-            estimators = _estimators(side, drawn, values)
-            steps = None if progress is None else partial(progress, "resampling")
+            counted, alphas = [each.counted for each in side], [each.alpha for each in side]
+            estimators = image_estimators(counted, alphas, drawn, values)
+            for index, each in enumerate(side):
+                pairs = SumTable(partial(each.objects.take, drawn, axis=1))
+                f1 = Estimator(
+                    nan, nan, nan, OK, pairs, lambda of: ratio(*of), np.arange(len(drawn))
+                )
+                estimators[index, "f1"] = f1
             with one_blas_thread():
                 replicates.append(replicates_of_all(estimators, settings.bootstrap, seed, steps))
     changes = [
         _change(place, part, [side[place] for side in sides], replicates, values, names)
-        for place, part in enumerate(after.thresholds)
+        for place, part in enumerate(results[1].thresholds)
     ]
     return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
 
@@ -352,10 +349,9 @@ def _side(
     alpha, objects = np.where(inside, alpha, nan), np.where(inside, objects, 0.0)
     pooled, (marginal, _) = pooled_alpha(counted, len(drawn)), value_sums(counted)
     status = pooled.status if isnan(pooled.value) else OK
-    if missing == "category" and status == OK:
-        status = reason_without_meaning(marginal[:-1]) or OK
     per_category, _ = alpha_per_category(counted)
     if missing == "category":
+        status = reason_without_meaning(marginal[:-1]) or OK if status == OK else status
         per_category[values_without_meaning(marginal)] = nan
     value = pooled.value if status == OK else nan
     figures = {
@@ -365,18 +361,6 @@ def _side(
         "categories": (per_category, images_per_value(counted)),
     }
     return _Side(counted, alpha, objects, status, figures)
-
-
-def _estimators(
-    sides: Sequence[_Side], drawn: IndexArray, values: IntArray
-) -> dict[tuple[int, str], Estimator]:
-    """Return estimators of the figures of a version at each threshold, over the drawn images."""
-    alphas, clusters = [each.alpha for each in sides], np.arange(len(drawn))
-    found = image_estimators([each.counted for each in sides], alphas, drawn, values)
-    for index, each in enumerate(sides):
-        table = SumTable(partial(each.objects.take, drawn, axis=1))
-        found[index, "f1"] = Estimator(nan, nan, nan, OK, table, lambda of: ratio(*of), clusters)
-    return found
 
 
 def _change(

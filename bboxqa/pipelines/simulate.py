@@ -1,7 +1,7 @@
 """Simulated annotators: a true scene, what annotators with known errors draw of it, and files."""
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -62,19 +62,19 @@ class Simulation(FrozenArrays, frozen=True, eq=False):
         """Return the annotations as a COCO document."""
         asked = [[self.annotators[each] for each in np.flatnonzero(who)] for who in self.asked]
         info = {"description": "simulated annotators", "version": __version__}
-        records = _records(self.scene, np.arange(1, len(self) + 1), self.boxes, self.annotators)
-        return _document(self.scene, asked, info, records)
+        ids = np.arange(1, len(self) + 1)
+        return _document(self.scene, ids, self.boxes, self.annotators, asked, info)
 
     def truth(self) -> dict[str, Any]:
         """Return the true objects as a COCO document."""
-        scene, everything = self.scene, np.arange(len(self.scene))
-        boxes = boxes_of(scene, everything, scene.category, scene.edges)
+        scene = self.scene
+        boxes = boxes_of(scene, np.arange(len(scene)), scene.category, scene.edges)
         boxes["truth"] = -1
         # As they are read from the file.
         given = msgspec.json.decode(msgspec.json.encode(self.info))
         info = {"description": "truth of simulated annotators", "version": __version__, **given}
         asked = [["truth"]] * len(scene.image_names)
-        return _document(scene, asked, info, _records(scene, scene.id, boxes, ["truth"]))
+        return _document(scene, scene.id, boxes, ["truth"], asked, info)
 
     def write(self, path: AnyPath, *, force: bool = False) -> tuple[Path, Path]:
         """Write ``NAME.json`` and ``NAME_truth.json``, and return their paths.
@@ -172,7 +172,11 @@ def simulate(
         scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
     else:
         scene = scene_of(read(truth, min_annotators=1))
-    names = _annotator_names(annotators)
+    number, listed = _numbered(annotators, "annotators")
+    digits = max(2, len(str(number)))
+    names = (*listed, *(f"p{place:0{digits}}" for place in range(1, number + 1)))
+    if not all(names) or len(set(names)) < len(names):
+        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
     if per_image is not None:
         _check("per_image", per_image, 1, len(names))
     tables = {} if profiles is None else read_toml(Path(profiles))
@@ -214,14 +218,6 @@ def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
         if not name:
             raise ConfigError(f"category {text!r}: expected a name, or a name and a share: cow:99")
     return shares
-
-
-def _annotator_names(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
-    number, names = _numbered(annotators, "annotators")
-    names += [f"p{place:0{max(2, len(str(number)))}}" for place in range(1, number + 1)]
-    if not all(names) or len(set(names)) < len(names):
-        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
-    return tuple(names)
 
 
 def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
@@ -334,31 +330,18 @@ def _swap(text: str, categories: Sequence[str]) -> tuple[str, str, float]:
 
 def _document(
     scene: Scene,
+    ids: IndexArray,
+    boxes: Boxes,
+    annotators: Sequence[str],
     asked: Sequence[Sequence[str]],
     info: Mapping[str, Any],
-    annotations: Iterable[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return a COCO document of images, each with the annotators who were asked about it."""
-    sizes = zip(scene.image_names, scene.image_size.tolist(), asked, strict=True)
-    return {
-        "info": info,
-        "licenses": [],
-        "images": [
-            {"id": n, "file_name": name, "width": width, "height": height, "annotators": who}
-            for n, (name, (width, height), who) in enumerate(sizes, 1)
-        ],
-        "categories": [{"id": n, "name": name} for n, name in enumerate(scene.category_names, 1)],
-        "annotations": [*annotations],
-    }
-
-
-def _records(
-    scene: Scene, ids: IndexArray, boxes: Boxes, annotators: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+    """Return a COCO document of boxes, and of images with the annotators who were asked."""
     edges = boxes["edges"]
     sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
     bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
     times = np.datetime_as_string(boxes["seconds"].astype("datetime64[s]")).tolist()
+    annotations = []
     for place, (number, box) in enumerate(zip(ids.tolist(), boxes, strict=True)):
         record = {
             "id": number,
@@ -374,4 +357,15 @@ def _records(
                 record[key] = int(scene.id[box[name]])
         if box["seconds"] >= 0:
             record["created_at"] = times[place].replace("T", " ")
-        yield record
+        annotations.append(record)
+    sizes = zip(scene.image_names, scene.image_size.tolist(), asked, strict=True)
+    return {
+        "info": info,
+        "licenses": [],
+        "images": [
+            {"id": n, "file_name": name, "width": width, "height": height, "annotators": who}
+            for n, (name, (width, height), who) in enumerate(sizes, 1)
+        ],
+        "categories": [{"id": n, "name": name} for n, name in enumerate(scene.category_names, 1)],
+        "annotations": annotations,
+    }

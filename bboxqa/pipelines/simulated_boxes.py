@@ -210,23 +210,21 @@ def all_boxes(
     own = [_drawn(view) for view in views]
     found = []
     for place, view in enumerate(views):
-        boxes = _within(own[place], asked[:, place])
+        mine = own[place]
+        boxes: Boxes = mine[asked[mine["image"], place]]
         if view.errors.copy is not None:
             source = names.index(view.errors.copy[0])
             both = asked[:, place] & asked[:, source]
             copies = both & (view.stream("copy").random(len(asked)) < view.errors.copy[1])
-            boxes = _joined([_within(boxes, ~copies), _within(own[source], copies)])
+            theirs = own[source]
+            parts = [boxes[~copies[boxes["image"]]], theirs[copies[theirs["image"]]]]
+            boxes = _joined(parts)
         worked = view.stream("time").exponential(_SECONDS - 1, len(boxes)) + 1
         passed = np.cumsum(worked).astype(np.int64)
         boxes["annotator"] = place
         boxes["seconds"] = _FIRST_DAY + passed + passed // _SESSION * _PAUSE
         found.append(boxes)
     return _joined(found)
-
-
-def _within(boxes: Boxes, images: BoolArray) -> Boxes:
-    kept: Boxes = boxes[images[boxes["image"]]]
-    return kept
 
 
 def _joined(parts: Sequence[Boxes]) -> Boxes:
@@ -259,13 +257,30 @@ def _drawn(view: _View) -> Boxes:
     around = np.hstack([np.minimum(one, other)[:, :2], np.maximum(one, other)[:, 2:]])
     merged = boxes_of(scene, first, category, around)
     merged["merged"] = second
+    # Parts are cut near the middle of the longer side.
+    halves = edges[parted], edges[parted]
+    sides, place = halves[0][:, 2:] - halves[0][:, :2], np.arange(len(parted))
+    axis = sides.argmax(axis=1)
+    share = view.stream("cut").uniform(*_CUT, len(parted))
+    cut = (halves[0][place, axis] + share * sides[place, axis]).round(DECIMALS)
+    halves[0][place, axis + 2] = halves[1][place, axis] = cut
+    # Extras have the size and category of some object. Images are independent of each other, as
+    # intervals that draw images assume.
+    rng = view.stream("extra")
+    counts = rng.poisson(view.errors.extra * scene.density, len(scene.image_names))
+    image = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    shape = rng.integers(0, max(1, len(scene)), len(image))
+    others = scene.image, scene.edges
+    free = _free_boxes(image, scene.sides[shape], scene.image_size, others, 0.0, rng)
+    extras = boxes_of(scene, shape, scene.category, free)
+    extras["image"], extras["truth"] = image, -1
     return _joined(
         [
             boxes_of(scene, whole, category, edges[whole]),
             merged,
-            *(boxes_of(scene, parted, category, half) for half in _halves(view, edges[parted])),
+            *(boxes_of(scene, parted, category, half) for half in halves),
             boxes_of(scene, twice, category, again),
-            _extras(view),
+            extras,
         ]
     )
 
@@ -325,28 +340,3 @@ def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray
     np.minimum.at(earliest, partner, rank)
     met = (earliest[wanting] == rank) & (earliest[partner] == rank)
     return seen[wanting[met]], seen[partner[met]]
-
-
-def _halves(view: _View, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the two parts of boxes that are cut near the middle of their longer side."""
-    sides = edges[:, 2:] - edges[:, :2]
-    place, axis = np.arange(len(edges)), sides.argmax(axis=1)
-    share = view.stream("cut").uniform(*_CUT, len(edges))
-    cut = (edges[place, axis] + share * sides[place, axis]).round(DECIMALS)
-    first, second = edges.copy(), edges.copy()
-    first[place, axis + 2] = second[place, axis] = cut
-    return first, second
-
-
-def _extras(view: _View) -> Boxes:
-    """Return boxes that show nothing, each with the size and category of some object."""
-    scene, rng = view.scene, view.stream("extra")
-    # Images are independent of each other, as intervals that draw images assume.
-    counts = rng.poisson(view.errors.extra * scene.density, len(scene.image_names))
-    image = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    shape = rng.integers(0, max(1, len(scene)), len(image))
-    others = scene.image, scene.edges
-    edges = _free_boxes(image, scene.sides[shape], scene.image_size, others, 0.0, rng)
-    found = boxes_of(scene, shape, scene.category, edges)
-    found["image"], found["truth"] = image, -1
-    return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
-from bboxqa.model.comparison import AgreementChange, ComparisonResult, Version
+from bboxqa.model.comparison import ComparisonResult, Version
 from bboxqa.model.table import Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
 from bboxqa.report.numbers import (
@@ -27,6 +27,9 @@ from bboxqa.report.result_files import manifest, write_tables
 _NAMED = 3
 _PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
 _BOTH = ("both", "renamed")
+_OF_CHANGE = (
+    "status", "before", "before_interval", "after", "after_interval", "difference", "interval",
+)  # fmt: skip
 _FIGURES = ("alpha, pooled", "alpha, mean over images", "existence, F1")
 
 
@@ -36,7 +39,25 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
     With `quiet`, only warnings, the numbers of annotations and alpha are yielded.
     """
     if not quiet:
-        yield from _compared(result)
+        for name, version in (("before", result.before), ("after", result.after)):
+            files = first_few(version.sources, _NAMED, lambda source: one_line(source.name))
+            numbers = (count(version.n_images, "image"), count(version.n_annotators, "annotator"),
+                       count(version.n_annotations, "annotation"))  # fmt: skip
+            yield f"{name + ':':7} {files}: {', '.join(numbers)}"
+        ways = [
+            f"named by {version.attribution}" if version.attribution else "not named"
+            for version in (result.before, result.after)
+        ]
+        yield f"annotators {' before, and after '.join(dict.fromkeys(ways))}"
+        settings = result.settings
+        similar = (
+            f"{result.measure} of {min(settings.iou_threshold):g} or more "
+            f"(similarity {settings.similarity}, matcher {settings.matcher})"
+        )
+        both = (np.isin(of["status"], _BOTH).any() for of in (result.images, result.annotators))
+        if all(both):
+            how = f"{similar}, since {result.unused_ids}"
+            yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
         yield ""
@@ -55,27 +76,6 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
     yield from _agreement_lines(result)
     if not quiet:
         yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
-
-
-def _compared(result: ComparisonResult) -> Iterator[str]:
-    for name, version in (("before", result.before), ("after", result.after)):
-        files = first_few(version.sources, _NAMED, lambda source: one_line(source.name))
-        images, people = count(version.n_images, "image"), count(version.n_annotators, "annotator")
-        n = count(version.n_annotations, "annotation")
-        yield f"{name + ':':7} {files}: {images}, {people}, {n}"
-    ways = [
-        f"named by {version.attribution}" if version.attribution else "not named"
-        for version in (result.before, result.after)
-    ]
-    yield f"annotators {' before, and after '.join(dict.fromkeys(ways))}"
-    settings = result.settings
-    similar = (
-        f"{result.measure} of {min(settings.iou_threshold):g} or more "
-        f"(similarity {settings.similarity}, matcher {settings.matcher})"
-    )
-    if all(np.isin(table["status"], _BOTH).any() for table in (result.images, result.annotators)):
-        how = f"{similar}, since {result.unused_ids}"
-        yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
 
 
 def _change_lines(result: ComparisonResult) -> Iterator[str]:
@@ -163,7 +163,16 @@ def summary(result: ComparisonResult) -> dict[str, Any]:
         "renames": result.renames.records(),
         "paired": result.paired,
         "n_measured_images": dict(zip(("before", "after"), result.n_measured_images, strict=True)),
-        "thresholds": [_threshold(part) for part in result.thresholds],
+        "thresholds": [
+            {
+                "iou_threshold": part.iou_threshold,
+                "pooled": picked(part.pooled, *_OF_CHANGE),
+                "mean_over_images": picked(part.mean, *_OF_CHANGE),
+                "f1": picked(part.f1, *_OF_CHANGE),
+                "categories": part.categories.records(),
+            }
+            for part in result.thresholds
+        ],
         **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
@@ -190,19 +199,6 @@ def _things(table: Table, noun: str) -> dict[str, Any]:
         renamed = {"before": before, "after": after}
         found[status].append(renamed if status == "renamed" else before or after)
     return {"n_both": len(found.pop("both")) + len(found["renamed"]), **found}
-
-
-def _threshold(part: AgreementChange) -> dict[str, Any]:
-    keys = (
-        "status", "before", "before_interval", "after", "after_interval", "difference", "interval",
-    )  # fmt: skip
-    return {
-        "iou_threshold": part.iou_threshold,
-        "pooled": picked(part.pooled, *keys),
-        "mean_over_images": picked(part.mean, *keys),
-        "f1": picked(part.f1, *keys),
-        "categories": part.categories.records(),
-    }
 
 
 def json_lines(result: ComparisonResult) -> Iterator[str]:
