@@ -6,7 +6,7 @@ import shlex
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -322,22 +322,6 @@ def is_url(root: str) -> bool:
     return _URL.fullmatch(root) is not None
 
 
-def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[Unreadable]]:
-    """Return the files of a listing that are not hidden, sorted by name, and unusable names."""
-    contents: dict[str, Content] = {}
-    unreadable: list[Unreadable] = []
-    for path, info in listed.items():
-        name = path[len(base) :].removeprefix("/")
-        if info.get("type") != "file" or not name or name.endswith("/"):
-            continue
-        if not _is_path(name):
-            unreadable.append(Unreadable(name, "cannot be the name of a file"))
-        elif not any(part.startswith(".") for part in name.split("/")):
-            stamps = tuple((key, str(info[key])) for key in _STAMPS if key in info)
-            contents[name] = Content(name, int(info.get("size") or 0), stamps)
-    return dict(sorted(contents.items())), unreadable
-
-
 def contents_to_fetch(project: Stored, *, images: bool) -> tuple[Content, ...]:
     """Return the files that a run needs."""
     wanted = (*project.contents, *project.pictures) if images else project.contents
@@ -350,8 +334,26 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
     # The local root has the last name of the URL, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
+    wanted = contents_to_fetch(project, images=images)
+    targets = {content: root / content.name for content in wanted}
     try:
-        _fetch(project, contents_to_fetch(project, images=images), root)
+        system, base = system_of(project.url)
+        root.mkdir(parents=True)
+        for content, target in targets.items():
+            if not _is_path(content.name) or not target.resolve().is_relative_to(root):
+                raise OutputError(f"{content.name}: leads out of its folder")
+        try:
+            for target in targets.values():
+                target.parent.mkdir(parents=True, exist_ok=True)
+            for start in range(0, len(wanted), _AT_A_TIME):
+                part = wanted[start : start + _AT_A_TIME]
+                names = [f"{base}/{content.name}" for content in part]
+                system.get(names, [str(targets[content]) for content in part])
+        except Exception as error:  # noqa: BLE001 - each store has errors of its own
+            raise OutputError(f"could not be fetched: {error_text(error)}") from None
+        for content, target in targets.items():
+            if not target.is_file() or target.stat().st_size != content.size:
+                raise OutputError(f"{content.name}: has changed since it was found")
         pictures = root / project.images if images and project.images else None
         settings = root / project.settings if project.settings else None
         files = tuple(root / file for file in project.files)
@@ -359,27 +361,6 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
         yield Project(project.name, folder_here, files, pictures, settings, project.size), root
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
-    system, base = system_of(project.url)
-    root.mkdir(parents=True)
-    targets = [root / content.name for content in wanted]
-    for content, target in zip(wanted, targets, strict=True):
-        if not _is_path(content.name) or not target.resolve().is_relative_to(root):
-            raise OutputError(f"{content.name}: leads out of its folder")
-    names = [f"{base}/{content.name}" for content in wanted]
-    try:
-        for target in targets:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        for start in range(0, len(wanted), _AT_A_TIME):
-            part = slice(start, start + _AT_A_TIME)
-            system.get(names[part], [*map(str, targets[part])])
-    except Exception as error:  # noqa: BLE001 - each store has errors of its own
-        raise OutputError(f"could not be fetched: {error_text(error)}") from None
-    for content, target in zip(wanted, targets, strict=True):
-        if not target.is_file() or target.stat().st_size != content.size:
-            raise OutputError(f"{content.name}: has changed since it was found")
 
 
 def _is_path(name: str) -> bool:
@@ -429,7 +410,17 @@ def find_projects(
         listed = system.find(base, detail=True)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
         raise DatasetError([f"{url}: cannot be listed: {error_text(error)}"]) from None
-    contents, unreadable = contents_of(listed, base)
+    contents: dict[str, Content] = {}
+    unreadable: list[Unreadable] = []
+    for path, info in sorted(listed.items()):
+        name = path[len(base) :].removeprefix("/")
+        if info.get("type") != "file" or not name or name.endswith("/"):
+            continue
+        if not _is_path(name):
+            unreadable.append(Unreadable(name, "cannot be the name of a file"))
+        elif not any(part.startswith(".") for part in name.split("/")):
+            stamps = tuple((key, str(info[key])) for key in _STAMPS if key in info)
+            contents[name] = Content(name, int(info.get("size") or 0), stamps)
     if not contents:
         raise DatasetError([f"{url}: no such folder, or it is empty"])
     with tempfile.TemporaryDirectory(prefix=".bboxqa-") as temporary:

@@ -31,7 +31,6 @@ from bboxqa.batch.results import (
 from bboxqa.batch.settings import (
     ProjectSettings,
     Settings,
-    files_wanted,
     missed_gates,
     result_key,
     settings_of,
@@ -134,21 +133,33 @@ class _Job(msgspec.Struct, frozen=True):
         return replace(AS_COMPARED, pseudonyms=key, choices=choices, **more)
 
 
+def _job(project: Project, settings: Settings, folder: Path) -> _Job:
+    """Return a project with its settings, and of its files those that match their glob."""
+    own = settings_of(project, settings)
+    pattern = own.agree.filter
+    # What is known of a file is kept from stage to stage.
+    files = tuple(
+        SourcePath(each)
+        for each in project.files
+        if pattern is None or each.is_dir() or each.match(pattern)
+    )
+    if not files:
+        raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])
+    return _Job(replace(project, files=files), settings, own, folder)
+
+
 def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool, str]:
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files), passed=False)
     try:
-        own = settings_of(project, settings)
-        wanted = files_wanted(project, own.agree.filter)
-        # What is known of a file is kept from stage to stage.
-        files = tuple(map(SourcePath, wanted.files))
-        job = _Job(replace(wanted, files=files), settings, own, folder)
+        job = _job(project, settings, folder)
+        own = job.own
         report = _validated(job)
         n_errors, n_warnings, n_infos = (report.severities.get(s, 0) for s in _SEVERITIES)
         # Several files may have the same images.
         n_images = report.files[0].n_images if len(report.files) == 1 else None
         row = Row(
-            project.name, FAILED, len(files), n_images, passed=False, n_errors=n_errors,
+            project.name, FAILED, len(job.project.files), n_images, passed=False, n_errors=n_errors,
             n_warnings=n_warnings, n_infos=n_infos,
             n_annotations=sum(file.n_annotations for file in report.files),
         )  # fmt: skip

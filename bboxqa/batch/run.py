@@ -247,18 +247,16 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str, 
 @contextmanager
 def _engine(run: Run) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
-    if run.scheduler is not None:
-        from bboxqa.batch.workers import connected, run_projects
-
-        with connected(run.scheduler) as client:
-            yield partial(run_projects, client)
+    if run.scheduler is None:
+        yield lambda tasks, settings, out: run_all(
+            tasks, partial(run_task, settings=settings, out=out), "bboxqa.batch.project",
+            run.jobs, run.project_timeout,
+        )  # fmt: skip
         return
+    from bboxqa.batch.workers import connected, run_projects
 
-    def run_here(tasks: Sequence[Task], settings: Settings, out: Path) -> Generator[Any]:
-        work = partial(run_task, settings=settings, out=out)
-        return run_all(tasks, work, "bboxqa.batch.project", run.jobs, run.project_timeout)
-
-    yield run_here
+    with connected(run.scheduler) as client:
+        yield partial(run_projects, client)
 
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:
@@ -390,12 +388,13 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
     """Return results that are worse than in the last run: agreement, errors, lost annotators."""
-    worse = []
-    for row in rows:
-        last = before.get(clean(row.project))
-        if last is not None:
-            worse += [Regression(row.project, what) for what in _worse(last, row)]
-    return worse
+    both = ((before.get(clean(row.project)), row) for row in rows)
+    return [
+        Regression(row.project, what)
+        for last, row in both
+        if last is not None
+        for what in _worse(last, row)
+    ]
 
 
 def _worse(last: Row, row: Row) -> Iterator[str]:
@@ -408,21 +407,16 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     yield from had[:1] if row.alpha is None and row.f1 is None else ()
     more = [name for name in row.annotators if last.annotators and name not in last.annotators]
     also = f", now also of {first_few(more, _SHOWN, one_line)}" if more else ""
-    for what, before, now in (
-        ("alpha", last.alpha, row.alpha),
-        ("F1", last.f1, row.f1),
-        ("class alpha", last.class_alpha, row.class_alpha),
-        (f"mean {row.measure or 'IoU'}", last.mean_iou, row.mean_iou),
-    ):
-        if before is not None and now is not None and now < before - _TIE:
-            yield f"{what} fell from {before:z.4f} to {now:z.4f}{also}"
+    for what, key in (("alpha", "alpha"), ("F1", "f1"), ("class alpha", "class_alpha"),
+                      (f"mean {row.measure or 'IoU'}", "mean_iou")):  # fmt: skip
+        old, new = getattr(last, key), getattr(row, key)
+        if old is not None and new is not None and new < old - _TIE:
+            yield f"{what} fell from {old:z.4f} to {new:z.4f}{also}"
     # Without an annotator agreement may be better; of projects not measured they are unknown.
     gone = [name for name in last.annotators if name not in row.annotators]
     if row.annotators and gone:
         yield f"annotators gone: {first_few(gone, _SHOWN, one_line)}"
-    for name, old, new in (
-        ("errors", last.n_errors, row.n_errors),
-        ("warnings", last.n_warnings, row.n_warnings),
-    ):
+    for name in ("errors", "warnings"):
+        old, new = getattr(last, f"n_{name}"), getattr(row, f"n_{name}")
         if old is not None and new is not None and new > old:
             yield f"{name} rose from {old:,} to {new:,}"

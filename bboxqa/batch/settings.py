@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
@@ -87,19 +86,6 @@ def settings_of(project: Project, settings: Settings) -> ProjectSettings:
     )
 
 
-def files_wanted(project: Project, pattern: str | None) -> Project:
-    """Return a project with the files whose names match the glob of its settings, if they have one.
-
-    Raises DatasetError if there are none.
-    """
-    if pattern is None:
-        return project
-    files = tuple(each for each in project.files if each.is_dir() or each.match(pattern))
-    if not files:
-        raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])
-    return replace(project, files=files)
-
-
 def gates(settings: Settings) -> str:
     """Return the gates in words, which a project's own settings may override."""
     agree = agree_settings_from({**settings.agree, **settings.agree_over})
@@ -141,30 +127,25 @@ def missed_gates(part: ThresholdResult | None, settings: AgreeSettings) -> Itera
 def result_key(project: Project, settings: Settings) -> str:
     """Return a digest of inputs, settings and version; of images, only size and time count."""
     own: Any
-    inputs: list[Any]
+    inputs: list[Any] = []
     if isinstance(project, Stored):
         own = replace(settings, pages=False, pseudonyms=None)
-        inputs = [project.url, *contents_to_fetch(project, images=settings.images)]
+        inputs += [project.url, *contents_to_fetch(project, images=settings.images)]
     else:
         own = settings_of(project, settings)
-        inputs = [*_digests(project, with_images=settings.images)]
+        for file in (each for source in project.files for each in files_of(source)):
+            digest = _stamp(file)
+            if not is_image(file):
+                with file.open("rb") as stream:
+                    digest = file_digest(stream, "blake2b").hexdigest()
+            inputs.append((file.relative_to(project.folder).as_posix(), digest))
+        if settings.images and project.images is not None:
+            for image in sorted(project.images.rglob("*")):
+                inputs.append((image.relative_to(project.images).as_posix(), _stamp(image)))
     value = [__version__, settings.images, settings.raw_csv, own, inputs]
     # ASCII with escapes holds names that are not UTF-8.
     text = json.dumps(msgspec.to_builtins(value))
     return blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _digests(project: Project, *, with_images: bool) -> Iterator[tuple[str, str]]:
-    """Yield the files of a project with what changes with their content."""
-    for file in (each for source in project.files for each in files_of(source)):
-        digest = _stamp(file)
-        if not is_image(file):
-            with file.open("rb") as stream:
-                digest = file_digest(stream, "blake2b").hexdigest()
-        yield file.relative_to(project.folder).as_posix(), digest
-    if with_images and project.images is not None:
-        for image in sorted(project.images.rglob("*")):
-            yield image.relative_to(project.images).as_posix(), _stamp(image)
 
 
 def _stamp(image: Path) -> str:

@@ -26,10 +26,8 @@ from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import count, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from bboxqa.batch.discovery import Project
-    from bboxqa.batch.results import Row
     from bboxqa.batch.run import BatchResult, Step
     from bboxqa.batch.settings import Settings
 
@@ -101,8 +99,17 @@ def batch(
     from bboxqa.batch.run import Run, run_batch
     from bboxqa.core.machine import cores
 
-    out = out or Path("bboxqa-batch")
-    _check_options(root, given, dry_run=dry_run)
+    out, is_here = out or Path("bboxqa-batch"), given["scheduler"] is None
+    refuse_options(
+        (not is_here and given["project_timeout"] is not None,
+         "--project-timeout is for this machine only, without --scheduler"),
+        (not is_here and given["jobs"] is not None,
+         "--jobs is for this machine only; with --scheduler, give local:N"),
+        (dry_run and given["pseudonyms"] is not None,
+         "--dry-run prints the names of files; leave out --pseudonyms"),
+        # An empty shell variable must not stand for the current folder.
+        (not root, "ROOT is empty; name a folder or a URL"),
+    )  # fmt: skip
     names = ("pattern", "jobs", "project_timeout", "scheduler", "fail_fast", "force")
     how = {name: given.pop(name) for name in (*names, "follow_links")}
     run = Run(**how | {"jobs": how["jobs"] or cores(), "fresh": not resume})
@@ -110,12 +117,20 @@ def batch(
     if dry_run:
         found = find_projects(root, run.pattern, skip=out, follow_links=run.follow_links)
         for project in found.projects:
-            click.echo(_planned(project))
+            files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
+            more = ", images" * bool(project.images) + ", own settings" * bool(project.settings)
+            click.echo(f"{one_line(project.name)}: {one_line(files)}{more}")
         click.echo(count(len(found.projects), "project"))
         _show_some(found.left_alone, "not annotations: ", err=True)
     else:
-        with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
-            result = run_batch(root, out, settings, run, on_project)
+        try:
+            with _reporting(log_format, quiet=quiet) as on_project:
+                result = run_batch(root, out, settings, run, on_project)
+        except KeyboardInterrupt as error:
+            number = signal_of(error) or SIGINT
+            kept = "the next run keeps the results of finished projects."
+            click.echo(f"{signal_words(number)}; {kept}", err=True)
+            sys.exit(128 + number)
         found = result.found
         if not found.projects:
             click.echo(
@@ -129,35 +144,14 @@ def batch(
         _show_some(found.not_read, "nothing read in ", err=True)
         return 0 if dry_run else 2
     _show_result(result, out, quiet=quiet)
-    _warn_of_names(result.rows, settings)
+    if number := sum(settings.shown(row.project) != row.project for row in result.rows):
+        has = "is" if number == 1 else "are"
+        click.echo(
+            f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
+            "the names of projects; rename the folders, and run with another --out",
+            err=True,
+        )
     return 0 if result.passed else 1
-
-
-def _check_options(root: str, given: dict[str, Any], *, dry_run: bool) -> None:
-    """Refuse options that do not go together."""
-    is_here = given["scheduler"] is None
-    refuse_options(
-        (not is_here and given["project_timeout"] is not None,
-         "--project-timeout is for this machine only, without --scheduler"),
-        (not is_here and given["jobs"] is not None,
-         "--jobs is for this machine only; with --scheduler, give local:N"),
-        (dry_run and given["pseudonyms"] is not None,
-         "--dry-run prints the names of files; leave out --pseudonyms"),
-        # An empty shell variable must not stand for the current folder.
-        (not root, "ROOT is empty; name a folder or a URL"),
-    )  # fmt: skip
-
-
-@contextmanager
-def _interruptible() -> "Iterator[None]":
-    """Print what an interrupted run keeps."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        number = signal_of(error) or SIGINT
-        kept = "the next run keeps the results of finished projects."
-        click.echo(f"{signal_words(number)}; {kept}", err=True)
-        sys.exit(128 + number)
 
 
 def _settings(given: dict[str, Any]) -> "Settings":
@@ -184,25 +178,6 @@ def _settings(given: dict[str, Any]) -> "Settings":
     )  # fmt: skip
 
 
-def _planned(project: "Project") -> str:
-    """Return a project that would be run as a line of text."""
-    files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
-    settings = ", own settings" if project.settings else ""
-    images = ", images" if project.images else ""
-    return f"{one_line(project.name)}: {one_line(files)}{images}{settings}"
-
-
-def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
-    """Warn of projects whose names are those of annotators who have pseudonyms."""
-    if number := sum(settings.shown(row.project) != row.project for row in rows):
-        has = "is" if number == 1 else "are"
-        click.echo(
-            f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
-            "the names of projects; rename the folders, and run with another --out",
-            err=True,
-        )
-
-
 def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
     """Print the first lines, and the number of the others."""
     lines = [one_line(str(item)) for item in items]
@@ -221,33 +196,30 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
     with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
 
         def report(step: "Step") -> None:
-            if progress is None:
-                if log_format == "text" and step.reused and step.row.passed:
-                    return
-                click.echo(_line_of(step, log_format), err=True)
-            else:
+            if progress is not None:
                 progress("projects", step.done, step.total)
+            elif log_format == "json" or not (step.reused and step.row.passed):
+                click.echo(_line_of(step, log_format), err=True)
 
         yield report
 
 
 def _line_of(step: "Step", log_format: str) -> str:
     """Return the outcome of a project as a line of text or JSON."""
-    from bboxqa.batch.results import row_json
-
     row = step.row
     if log_format == "json":
         import msgspec
+
+        from bboxqa.batch.results import row_json
 
         steps = {"reused": step.reused, "done": step.done, "total": step.total}
         return msgspec.json.encode(row_json(row) | steps).decode()
     figures = (("alpha", row.alpha), ("F1", row.f1))
     agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
-    again = " (unchanged)" if step.reused else ""
+    name = one_line(row.project) + " (unchanged)" * step.reused
     note = f": {one_line(row.message)}" if row.message else ""
-    name = one_line(row.project)
-    return f"{step.done}/{step.total} {name}{again}: {row.status}{agreement}{errors}{note}"
+    return f"{step.done}/{step.total} {name}: {row.status}{agreement}{errors}{note}"
 
 
 def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:

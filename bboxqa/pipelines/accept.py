@@ -151,15 +151,20 @@ def accept(
         advice = "Name the folder that `bboxqa agree --send-back` wrote: --sent DIR"
         raise DatasetError([problem], advice)
     refuse_replacing([target], files_read([original, source, places[0]]))
-    listed = _sent_list(places[0])
+    try:
+        listed = msgspec.json.decode(places[0].read_bytes(), type=SentList)
+        for each in listed.objects:
+            msgspec.convert(each.sent, _Said | None)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"{places[0]}: is no list of what was sent: {error}"
+        raise DatasetError([problem], "Send the objects again: --send-back DIR") from None
     choices = completed(choices_of({"rotated": listed.rotated}), given())
     key = {} if pseudonyms is None else pseudonyms_of(Path(pseudonyms), ())
     own = _Original(Path(original), listed, choices)
     sizes = {"image_size": own.sizes} if own.sizes and choices.image_size is None else {}
     works, notes = _reviews(source, listed, completed(choices, choices_of(sizes)))
-    own.adds_proposed = add_proposed
-    changes, tally, more = _compared(own, listed, works, {new: name for name, new in key.items()})
-    notes += more
+    own.adds_proposed, tally = add_proposed, own.tally
+    changes = _compared(own, listed, works, {new: name for name, new in key.items()}, notes)
     notes += [
         f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
     ]
@@ -171,19 +176,6 @@ def accept(
             raise OutputError(f"{target}: already exists; name another, or give --force")
         write_atomically(target, text)
     return Acceptance(target, tuple(changes), tally["sent"], tally["kept"], tuple(notes))
-
-
-def _sent_list(path: Path) -> SentList:
-    """Return the list of what was sent."""
-    try:
-        listed = msgspec.json.decode(path.read_bytes(), type=SentList)
-        for each in listed.objects:
-            if each.sent is not None:
-                msgspec.convert(each.sent, _Said)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"{path}: is no list of what was sent: {error}"
-        raise DatasetError([problem], "Send the objects again: --send-back DIR") from None
-    return listed
 
 
 class _Said(msgspec.Struct):
@@ -288,8 +280,9 @@ class _Original:
         n_by_boxes = len(self._authors(listed.objects))
         self._keeps_ids = True
         self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
-        self._edits: list[Edit] = []
+        self.edits: list[Edit] = []
         self.adds_proposed = False
+        self.tally = Counter[str]()
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
     def author_of(self, real: str, sent: Sequence[ReviewObject]) -> str | None:
@@ -327,16 +320,12 @@ class _Original:
         found = recognised(places, [self.said[row] for row in rows], by_id=False)
         return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
 
-    def remove(self, row: int) -> None:
-        """Remove an annotation."""
-        self._edits.append(Edit(pointer_to("annotations", row), "remove"))
-
     def set(self, row: int, key: str, value: Any) -> None:
         """Set a value of an annotation, or remove it if it is None."""
         is_there, place = key in self.records[row], pointer_to("annotations", row, key)
         if is_there or value is not None:
             kind: Any = "remove" if value is None else "replace" if is_there else "add"
-            self._edits.append(Edit(place, kind, value))
+            self.edits.append(Edit(place, kind, value))
 
     def category_id(self, name: str) -> Any:
         """Return the id of a category, which is added if there is none of this name."""
@@ -351,7 +340,7 @@ class _Original:
 
         Return whether that changes the annotation. Numbers that are as they were stay as written.
         """
-        record, n_edits = self.records[row], len(self._edits)
+        record, n_edits = self.records[row], len(self.edits)
         box = [
             was if is_same_number(was, now) else now
             for was, now in zip(record.get("bbox") or new["bbox"], _plain(new["bbox"]), strict=True)
@@ -364,7 +353,7 @@ class _Original:
             is_new = is_moved or not is_same_outline(old.get(key), new.get(key))
             if is_new and not is_same_outline(record.get(key), new.get(key)):
                 self.set(row, key, _plain(new.get(key)))
-        if len(self._edits) == n_edits:
+        if len(self.edits) == n_edits:
             return False
         if "area" in record:
             self.set(row, "area", _plain(float(area_of(new))))
@@ -376,9 +365,17 @@ class _Original:
         """Add an annotation, and return its id."""
         self._last_id += 1
         is_text = bool(self.records) and isinstance(self.records[0]["id"], str)
+        if rows := self.rows.get((author, image)):
+            image_id = self.records[rows[0]]["image_id"]
+        else:
+            # Each annotator may have a record of the image.
+            every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
+            ids = {author in (asked or ()): raw["id"] for each, asked, raw in every
+                   if each.label == image}  # fmt: skip
+            image_id = ids[max(ids)]
         record = {
             "id": str(self._last_id) if is_text else self._last_id,
-            "image_id": self._image_id(author, image),
+            "image_id": image_id,
             "category_id": self.category_id(new["category"]),
             **{key: _plain(new[key]) for key in GEOMETRY if key in new},
             "area": _plain(float(area_of(new))),
@@ -393,20 +390,11 @@ class _Original:
         self._new["annotations"].append(record)
         return record["id"]
 
-    def _image_id(self, author: str, image: str) -> Any:
-        """Return the id of an image, of which each annotator may have a record."""
-        if rows := self.rows.get((author, image)):
-            return self.records[rows[0]]["image_id"]
-        every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
-        own = {author in (asked or ()): raw["id"] for each, asked, raw in every
-               if each.label == image}  # fmt: skip
-        return own[max(own)]
-
     def text(self) -> bytes:
         """Return the text of the file with all edits."""
         document = self._document
-        if self._edits:
-            text, _ = edited(document, [("", each) for each in self._edits])
+        if self.edits:
+            text, _ = edited(document, [("", each) for each in self.edits])
             document = read_bytes(bytes(text), document.name)
         first = {"categories": len(document.categories), "annotations": len(document.annotations)}
         adds = [
@@ -422,13 +410,14 @@ def _compared(
     listed: SentList,
     works: Mapping[tuple[str, str], Work],
     names: Mapping[str, str],
-) -> tuple[list[Accepted], Counter[str], list[str]]:
-    """Edit the file; return the changes, the numbers of annotations, and notes on annotators."""
+    notes: list[str],
+) -> list[Accepted]:
+    """Edit the file and count annotations; return the changes, and add notes on annotators."""
     sent: dict[str, dict[str, list[ReviewObject]]] = {}
     for each in listed.objects:
         sent.setdefault(each.annotator, {}).setdefault(each.image, []).append(each)
     changes: list[Accepted] = []
-    tally, notes, left, unknown, n_people = Counter[str](), [], [], [], 0
+    left, unknown, n_people = [], [], 0
     for person, images in sent.items():
         done = {image: works[person, image] for image in images if (person, image) in works}
         every = [each for image in done for each in images[image] if each.sent is not None]
@@ -450,7 +439,7 @@ def _compared(
             places = recognised(
                 [each.sent or {} for each in objects], work.annotations, by_id=by_id
             )
-            changes += _of_image(own, (person, author or "", image), objects, work, places, tally)
+            changes += _of_image(own, (person, author or "", image), objects, work, places)
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
@@ -458,7 +447,7 @@ def _compared(
         raise DatasetError([problem], "Name the file of which objects were sent.")
     if left:
         notes.append(f"not reviewed yet: {first_few(left, 5)}")
-    return changes, tally, notes
+    return changes
 
 
 def _of_image(
@@ -467,10 +456,9 @@ def _of_image(
     objects: Sequence[ReviewObject],
     work: Work,
     places: Sequence[int],
-    tally: Counter[str],
-) -> Sequence[Accepted]:
+) -> list[Accepted]:
     """Take over what became of the objects of an annotator in an image."""
-    person, author, image = at
+    (person, author, image), tally = at, own.tally
     changes: list[Accepted] = []
     left = [*own.rows.get((author, image), ())]
     tally["sent"] += len(objects)
@@ -481,7 +469,7 @@ def _of_image(
         row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
         if row is not None:
             left.remove(row)
-        found = _taken(own, each, new, row, tally)
+        found = _taken(own, each, new, row)
         if row is not None:
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
@@ -507,10 +495,10 @@ def _of_image(
 
 
 def _taken(
-    own: _Original, each: ReviewObject, new: Record | None, row: int | None, tally: Counter[str]
+    own: _Original, each: ReviewObject, new: Record | None, row: int | None
 ) -> list[tuple[Any, str, str]]:
     """Take over what became of an annotation; return each change, with what was and is."""
-    old: Record = each.sent or {}
+    old, tally = each.sent or {}, own.tally
     is_same = new is not None and is_same_shape(old, new)
     if new is not None and is_same and new["category"] == old["category"]:
         tally["kept"] += 1
@@ -520,7 +508,7 @@ def _taken(
         return []
     was, found = own.said[row], []
     if new is None:
-        own.remove(row)
+        own.edits.append(Edit(pointer_to("annotations", row), "remove"))
         return [("deleted", _words(was), "")]
     if new["category"] not in (old["category"], was["category"]):
         own.set(row, "category_id", own.category_id(new["category"]))

@@ -1,14 +1,13 @@
 """Annotations of two versions of a data set: names side by side, matching, and changes."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import nan
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
@@ -18,6 +17,7 @@ from bboxqa.core.arrays import (
     IntArray,
     Progress,
     TextArray,
+    median,
     rows,
     run_starts,
 )
@@ -54,8 +54,8 @@ class Aligned(FrozenArrays, frozen=True, eq=False):
     @property
     def names(self) -> tuple[str, ...]:
         """The names after, or before for removed ones."""
-        old, new = self._texts()
-        return tuple(np.where(self.after < 0, old, new).tolist())
+        codes = zip(self.before.tolist(), self.after.tolist(), strict=True)
+        return tuple(self.before_names[b] if a < 0 else self.after_names[a] for b, a in codes)
 
     @property
     def places(self) -> tuple[IndexArray, IndexArray]:
@@ -67,17 +67,14 @@ class Aligned(FrozenArrays, frozen=True, eq=False):
 
     def columns(self, noun: str) -> dict[str, Column]:
         """Return the names before and after, and their status, as columns of a table."""
-        old, new = self._texts()
-        status = np.select([self.after < 0, self.before < 0], [2, 3], old != new)
+        old = np.array([*self.before_names, None], object)[self.before]
+        is_renamed = old != np.array([*self.after_names, None], object)[self.after]
+        status = np.select([self.after < 0, self.before < 0], [2, 3], is_renamed)
         return {
             f"{noun}_before": Categorical(self.before, self.before_names),
             f"{noun}_after": Categorical(self.after, self.after_names),
             "status": Categorical(status.astype(np.int32), STATUS),
         }
-
-    def _texts(self) -> list[NDArray[Any]]:
-        pairs = ((self.before, self.before_names), (self.after, self.after_names))
-        return [np.array([*names, None], object)[index] for index, names in pairs]
 
 
 def align(
@@ -97,10 +94,11 @@ def align(
     taken = {index for _, index in pairs}
     pairs += [(-1, index) for index in range(len(after)) if index not in taken]
 
-    def first_name(row: tuple[int, int]) -> str:
-        return min(names[i] for names, i in zip((before, after), row, strict=True) if i >= 0)
-
-    codes = np.array(sorted(pairs, key=first_name), np.int32).reshape(-1, 2)
+    codes = np.array(
+        sorted(pairs, key=lambda row: min(
+            names[i] for names, i in zip((before, after), row, strict=True) if i >= 0
+        )), np.int32,
+    ).reshape(-1, 2)  # fmt: skip
     return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
 
 
@@ -419,32 +417,28 @@ def changes_of(
         }
     )
     moved = np.isin(table["change"], ("moved", "moved_and_renamed"))
+    shift, similar = table["shift_px"][moved], table["similarity"][moved]
+    renamed = np.isin(kind, (_RENAMED, _BOTH))
+    pairs, n_renamed = np.unique(
+        np.stack([left[renamed], right[renamed]]), axis=1, return_counts=True
+    )
+    frequent = np.argsort(-n_renamed, kind="stable")
     number = np.bincount(kind, minlength=len(CHANGES))
     return {
         "counts": dict(zip(CHANGES, number.tolist(), strict=True)),
         "changes": table,
-        "moved_px": _typical(table["shift_px"][moved], np.max),
-        "moved_similarity": _typical(table["similarity"][moved], np.min),
+        "moved_px": (median(shift), float(shift.max()) if len(shift) else nan),
+        "moved_similarity": (median(similar), float(similar.min()) if len(similar) else nan),
         "images": _counts_by(names.images, "image", image, kind),
         "annotators": _counts_by(names.annotators, "annotator", annotator, kind),
         "categories": _category_counts(names.categories, left, right, kind),
-        "renames": _rename_table(names.categories, left, right, kind),
+        "renames": Table(
+            {
+                **_categories(names.categories, *pairs[:, frequent]),
+                "n_annotations": n_renamed[frequent],
+            }
+        ),
     }
-
-
-def _typical(values: FloatArray, worst: Callable[[FloatArray], Any]) -> tuple[float, float]:
-    """Return the median and the worst of some values; NaN without any."""
-    return (float(np.median(values)), float(worst(values))) if len(values) else (nan, nan)
-
-
-def _rename_table(
-    categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
-) -> Table:
-    """Return the number of annotations of each change of category, the most frequent first."""
-    renamed = np.isin(kind, (_RENAMED, _BOTH))
-    pairs, number = np.unique(np.stack([left[renamed], right[renamed]]), axis=1, return_counts=True)
-    order = np.argsort(-number, kind="stable")
-    return Table({**_categories(categories, *pairs[:, order]), "n_annotations": number[order]})
 
 
 def _categories(aligned: Aligned, left: IndexArray, right: IndexArray) -> dict[str, Column]:
