@@ -1,7 +1,7 @@
 """`bboxqa compare`: differences between two versions of a data set."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +18,6 @@ from bboxqa.cli.options import (
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.report import COMPARISON_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.comparison import ComparisonResult
-    from bboxqa.model.settings import AgreeSettings
 
 
 @click.command(cls=Command)
@@ -92,12 +88,6 @@ def compare(
         write_comparison(result, out, raw_csv=raw_csv, kept=kept)
         written = [out]
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
-    return 1 if _below(result, settings) else 0
-
-
-def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:
-    """Return whether a figure of AFTER is below the accepted minimum."""
-    if settings.min_alpha is None and settings.min_f1 is None:
-        return False
-    agreement = result.after.agreement
-    return agreement is None or not all(part.passes(settings) for part in agreement.thresholds)
+    gated = settings.min_alpha is not None or settings.min_f1 is not None
+    parts = () if result.after.agreement is None else result.after.agreement.thresholds
+    return 1 if gated and not (parts and all(part.passes(settings) for part in parts)) else 0

@@ -114,26 +114,14 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
         if part.pooled.status != "ok":
             yield f" {part.threshold_label}: {part.pooled.status}"
     before, after = result.n_measured_images
+    images = f"in the {count(after, 'image')} that both versions measure"
+    if not result.paired:
+        images = f"in all images: {before:,} before and {after:,} after, none of which both measure"
     drawn = ""
     if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
         together = "together" if result.paired else "independently"
         drawn = f", drawn {together} ({result.settings.bootstrap:,} draws)"
-    if not result.paired:
-        images = f"{before:,} before and {after:,} after"
-        yield f" in all images: {images}, none of which both measure{drawn}"
-        return
-    yield f" in the {count(after, 'image')} that both versions measure{drawn}"
-    both = (result.before.agreement, result.after.agreement)
-    versions = [each for each in both if each is not None]
-    if tuple(part.n_images for part in versions) == result.n_measured_images:
-        return
-    for old, new in zip(*(each.thresholds for each in versions), strict=True):
-        f1s = (decimal(each.existence.f1) or "–" for each in (old, new))
-        alphas = (decimal(each.alpha) or "–" for each in (old, new))
-        yield (
-            f" in all images, before and after: alpha, pooled {' and '.join(alphas)}, existence, "
-            f"F1 {' and '.join(f1s)} at {new.threshold_label}"
-        )
+    yield f" {images}{drawn}"
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:
