@@ -1,9 +1,11 @@
 """Groups of annotators who agree with each other, and boxes that they copied."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import ratio_intervals
@@ -241,12 +243,16 @@ def copies(matched: MatchedUnits) -> Table:
     for _ in range(_STEPS):
         expected = np.prod(equal_share + (1 - equal_share) * expected, axis=0)
     near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
-    others, others_alike = (
-        _of_others(first, second, (each, same.denominator), len(names))
-        for each in (same.numerator, alike)
-    )
+
+    def of_others(own: NDArray[Any]) -> FloatArray:
+        """Return the sums of all pairs that share one annotator with each pair, (P,)."""
+        both = sum_by(first, own, len(names)) + sum_by(second, own, len(names))
+        return np.asarray(both[first] + both[second] - 2 * own)
+
+    n_others = of_others(same.n)
+    others, others_alike = (ratio(of_others(each), n_others) for each in (same.n_counted, alike))
     usual = np.fmax(expected, np.minimum(np.nan_to_num(others), near_share))
-    copied = (same.numerator >= _LEAST) & (
+    copied = (same.n_counted >= _LEAST) & (
         same.interval[:, 0] > np.maximum(_LEAST_SHARE, _FACTOR * usual)
     )
     return Table(
@@ -258,7 +264,7 @@ def copies(matched: MatchedUnits) -> Table:
             **same.columns("identical_share"),
             "expected_share": expected,
             "others_share": others,
-            "mean_similarity": alike / same.denominator,
+            "mean_similarity": alike / same.n,
             "others_similarity": others_alike,
             "copied": copied,
         }
@@ -274,28 +280,11 @@ def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
     return pairs.similarity >= least
 
 
-def _copied_pairs(table: Table) -> list[IndexArray]:
-    """Return the first and the second annotators of pairs marked as copied, (C,) each."""
-    pairs = table.take(np.flatnonzero(table["copied"]))
-    return [pairs.codes(f"annotator_{place}") for place in (1, 2)]
-
-
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
     """Return whether all annotators are one group of copies, so that no one is left out."""
-    first, second = _copied_pairs(table)
-    group = component_of_each(len(names), first, second)
-    return len(first) > 0 and bool((group == group[0]).all())
-
-
-def _of_others(
-    first: IndexArray, second: IndexArray, sums: tuple[FloatArray, FloatArray], n_annotators: int
-) -> FloatArray:
-    """Return the ratio of sums over all pairs that share one annotator with each pair, (P,)."""
-    numbers = []
-    for amount in sums:
-        own = sum_by(first, amount, n_annotators) + sum_by(second, amount, n_annotators)
-        numbers.append(own[first] + own[second] - 2 * amount)
-    return ratio(*numbers)
+    copied = table.take(np.flatnonzero(table["copied"]))
+    group = component_of_each(len(names), copied.codes("annotator_1"), copied.codes("annotator_2"))
+    return len(copied) > 0 and bool((group == group[0]).all())
 
 
 # An image is copied if at least this share of the matched boxes of two annotators are identical.
@@ -321,36 +310,29 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
     if matched.data.assigned.sum(1).max(initial=0) < _LEAST_OBJECTS:
         return None
     table = copies(matched)
-    pairs = [*zip(*(each.tolist() for each in _copied_pairs(table)), strict=True)]
-    if not pairs or all_share_boxes(table, matched.data.annotator_names):
+    if not table["copied"].any() or all_share_boxes(table, matched.data.annotator_names):
         return None
-    assigned = matched.data.assigned.copy()
-    for first, second in pairs:
-        assigned[_copied_images(matched, first, second), second] = False
+    of, pairs, n_images = matched.data.annotations, matched.pairs, len(matched.data.image_names)
+    edges, assigned = drawn_edges(matched), matched.data.assigned.copy()
+    identical = equal_edges(edges[pairs.left], edges[pairs.right]).all(1) & _alike(of, pairs)
+    first_of, second_of = (table.codes(f"annotator_{number}") for number in (1, 2))
+    for place in np.flatnonzero(table["copied"]).tolist():
+        first, second = first_of[place], second_of[place]
+        own = (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
+        image = of.image[pairs.left]
+        n_pairs, n_same = (
+            np.bincount(image[which], minlength=n_images) for which in (own, own & identical)
+        )
+        copied = (n_same > 0) & (n_same >= _COPIED * n_pairs)
+        if copied[n_pairs > 0].all():
+            copied = matched.data.assigned[:, first] & matched.data.assigned[:, second]
+        assigned[copied, second] = False
     n_before, n_after = matched.data.assigned.sum(1), assigned.sum(1)
     if n_after.max(initial=0) >= _LEAST_OBJECTS:
         assigned[
             (n_after < _LEAST_OBJECTS) & (n_before > n_after) & (n_before >= _LEAST_OBJECTS)
         ] = False
     return assigned_to(matched, assigned)
-
-
-def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
-    """Return (I,) bool: images in which two annotators share boxes."""
-    of, pairs = matched.data.annotations, matched.pairs
-    own = np.flatnonzero(
-        (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
-    )
-    left, right = pairs.left[own], pairs.right[own]
-    edges = drawn_edges(matched)
-    same = equal_edges(edges[left], edges[right]).all(1) & _alike(of, pairs)[own]
-    n_images = len(matched.data.image_names)
-    n_pairs = np.bincount(of.image[left], minlength=n_images)
-    n_same = np.bincount(of.image[left[same]], minlength=n_images)
-    copied: BoolArray = (n_same > 0) & (n_same >= _COPIED * n_pairs)
-    if copied[n_pairs > 0].all():
-        copied = matched.data.assigned[:, first] & matched.data.assigned[:, second]
-    return copied
 
 
 def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:

@@ -1,7 +1,6 @@
 """Kinds of disagreement, and what agreement would gain without each."""
 
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +32,6 @@ from bboxqa.diagnostics.parts import (
     parts,
     repetitions,
     resolved,
-    tie_second_boxes,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
@@ -97,13 +95,21 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     objects, drawn, of = drawn_objects(matched), parts(matched), matched.data.annotations
     n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
     author = of.annotator.astype(np.int64)
-    root, tied, again = repetitions(matched, objects)
+    root, tied, second, again = repetitions(matched, objects)
     is_again = root != np.arange(n)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
     merged, is_part, n_merged, n_joined, split = join_parts(objects, drawn, root, n_annotators)
     has[split[0], Kind.SPLIT] = True
-    tie_second_boxes(matched, objects, root, tied)
+    # Second boxes and parts that share a unit are tied to the object of one of them.
+    alone = np.flatnonzero(second & (tied[objects.of] == objects.of))
+    of_alone, unit, home = objects.of[alone], matched.units.unit[alone], resolved(root)
+    shown, known = np.full(len(matched.units), -1), objects.n_drawn[home[of_alone]] > 1
+    np.maximum.at(shown, unit[known], home[of_alone[known]])
+    whole = shown[unit]
+    belongs = (home[of_alone] == of_alone) | (home[of_alone] == whole)
+    belongs &= whole >= 0
+    tied[of_alone[belongs]] = whole[belongs]
     # Objects and who gave another category than most; all annotators in a tie.
     other = of.category != objects.category[objects.of]
     has[objects.of[other & ~drawn.odd_boxes], Kind.CLASS_CONFLICT] = True
@@ -205,111 +211,97 @@ def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
     return AgreementSums(place[of], value, number, np.stack([sum_by(place[of], same, n), *pairs]))
 
 
-def _drawn_cells(matched: MatchedUnits) -> IndexArray:
-    """Return the object, the unit and the category of each annotation, (3, N)."""
-    category = matched.data.annotations.category.astype(np.int64)
-    return np.stack([drawn_objects(matched).of, matched.units.unit, category])
-
-
 @remembered
 def drawn_sums(matched: MatchedUnits) -> AgreementSums:
     """Return the sums of each object as it was drawn."""
-    return _agreement_sums(matched, _drawn_cells(matched))
-
-
-def _n_empty(matched: MatchedUnits) -> IndexArray:
-    """Return how many missing annotations of empty images count in each image, (I,)."""
-    data = matched.reliability
-    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
-    units = data.unit[extra & (matched.missing == "category")]
-    return np.bincount(data.group[units], minlength=len(matched.data.image_names))
+    category = matched.data.annotations.category.astype(np.int64)
+    cells = np.stack([drawn_objects(matched).of, matched.units.unit, category])
+    return _agreement_sums(matched, cells)
 
 
 @remembered
-def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
-    """Return how often each value occurs, (K + 1,), and the sums of all objects, (3,)."""
-    sums, n_empty = drawn_sums(matched), _n_empty(matched).sum()
+def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """Return how often each value occurs, (K + 1,), and the sums of all objects, (3,).
+
+    Also return how many missing annotations of empty images count in each image, (I,).
+    """
+    sums, data = drawn_sums(matched), matched.reliability
+    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
+    units = data.unit[extra & (matched.missing == "category")]
+    of_image = np.bincount(data.group[units], minlength=len(matched.data.image_names))
+    n_empty = of_image.sum()
     marginal = sum_by(sums.value, sums.count, len(matched.data.category_names) + 1)
     marginal[-1] += n_empty
-    return marginal, sums.of_object.sum(1) + np.array([n_empty, 0, 0])
+    return marginal, sums.of_object.sum(1) + np.array([n_empty, 0, 0]), of_image
 
 
-class Repair(NamedTuple):
-    """How the sums of O objects change by a repair, and as which object each one is counted."""
-
-    change: AgreementSums
-    root: IndexArray
-
-
-def _repaired(
-    matched: MatchedUnits, root: IndexArray, before: IndexArray, after: IndexArray
-) -> Repair:
+def _change(matched: MatchedUnits, before: IndexArray, after: IndexArray) -> AgreementSums:
     """Return the change of sums from cells before and after a repair; see `_agreement_sums`."""
     old, new = (_agreement_sums(matched, cells) for cells in (before, after))
     place = np.append(old.place, new.place)
     order = np.argsort(place, kind="stable")
     value, count = np.append(old.value, new.value), np.append(-old.count, new.count)
-    change = AgreementSums(place[order], value[order], count[order], new.of_object - old.of_object)
-    return Repair(change, root)
+    return AgreementSums(place[order], value[order], count[order], new.of_object - old.of_object)
 
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object with which each one is joined when a kind is repaired, (O,)."""
-    return resolved(np.where(_is_joined(found, kind), found.root, found.tied))
-
-
-def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
-    """Return (O,) bool: objects that are repaired by joining them with another one."""
-    twice = found.has[:, Kind.TWICE]
-    if kind == Kind.TWICE:
-        return twice
-    return found.has[:, Kind.SPLIT] & ~twice & (kind == Kind.SPLIT)
+    joins = found.has[:, Kind.TWICE]
+    if kind != Kind.TWICE:
+        joins = found.has[:, Kind.SPLIT] & ~joins & (kind == Kind.SPLIT)
+    return resolved(np.where(joins, found.root, found.tied))
 
 
 @remembered
-def repairs(matched: MatchedUnits) -> dict[Kind, Repair]:
-    """Return the repair of each kind of disagreement; see docs/disagreement.md."""
-    return {kind: _repair(matched, kind) for kind in Kind}
+def repairs(matched: MatchedUnits) -> dict[Kind, tuple[AgreementSums, IndexArray]]:
+    """Return how the sums of O objects change by repairing each kind of disagreement.
+
+    Also return as which object each one is then counted, (O,); see docs/disagreement.md.
+    """
+    objects, found, changed = drawn_objects(matched), disagreements(matched), {}
+    annotations = matched.data.annotations
+    for kind in Kind:
+        root, has = joined_objects(found, kind), found.has[:, kind]
+        changes = has.copy()
+        changes[root[has]] = True
+        index = np.flatnonzero(changes[root][objects.of])
+        of, unit = objects.of[index], matched.units.unit[index]
+        value, author = (
+            each[index].astype(np.int64) for each in (annotations.category, annotations.annotator)
+        )
+        before = after = np.stack([root[of], unit, value])
+        if kind == Kind.CLASS_CONFLICT:
+            after = np.stack([root[of], unit, objects.category[of]])
+        elif kind == Kind.BADLY_PLACED:
+            home = objects.unit[of]
+            # The unit may hold the second box of an annotator whose first box is moved there.
+            once = _once(home, author, (found.tied[of] != of).astype(np.int64))
+            after = np.stack([root[of], home, value])[:, once]
+        elif kind == Kind.MISSED:
+            most = has & (2 * objects.n_drawn >= objects.n_asked)
+            kept = before[:, (most | ~has)[of]]
+            after = _filled(kept, objects, np.where(most, found.n_missing, 0))
+        else:
+            joins = has & ((kind == Kind.TWICE) | ~found.has[:, Kind.TWICE])
+            home = np.where(joins, root, np.arange(len(root)))[of]
+            stays = (home == of) & (found.stray[index] != kind)
+            once = _once(home, author, np.where(home == of, -1, object_ranks(matched)[of]))
+            after = np.stack([root[of], np.where(stays, unit, objects.unit[home]), value])[:, once]
+        if kind == Kind.SPLIT:
+            alone = has & (root == np.arange(len(root)))
+            after = _filled(after, objects, np.where(alone, found.n_merged, 0))
+        changed[kind] = _change(matched, before, after), root
+    return changed
 
 
-def _repair(matched: MatchedUnits, kind: Kind) -> Repair:
-    objects, found = drawn_objects(matched), disagreements(matched)
-    root, has = joined_objects(found, kind), found.has[:, kind]
-    changes = has.copy()
-    changes[root[has]] = True
-    index = np.flatnonzero(changes[root][objects.of])
-    of, unit, value = _drawn_cells(matched)[:, index]
-    author = matched.data.annotations.annotator[index].astype(np.int64)
-    before = after = np.stack([root[of], unit, value])
-    if kind == Kind.CLASS_CONFLICT:
-        after = np.stack([root[of], unit, objects.category[of]])
-    elif kind == Kind.BADLY_PLACED:
-        home = objects.unit[of]
-        # The unit may hold the second box of an annotator whose first box is moved there.
-        once = _once(home, author, (found.tied[of] != of).astype(np.int64))
-        after = np.stack([root[of], home, value])[:, once]
-    elif kind == Kind.MISSED:
-        most = has & (2 * objects.n_drawn >= objects.n_asked)
-        kept = before[:, (most | ~has)[of]]
-        after = _filled(kept, objects, np.where(most, found.n_missing, 0))
-    else:
-        home = np.where(_is_joined(found, kind), root, np.arange(len(root)))[of]
-        unit = np.where((home == of) & (found.stray[index] != kind), unit, objects.unit[home])
-        once = _once(home, author, np.where(home == of, -1, object_ranks(matched)[of]))
-        after = np.stack([root[of], unit, value])[:, once]
-    if kind == Kind.SPLIT:
-        stays = has & (root == np.arange(len(root)))
-        after = _filled(after, objects, np.where(stays, found.n_merged, 0))
-    return _repaired(matched, root, before, after)
-
-
-def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
-    """Return how sums change if objects are settled as most annotators drew them, and which are.
+def settled(matched: MatchedUnits) -> tuple[AgreementSums, IndexArray, IndexArray]:
+    """Return how sums change if objects are settled as most annotators drew them.
 
     All kinds of disagreement are repaired at once. Objects that have parts, or share a unit with a
-    second box of another object, are left out.
+    second box of another object, are left out. Also return as which object each one is then
+    counted, (O,), and the objects that are settled.
     """
-    objects, found = drawn_objects(matched), disagreements(matched)
+    objects, found, drawn = drawn_objects(matched), disagreements(matched), matched.data.annotations
     of, n = objects.of, len(objects)
     root = joined_objects(found, Kind.TWICE)
     left_out = found.has[:, Kind.SPLIT] | (found.tied != np.arange(n)) | (found.n_merged > 0)
@@ -318,13 +310,12 @@ def settled(matched: MatchedUnits) -> tuple[Repair, IndexArray]:
     changes[root[found.has.any(1)]] = True
     changes[root[left_out]] = False
     index = np.flatnonzero(changes[root[of]])
-    before = _drawn_cells(matched)[:, index]
-    before[0] = root[of[index]]
-    drawn, _ = distinct_rows(before[0], matched.data.annotations.annotator[index])[0]
-    n_drawn = np.bincount(drawn, minlength=n)
+    before = np.stack([root[of], matched.units.unit, drawn.category])[:, index]
+    places, _ = distinct_rows(before[0], drawn.annotator[index])[0]
+    n_drawn = np.bincount(places, minlength=n)
     n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
     after = _filled(before[:, :0], objects, n_after)
-    return _repaired(matched, root, before, after), distinct(before[0])
+    return _change(matched, before, after), root, distinct(before[0])
 
 
 def _filled(cells: IndexArray, objects: DrawnObjects, n_more: IndexArray) -> IndexArray:
@@ -341,13 +332,13 @@ def _once(home: IndexArray, author: IndexArray, rank: IndexArray) -> IndexArray:
 
 
 def gains(
-    matched: MatchedUnits, change: Repair, group: IndexArray, place: IndexArray, n_groups: int
+    matched: MatchedUnits, sums: AgreementSums, group: IndexArray, place: IndexArray, n_groups: int
 ) -> FloatArray:
-    """Return the rise of alpha and F1 of the whole if a group of objects changes, (2, G).
+    """Return the rise of alpha and F1 of the whole if the sums of a group change, (2, G).
 
     `group` and `place` are the objects of each group, each once.
     """
-    (marginal, whole), sums = _whole_sums(matched), change.change
+    marginal, whole, _ = _whole_sums(matched)
     ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
     entry, offsets = rows(*ends)
     (row, value), at, _ = distinct_rows(np.repeat(group, np.diff(offsets)), sums.value[entry])
@@ -363,8 +354,8 @@ def gains(
 def _kind_gains(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     """Return the gains of alpha and F1 by repairing each `Kind`, (2, 5), and their intervals."""
     n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
-    image, whole, n_empty = drawn_objects(matched).image, drawn_sums(matched), _n_empty(matched)
-    changes = [repaired.change for repaired in repairs(matched).values()]
+    image, whole = drawn_objects(matched).image, drawn_sums(matched)
+    n_empty, changes = _whole_sums(matched)[2], [change for change, _ in repairs(matched).values()]
     of_kind = np.repeat(np.arange(len(Kind)), [len(each.value) for each in changes])
     (kinds, value), row, _ = distinct_rows(
         of_kind, np.concatenate([each.value for each in changes])
@@ -482,9 +473,9 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
     for each in Kind:
         own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(of_row == each)
         # Objects that are joined with another one are counted for that one.
-        repair = repairs(matched)[each]
-        chosen, at = distinct_rows(np.searchsorted(rows_of, row[own]), repair.root[place[own]])[0]
-        gain[:, rows_of] = gains(matched, repair, chosen, at, len(rows_of))
+        change, root = repairs(matched)[each]
+        chosen, at = distinct_rows(np.searchsorted(rows_of, row[own]), root[place[own]])[0]
+        gain[:, rows_of] = gains(matched, change, chosen, at, len(rows_of))
     if not alpha_has_meaning(matched):
         gain[0] = np.nan
     names = getattr(matched.data, f"{title}_names")
@@ -497,14 +488,3 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
         "f1_gain": gain[1],
     }
     return Table(columns)
-
-
-def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
-    """Return the number of objects in which a kind of disagreement concerns each annotator, (A,).
-
-    It is the column n_objects of `decomposition_by_annotator`, with 0 for the other annotators.
-    """
-    found = disagreements(matched)
-    entries = np.flatnonzero(found.kind == kind)
-    (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
-    return np.bincount(who, minlength=len(matched.data.annotator_names))

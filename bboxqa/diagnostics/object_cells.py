@@ -49,30 +49,19 @@ class ObjectCells(FrozenArrays, frozen=True, eq=False):
     """(C,) each."""
     annotation: IndexArray
     """(C,) int64. The annotation of the object by the annotator; -1 for none."""
+    drawn: BoolArray
+    """(C,) bool. Whether the annotator drew the object."""
     n_others: IndexArray
     n_others_drew: IndexArray
     """(C,) int64. The number of other annotators who were asked, and who drew the object."""
     n_voters: IndexArray
     n_voters_drew: IndexArray
     """(C,) int64. The same without models."""
+    expected: BoolArray
+    """(C,) bool. Whether more than half of the others, without models, drew the object."""
     n_same_category: IndexArray
     """(C,) int64. The number of others who drew it with the annotator's category; 0 if the
     annotator did not draw it."""
-
-    @property
-    def drawn(self) -> BoolArray:
-        """(C,) bool. Whether the annotator drew the object."""
-        return self.annotation >= 0
-
-    @property
-    def expected(self) -> BoolArray:
-        """(C,) bool. Whether more than half of the others, without models, drew the object."""
-        return 2 * self.n_voters_drew > self.n_voters
-
-    @property
-    def unexpected(self) -> BoolArray:
-        """(C,) bool. Whether fewer than half of the others, without models, drew the object."""
-        return 2 * self.n_voters_drew < self.n_voters
 
 
 @remembered
@@ -93,23 +82,25 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     annotation = np.full(len(drawn), -1)
     # Annotations of an image are sorted by annotator, like the cells of an object.
     annotation[drawn] = np.argsort(matched.objects, kind="stable")
-    n_asked = np.bincount(cells.unit, minlength=len(cells.group))
-    n_drew = np.bincount(cells.unit, drawn, len(cells.group)).astype(np.int64)
-    n_same = np.zeros(len(drawn), np.int64)
+    votes, n_same = ~matched.is_model[cells.annotator], np.zeros(len(drawn), np.int64)
     _, place, n_alike = distinct_rows(cells.unit[drawn], cells.value[drawn])
     n_same[drawn] = n_alike[place] - 1
-    votes = ~matched.is_model[cells.annotator]
-    n_voters = np.bincount(cells.unit, votes, len(cells.group)).astype(np.int64)
-    n_voters_drew = np.bincount(cells.unit, votes & drawn, len(cells.group)).astype(np.int64)
+    # Of each object, how many cells are so, without the cell itself.
+    n_others, n_others_drew, n_voters, n_voters_drew = (
+        np.bincount(cells.unit, each)[cells.unit].astype(np.int64) - each
+        for each in (np.ones(len(drawn), np.bool_), drawn, votes, votes & drawn)
+    )
     return ObjectCells(
         object=cells.unit,
         image=cells.group[cells.unit],
         annotator=cells.annotator,
         annotation=annotation,
-        n_others=n_asked[cells.unit] - 1,
-        n_others_drew=n_drew[cells.unit] - drawn,
-        n_voters=n_voters[cells.unit] - votes,
-        n_voters_drew=n_voters_drew[cells.unit] - (votes & drawn),
+        drawn=drawn,
+        n_others=n_others,
+        n_others_drew=n_others_drew,
+        n_voters=n_voters,
+        n_voters_drew=n_voters_drew,
+        expected=2 * n_voters_drew > n_voters,
         n_same_category=n_same,
     )
 
@@ -191,9 +182,9 @@ class Ratios(FrozenArrays, frozen=True, eq=False):
     value: FloatArray
     interval: FloatArray
     """(K,) and (K, 2) float64."""
-    numerator: FloatArray
-    denominator: FloatArray
-    """(K,) float64. The sums over all images."""
+    n_counted: IndexArray
+    n: IndexArray
+    """(K,) int64. The sums of the numerators and denominators, where these count objects."""
     p_value: FloatArray
     """(K,) float64. P-values of tests against the ratio of the null hypothesis; NaN with fewer than
     two images, and where nothing is tested."""
@@ -201,16 +192,6 @@ class Ratios(FrozenArrays, frozen=True, eq=False):
     def columns(self, name: str) -> dict[str, Column]:
         """Return the ratios and their intervals as columns."""
         return figure_columns(name, self.value, self.interval)
-
-    @property
-    def n(self) -> IndexArray:
-        """The denominators, where these count objects, (K,) int64."""
-        return self.denominator.astype(np.int64)
-
-    @property
-    def n_counted(self) -> IndexArray:
-        """The numerators, where these count objects, (K,) int64."""
-        return self.numerator.astype(np.int64)
 
 
 class RatioSums:
@@ -261,12 +242,11 @@ class RatioSums:
         unknown = np.full(len(value), np.nan)
         p_value = unknown if null is None else _p_values(*self.tables, value, null)
         interval = ratio_intervals(*self.tables, *self._draws)
-        n = self._n_ratios
-        ends = [slice(n * place, n * (place + 1)) for place in range(len(self._parts))]
-        return {
-            name: Ratios(value[of], interval[of], totals[0][of], totals[1][of], p_value[of])
-            for name, of in zip(self._parts, ends, strict=True)
-        }
+        numbers = (each.astype(np.int64) for each in totals)
+        columns = [
+            np.split(each, len(self._parts)) for each in (value, interval, *numbers, p_value)
+        ]
+        return {name: Ratios(*each) for name, *each in zip(self._parts, *columns, strict=True)}
 
 
 def drawn_figures(

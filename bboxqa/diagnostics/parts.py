@@ -49,13 +49,16 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     n_objects = int(of.max(initial=-1)) + 1
     image = np.zeros(n_objects, np.int64)
     image[of] = annotations.image
-    category, is_tied = _categories(of, annotations.category.astype(np.int64), n_objects)
+    (each, value), _, n_given = distinct_rows(of, annotations.category.astype(np.int64))
+    order = np.lexsort((value, -np.bincount(annotations.category)[value], -n_given, each))
+    first = order[run_starts(each[order])]
+    n_best = np.bincount(each[n_given == n_given[first][each]], minlength=n_objects)
     # The largest unit of each object; in a tie, the one whose boxes come first.
     unit, largest = matched.units.unit, np.zeros(n_objects, np.int64)
     largest[of] = unit
     several = np.isin(of, of[largest[of] != unit])
     (found, its_unit), place, size = distinct_rows(of[several], unit[several])
-    mean = _mean_boxes(annotations.bbox[several], place, len(found))
+    mean = _sums(place, annotations.bbox[several], len(found)) / size[:, None]
     order = np.lexsort((*mean.T, -size, found))
     best = order[run_starts(found[order])]
     largest[found[best]] = its_unit[best]
@@ -64,8 +67,8 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         image=image,
         n_asked=matched.data.assigned.sum(1)[image],
         n_drawn=np.bincount(of, minlength=n_objects),
-        category=category,
-        is_tied=is_tied,
+        category=value[first],
+        is_tied=n_best > 1,
         unit=largest,
     )
 
@@ -87,25 +90,8 @@ def drawn_with(
     return pair, cells.annotation[first], np.append(cells.annotation, -1)[second]
 
 
-def _mean_boxes(bbox: FloatArray, group: IndexArray, n_groups: int) -> FloatArray:
-    """Return the mean box of each group, (G, 4); groups without boxes have zeros."""
-    size = np.maximum(np.bincount(group, minlength=n_groups), 1)
-    return _sums(group, bbox, n_groups) / size[:, None]
-
-
 def _sums(group: IndexArray, sides: FloatArray, n_groups: int) -> FloatArray:
     return np.column_stack([sum_by(group, side, n_groups) for side in sides.T])
-
-
-def _categories(
-    of: IndexArray, category: IndexArray, n_objects: int
-) -> tuple[IndexArray, BoolArray]:
-    """Return the most frequent category of each object, and whether there are two."""
-    (each, value), _, count = distinct_rows(of, category)
-    order = np.lexsort((value, -np.bincount(category)[value], -count, each))
-    best = order[run_starts(each[order])]
-    n_best = np.bincount(each[count == count[best][each]], minlength=n_objects)
-    return value[best], n_best > 1
 
 
 @remembered
@@ -115,23 +101,20 @@ def object_ranks(matched: MatchedUnits) -> IndexArray:
     Objects that more annotators drew come first, then boxes decide, independently of names.
     """
     objects = drawn_objects(matched)
-    ends = objects.of[np.stack(_pairs_of_objects(matched))]
-    found = distinct(ends)
-    boxes = _mean_boxes(matched.data.annotations.bbox, objects.of, len(objects))[found]
+    found = distinct(_overlapping_objects(matched))
+    boxes = _sums(objects.of, matched.data.annotations.bbox, len(objects))[found]
+    boxes /= objects.n_drawn[found, None]
     order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
     rank = np.full(len(objects), -1)
     rank[found[order]] = np.arange(len(found))
     return rank
 
 
-def _pairs_of_objects(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
-    """Return the overlapping annotations of each two objects."""
-    left, right = (
-        np.concatenate([getattr(each, side) for each in (matched.near, matched.own)])
-        for side in ("left", "right")
-    )
-    apart = np.flatnonzero(matched.objects[left] != matched.objects[right])
-    return left[apart], right[apart]
+def _overlapping_objects(matched: MatchedUnits) -> IndexArray:
+    """Return the two objects of each pair of overlapping annotations of different ones, (2, P)."""
+    ends = np.hstack([np.stack([each.left, each.right]) for each in (matched.near, matched.own)])
+    found = matched.objects[ends]
+    return found[:, found[0] != found[1]]
 
 
 # Share of a box that must lie in another one, and lowest IoU of the parts together with the whole.
@@ -144,11 +127,17 @@ def _accepted(
     """Return the pairs whose small boxes fill a large one, and which have another box."""
     # The edges, (3, P, 4), are of the odd box, of the large box and of the other box in it. The
     # joint bounds overlap the large one by at least half, and by more than the other box alone.
-    small, large, other = edges
+    area = (edges[..., 2:] - edges[..., :2]).prod(2)
+
+    def inside(part: int, whole: int) -> FloatArray:
+        """Return the share of each area that lies in the other box; 0 for boxes without area."""
+        common, own = overlap(edges[part], edges[whole]), area[part]
+        return np.divide(common, own, out=np.zeros(len(own)), where=own > 0)
+
     with np.errstate(invalid="ignore"):
-        kept = (_areas(small) < _areas(large)) & (_inside(small, large) >= _INSIDE)
-        both = _inside(other, large) >= _INSIDE
-        nested = np.maximum(_inside(other, small), _inside(small, other))
+        kept = (area[0] < area[1]) & (inside(0, 1) >= _INSIDE)
+        both = inside(2, 1) >= _INSIDE
+        nested = np.maximum(inside(2, 0), inside(0, 2))
     # A box outside the large box was not merged with the small one.
     pairs = np.flatnonzero(kept & np.where(both, nested < _INSIDE, is_merge))
     small, large, other = edges[:, pairs]
@@ -168,16 +157,6 @@ def _accepted(
     good = good[np.lexsort((box[pairs[good]], -iou[good].round(9), odd[pairs[good]]))]
     good = good[run_starts(odd[pairs[good]])]
     return pairs[good], has_other[good]
-
-
-def _areas(edges: FloatArray) -> FloatArray:
-    return np.asarray((edges[:, 2:] - edges[:, :2]).prod(1))
-
-
-def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return the share of each box's area that lies in the other; 0 for boxes without area."""
-    area = _areas(part)
-    return np.divide(overlap(part, whole), area, out=np.zeros(len(area)), where=area > 0)
 
 
 class Parts(FrozenArrays, frozen=True, eq=False):
@@ -284,14 +263,15 @@ def resolved(root: IndexArray) -> IndexArray:
 
 def repetitions(
     matched: MatchedUnits, objects: DrawnObjects
-) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
-    """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
+) -> tuple[IndexArray, IndexArray, BoolArray, tuple[IndexArray, IndexArray]]:
+    """Return what each object repeats and is tied to, (O,), second boxes, (N,), and who drew them.
 
     A second box that only its annotator drew repeats the object that more drew.
     """
     of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
     tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
-    second = _second_boxes(matched, objects)
+    # Boxes of objects of one annotator that share a unit with others.
+    second = (objects.n_drawn[of] == 1) & (np.bincount(unit, minlength=len(shown))[unit] > 1)
     shown[unit[~second]] = of[~second]
     places = np.flatnonzero(second & (shown[unit] >= 0))
     tied[of[places]] = shown[unit[places]]
@@ -306,14 +286,8 @@ def repetitions(
     found, first = np.unique(again[order], return_index=True)
     root, free = tied.copy(), tied[found] == found
     root[found[free]] = main[order][first][free]
-    return root, tied, (again, matched.data.annotations.annotator[left[alone]].astype(np.int64))
-
-
-def _second_boxes(matched: MatchedUnits, objects: DrawnObjects) -> BoolArray:
-    """Return (N,) bool: boxes of objects of one annotator that share a unit with others."""
-    unit = matched.units.unit
-    shares = np.bincount(unit, minlength=len(matched.units))[unit] > 1
-    return np.asarray((objects.n_drawn[objects.of] == 1) & shares)
+    who = matched.data.annotations.annotator[left[alone]].astype(np.int64)
+    return root, tied, second, (again, who)
 
 
 def join_parts(
@@ -357,37 +331,6 @@ def join_parts(
     return merged, is_part, n_merged, n_joined, concerned
 
 
-def tie_second_boxes(
-    matched: MatchedUnits, objects: DrawnObjects, root: IndexArray, tied: IndexArray
-) -> None:
-    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
-    alone = np.flatnonzero(_second_boxes(matched, objects) & (tied[objects.of] == objects.of))
-    of, unit, home = objects.of[alone], matched.units.unit[alone], resolved(root)
-    shown = np.full(len(matched.units), -1)
-    known = objects.n_drawn[home[of]] > 1
-    np.maximum.at(shown, unit[known], home[of[known]])
-    whole = shown[unit]
-    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
-    tied[of[belongs]] = whole[belongs]
-
-
-class _Beside(FrozenArrays, frozen=True, eq=False):
-    """P pairs of overlapping objects of several annotators each, and the B boxes of the smaller."""
-
-    small: IndexArray
-    large: IndexArray
-    """(P,) int64. The object that fewer drew, and the other one."""
-    pair: IndexArray
-    box: IndexArray
-    """(B,) int64. The pair and the annotation of each box of a small object."""
-    other: IndexArray
-    """(B,) int64. The annotation of the large object by the same annotator; -1 for none."""
-
-    def count(self, which: BoolArray) -> IndexArray:
-        """Return the number of boxes of each pair where `which`, (B,) bool, is true, (P,)."""
-        return np.bincount(self.pair[which], minlength=len(self.small))
-
-
 def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     """Return units in which second boxes and parts that match by chance are separate objects.
 
@@ -396,25 +339,30 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     which `disagreements` counts with the surrounding one; single boxes that match join that one.
     """
     objects, rank, n = drawn_objects(matched), object_ranks(matched), len(matched.objects)
-    ends = objects.of[np.stack(_pairs_of_objects(matched))]
+    ends = _overlapping_objects(matched)
     ends = ends[:, (objects.n_drawn[ends] > 1).all(0)]
     swap = rank[ends[0]] < rank[ends[1]]
+    # Of each two objects, the one that fewer drew, and its boxes with those of the large one.
     small, large = distinct_rows(*np.where(swap, ends[::-1], ends))[0]
-    beside = _Beside(small, large, *drawn_with(matched, small, large))
-    shared = beside.other >= 0
-    low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)
+    pair, box, other = drawn_with(matched, small, large)
+    shared = other >= 0
+    low, high = np.minimum(box, other), np.maximum(box, other)
     twice = shared & (find(matched.own.left * n + matched.own.right, low * n + high) >= 0)
-    part = _are_parts(matched, beside, shared & ~twice)
-    known = beside.count(twice | part)
-    apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
+    part = _are_parts(matched, large, (pair, box, other), shared & ~twice)
+
+    def count(boxes: BoolArray) -> IndexArray:
+        """Return how many of these boxes each pair of objects has."""
+        return np.bincount(pair[boxes], minlength=len(small))
+
+    apart = (count(twice | part) > 0) & (count(shared & ~twice & ~part) == 0)
     for reason in (twice, part):
-        apart &= 2 * beside.count(reason) <= objects.n_asked[small]
+        apart &= 2 * count(reason) <= objects.n_asked[small]
     # One pair of each small object; no annotator may appear twice in the large object that most
     # annotators drew.
     chosen = np.flatnonzero(apart & ~np.isin(large, small[apart]))
     chosen = chosen[np.lexsort((rank[large[chosen]], small[chosen]))]
     chosen = chosen[np.unique(small[chosen], return_index=True)[1]]
-    moves = beside.count(~shared)[chosen] > 0
+    moves = count(~shared)[chosen] > 0
     movers = chosen[moves][np.argsort(rank[small[chosen[moves]]])]
     movers = movers[np.unique(large[movers], return_index=True)[1]]
     taken = np.zeros(len(apart), np.bool_)
@@ -422,25 +370,28 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     if not taken.any():
         return matched
     of = objects.of.copy()
-    moved, own = (np.flatnonzero(taken[beside.pair] & which) for which in (~shared, shared))
-    of[beside.box[moved]] = large[beside.pair[moved]]
-    of[beside.box[own]] = len(objects) + np.arange(len(own))
+    moved, own = (np.flatnonzero(taken[pair] & which) for which in (~shared, shared))
+    of[box[moved]] = large[pair[moved]]
+    of[box[own]] = len(objects) + np.arange(len(own))
     numbers = np.unique(of, return_inverse=True)[1]
     return replace(matched, objects=numbers.astype(np.int64, copy=False))
 
 
-def _are_parts(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:
-    """Return (B,) bool: boxes that are further parts of the large object."""
+def _are_parts(
+    matched: MatchedUnits,
+    large: IndexArray,
+    boxes: tuple[IndexArray, IndexArray, IndexArray],
+    possible: BoolArray,
+) -> BoolArray:
+    """Return (B,) bool: boxes that are further parts of the large object; see `drawn_with`."""
     edges, of = corners(matched.data.annotations.bbox), matched.objects
-    rows_of = np.flatnonzero(possible)
-    box, first, pair = beside.box[rows_of], beside.other[rows_of], beside.pair[rows_of]
-    n = np.bincount(of)[beside.large] - beside.count(possible)
-    total = _sums(of, edges, int(of.max(initial=-1)) + 1)[beside.large]
+    pair, box, first = (each[possible] for each in boxes)
+    n = np.bincount(of)[large] - np.bincount(pair, minlength=len(large))
+    total = _sums(of, edges, int(of.max(initial=-1)) + 1)[large]
     total -= _sums(pair, edges[first], len(n))
     whole = np.where(n > 0, 1.0, np.nan)[:, None] * total / np.maximum(n, 1)[:, None]
-    is_merge = np.zeros(len(box), np.bool_)
-    boxes = np.stack([edges[box], whole[pair], edges[first]])
-    found, _ = _accepted(np.arange(len(box)), first, is_merge, boxes)
+    around = np.stack([edges[box], whole[pair], edges[first]])
+    found, _ = _accepted(np.arange(len(box)), first, np.zeros(len(box), np.bool_), around)
     result = np.zeros(len(possible), np.bool_)
-    result[rows_of[found]] = True
+    result[np.flatnonzero(possible)[found]] = True
     return result

@@ -313,7 +313,11 @@ def error_cells(matched: MatchedUnits) -> dict[str, tuple[BoolArray, NDArray[Any
     shared &= ~np.isin(cells.object, matched.objects[parts(matched).odd_boxes])
     return {
         "miss_rate": (cells.expected & single, ~cells.drawn & ~merged, cells.expected),
-        "extra_rate": (cells.drawn & (cells.n_voters > 0), single & cells.unexpected, cells.drawn),
+        "extra_rate": (
+            cells.drawn & (cells.n_voters > 0),
+            single & (2 * cells.n_voters_drew < cells.n_voters),
+            cells.drawn,
+        ),
         "class_share": (shared, cells.n_same_category, cells.n_others_drew),
     }
 

@@ -232,14 +232,14 @@ def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, s
     """Return the objects with a gain of settling them, the best kind, the gain and its name."""
     found = disagreements(matched)
     both = np.full((2, len(Kind), len(found.root)), -np.inf)
-    for kind, change in repairs(matched).items():
-        own = distinct(change.root[found.has[:, kind]])
+    for kind, (change, root) in repairs(matched).items():
+        own = distinct(root[found.has[:, kind]])
         both[:, kind, own] = np.nan_to_num(
             gains(matched, change, np.arange(len(own)), own, len(own))
         )
-    whole, (change, own) = both.max(1), settled(matched)
+    whole, (change, root, own) = both.max(1), settled(matched)
     # Repetitions are settled with the object that they repeat.
-    whole[:, np.isin(change.root, own)] = 0
+    whole[:, np.isin(root, own)] = 0
     whole[:, own] = np.nan_to_num(gains(matched, change, np.arange(len(own)), own, len(own)))
     figure = 0 if alpha_has_meaning(matched) and (whole[0] > 0).any() else 1
     place = np.flatnonzero(whole[figure] > 0)

@@ -8,10 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import Progress, component_of_each, distinct, sum_by
+from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
 from bboxqa.core.text import count, one_line
 from bboxqa.diagnostics.agreement_groups import independent
-from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
+from bboxqa.diagnostics.decomposition import KINDS, Kind
+from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import EDGES, Dataset
@@ -134,7 +135,11 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
     name, at = disagreements.offset_table(of.tables), of.part.threshold_label
     annotators = of.tables["annotators"]
-    n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)
+    # In how many objects bad places concern each one; see `decomposition_by_annotator`.
+    found = kinds_of_objects(independent(of.matched))
+    entries = np.flatnonzero(found.kind == Kind.BADLY_PLACED)
+    (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
+    n_apart = np.bincount(who, minlength=len(annotators))
     if of.part.reference is not None:
         yield from disagreements.reference_errors(of.part.reference)
     elif np.count_nonzero(annotators["n_images"]) <= 2:
