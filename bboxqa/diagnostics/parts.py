@@ -132,7 +132,7 @@ def _accepted(
     def inside(part: int, whole: int) -> FloatArray:
         """Return the share of each area that lies in the other box; 0 for boxes without area."""
         common, own = overlap(edges[part], edges[whole]), area[part]
-        return np.divide(common, own, out=np.zeros(len(own)), where=own > 0)
+        return np.asarray(np.divide(common, own, out=np.zeros(len(own)), where=own > 0))
 
     with np.errstate(invalid="ignore"):
         kept = (area[0] < area[1]) & (inside(0, 1) >= _INSIDE)

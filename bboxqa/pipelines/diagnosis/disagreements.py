@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -150,10 +150,11 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
         cut = matched.data.category_names[int(found.threshold)]
     if found.name == "time":
         cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
-    subset = SUBSETS[found.name][not found.below]
-    words = {name: text.format(cut) for name, text in subset._asdict().items()}
-    rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}
-    return words | {name: "none" if text == "0 %" else text for name, text in rates.items()}
+    words = [text.format(cut) for text in SUBSETS[found.name][not found.below]]
+    rates = [in_percent(found.inside), in_percent(found.outside)]
+    names = ("what", "where", "elsewhere", "inside", "outside")
+    words += ["none" if rate == "0 %" else rate for rate in rates]
+    return dict(zip(names, words, strict=True))
 
 
 def _errors(table: Table, rate: str) -> Bounds:
@@ -312,35 +313,31 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         who: list[str] = []
         if named:
             # By what most others say, an annotator is not blamed for whom others contradict too.
-            matrix, people = tables["confusion_matrix"], tables["annotators"]
-            who = confuser(matrix, both, "others", people, "n_most")
+            matrix = tables["confusion_matrix"]
+            who = confuser(matrix, both, "others", tables["annotators"], "n_most")
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             merged = of.instead("as one category", float(gain.value[place]))
-        if len(who) == 1:
-            yield _of_caller(of, who[0], both, n / n_objects)
-        else:
+        if len(who) != 1:
             values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
             size, weight = share.at(place), n / n_objects
             yield Finding("confusion", (*who,), size, weight, values, gain=merged)
-
-
-def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
-    """Return how often an annotator gives one of two categories where the others give the other."""
-    matrix = of.tables["confusion_matrix"]
-    own = matrix.take(np.flatnonzero((matrix["annotator"] == who) & (matrix["category"] != NO_BOX)))
-    cases = []
-    for first, second in (both, both[::-1]):
-        there = own["others"] == first
-        n = int(own["n"][there & (own["category"] == second)].sum())
-        cases.append((n / max(int(own["n"][there].sum()), 1), n, first, second))
-    (share, _, first, second), back = sorted(cases, reverse=True)
-    values: dict[str, Any] = {"first": first, "second": second, "back": ""}
-    if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
-        values["back"] = f", {second} {first} in {in_percent(back[0])}"
-    size = Measure(share, nan, nan)
-    return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
+            continue
+        # How often the one annotator gives each category where the others give the other one.
+        own = (matrix["annotator"] == who[0]) & (matrix["category"] != NO_BOX)
+        cases = []
+        for first_name, second_name in (both, both[::-1]):
+            there = own & (matrix["others"] == first_name)
+            n_called = int(matrix["n"][there & (matrix["category"] == second_name)].sum())
+            rate = n_called / max(int(matrix["n"][there].sum()), 1)
+            cases.append((rate, n_called, first_name, second_name))
+        (rate, _, *names), back = sorted(cases, reverse=True)
+        values = {"first": names[0], "second": names[1], "back": ""}
+        if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
+            values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
+        size = Measure(rate, nan, nan)
+        yield Finding("calls", (*who,), size, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 
 def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -441,41 +438,36 @@ def _edge_words(
 def displaced(
     annotators: Table, measures: Sequence[Displacement], *, of_reference: bool = False
 ) -> dict[tuple[int, ...], list[Displacement]]:
-    """Return what an annotator, or half of them, significantly move, turn or resize."""
+    """Return what an annotator, or half of them, significantly move, turn or resize.
+
+    Of three annotators or more, these are figures that differ from 0 significantly more than those
+    of the others.
+    """
     found: dict[tuple[int, ...], list[Displacement]] = {}
-    for each in measures:
-        named = {
-            group: None
-            for figures in each.tested
-            for group in _significant(annotators, each, figures, of_reference=of_reference)
-        }
-        for group in named:
-            found.setdefault(group, []).append(each)
-    return found
-
-
-def _significant(
-    annotators: Table, measure: Displacement, found: Bounds, *, of_reference: bool
-) -> list[tuple[int, ...]]:
-    """Return whose figure differs from 0 enough, significantly more than the others'."""
-    found = judged(annotators, found)
-    sign = np.sign(found.value)
-    size = found.times(sign)
-    large = size.low >= _LEAST_OFFSET
-    large &= measure.significant & (measure.largest >= LEAST_SHARE)
-    places = np.flatnonzero(large)
     known = annotators["n_images"] > 0
-    if not of_reference and in_halves((sign * large)[known][:, None])[0]:
-        # Half err one way and half the other way: those with the higher figures, or the first of
-        # two, whose offset is the opposite of the other's.
-        places = places[sign[places] > 0] if len(size.value) > 2 else places[:1]
-        return [tuple(places.tolist())]
-    if len(size.value) > 2:
-        places = np.array(above_others(size, annotators["n_images"]))
-        places = places[large[places]]
-    elif not of_reference:
-        places = places[places == 0]
-    return [(place,) for place in places.tolist()]
+    for measure in measures:
+        groups: dict[tuple[int, ...], None] = {}
+        for figures in measure.tested:
+            sign = np.sign(figures.value)
+            size = judged(annotators, figures).times(sign)
+            large = size.low >= _LEAST_OFFSET
+            large &= measure.significant & (measure.largest >= LEAST_SHARE)
+            places = np.flatnonzero(large)
+            if not of_reference and in_halves((sign * large)[known][:, None])[0]:
+                # Half err one way and half the other way: those with the higher figures, or the
+                # first of two, whose offset is the opposite of the other's.
+                places = places[sign[places] > 0] if len(sign) > 2 else places[:1]
+                groups[tuple(places.tolist())] = None
+                continue
+            if len(sign) > 2:
+                places = above_others(size, annotators["n_images"])
+                places = places[large[places]]
+            elif not of_reference:
+                places = places[places == 0]
+            groups |= dict.fromkeys((place,) for place in places.tolist())
+        for group in groups:
+            found.setdefault(group, []).append(measure)
+    return found
 
 
 def offset_findings(
@@ -504,30 +496,18 @@ def offset_findings(
         if n_apart is not None:
             apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
             is_harmless = apart < LEAST_SHARE
-            cost = f"; harmless at {threshold}"
-            if not is_harmless:
-                cost = f"; {in_percent(apart)} match no other"
+            cost = f"; {in_percent(apart)} match no other"
+            cost = f"; harmless at {threshold}" if is_harmless else cost
             weight = 0 if is_harmless else max(weight, apart)
-        values = {
-            "words": joined([each.words[group[0]] for each in own]),
-            "other": reference or "the others",
-            "cost": cost,
-        }
-        kind = "offset"
+        words, kind = joined([each.words[group[0]] for each in own]), "offset"
+        values = {"words": words, "other": reference or "the others", "cost": cost}
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
             kind = "either offset"
             values |= {"draw": "draw" if len(group) > 1 else "draws", "other": joined(rest)}
             values["who"] = joined(who)
-        found.append(
-            Finding(
-                kind,
-                tuple(who) if len(group) == 1 else (),
-                weight=weight * float(share[members].mean()),
-                values=values,
-                cause=None if reference else Kind.BADLY_PLACED,
-                table=name,
-            )
-        )
+        weight *= float(share[members].mean())
+        cause, owner = None if reference else Kind.BADLY_PLACED, tuple(who) if len(who) == 1 else ()
+        found.append(Finding(kind, owner, NO_SIZE, weight, values, cause, table=name))
     yield from largest(found)
 
 

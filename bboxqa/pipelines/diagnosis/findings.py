@@ -150,22 +150,6 @@ def judged(table: Table, found: Bounds) -> Bounds:
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
-def share_bounds(k: FloatArray, n: FloatArray) -> Bounds:
-    """Return shares of k in n cases with Wilson's 95 % intervals [1]_; NaN without cases.
-
-    References
-    ----------
-    .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
-           inference, Journal of the American Statistical Association 22(158),
-           doi:10.1080/01621459.1927.10502953.
-    """
-    z, share = NormalDist().inv_cdf((1 + _LEVEL) / 2), ratio(k, n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return Bounds(share, middle - half, middle + half)
-
-
 def confuser(
     matrix: Table, both: tuple[str, str], other: str, annotators: Table, column: str = "n"
 ) -> list[str]:
@@ -173,6 +157,13 @@ def confuser(
 
     These are the one with most confusions and others with at least half as many, with enough images
     to be named. The matrix has a row per annotator and pair of categories, and counts in `column`.
+    Shares have Wilson's 95 % intervals [1]_.
+
+    References
+    ----------
+    .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
+           inference, Journal of the American Statistical Association 22(158),
+           doi:10.1080/01621459.1927.10502953.
     """
     is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
     cells = matrix.take(np.flatnonzero(is_of_both))
@@ -182,7 +173,11 @@ def confuser(
         return []
     is_confused = cells["category"] != cells[other]
     n_confused = sum_by(who, cells[column] * is_confused, n_annotators)
-    found = above_others(share_bounds(n_confused, n), n)
+    z, share = NormalDist().inv_cdf((1 + _LEVEL) / 2), ratio(n_confused, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    found = above_others(Bounds(share, middle - half, middle + half), n)
     found = found[annotators["n_images"][found] >= LEAST_IMAGES]
     if int(n_confused.argmax()) not in found:
         return []
@@ -370,13 +365,6 @@ ADVICE = {
 NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
-class Gain(NamedTuple):
-    """What agreement would gain without a finding, and the end of the sentence that says so."""
-
-    value: float
-    text: str
-
-
 class Diagnosed(msgspec.Struct, frozen=True, eq=False):
     """What findings are about: a result, its units and objects, and the tables of diagnostics."""
 
@@ -395,15 +383,15 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         n = self.tables["annotators"]["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
-    def instead(self, condition: str, gain: float) -> Gain | None:
-        """Return what alpha, or F1 without any, would be; None if it would be shown alike."""
+    def instead(self, condition: str, gain: float) -> tuple[float, str] | None:
+        """Return a gain and what alpha, or F1, would be; None if it would be shown alike."""
         own, what = self.part.alpha, "alpha"
         if isnan(own):
             own, what = self.part.existence.f1, "F1 about"
         before, after = f"{own:z.2f}", f"{min(own + gain, 1.0):z.2f}"
         if before == after:
             return None
-        return Gain(gain, f" ({condition}, {what} {before}→{after})")
+        return gain, f" ({condition}, {what} {before}→{after})"
 
     def of_pairs(self, name: str, column: str) -> FloatArray:
         """Return a figure of the pairs of annotators without one of them."""
@@ -431,7 +419,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     n_more: int = 0
     table: str = ""
     """How many others stand out, and the table that has them."""
-    gain: Gain | None = None
+    gain: tuple[float, str] | None = None
+    """What agreement would gain without it, and the end of the sentence that says so."""
 
     @property
     def owner(self) -> str:
@@ -445,39 +434,32 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
             self.kind, **{"who": joined(names_in_words(self.who)), "size": self.size, **self.values}
         )
         see = f"{self.table}.csv" if self.n_more else ""
-        gain = self.gain.text if self.gain else ""
+        gain = self.gain[1] if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
         cause = "" if self.cause is None else KINDS[self.cause]
         return Line(one_line(f"{text}{gain}{more}"), self.who, see, cause)
 
 
-class Subset(NamedTuple):
-    """The words for the objects on which the errors of an annotator depend."""
-
-    what: str
-    where: str
-    elsewhere: str
-
-
-# By covariate: the objects below a threshold, and those from it on.
+# By covariate: the words for the objects below a threshold, and for those from it on: what they
+# are, where the errors are, and where fewer are.
 SUBSETS = {
     "size": (
-        Subset("small objects", "below {} px²", "above"),
-        Subset("large objects", "from {} px² on", "below"),
+        ("small objects", "below {} px²", "above"),
+        ("large objects", "from {} px² on", "below"),
     ),
     "crowding": (
-        Subset("objects that stand alone", "with fewer than {} overlapping others", "with more"),
-        Subset("crowded objects", "with {} or more overlapping others", "with fewer"),
+        ("objects that stand alone", "with fewer than {} overlapping others", "with more"),
+        ("crowded objects", "with {} or more overlapping others", "with fewer"),
     ),
     "border": (
-        Subset("objects at the border of the image", "less than {} px from it", "further inside"),
-        Subset("objects inside the image", "{} px or more from its border", "nearer to it"),
+        ("objects at the border of the image", "less than {} px from it", "further inside"),
+        ("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
     "time": (
-        Subset("more at first", "before {}", "later"),
-        Subset("more later on", "from {} on", "before"),
+        ("more at first", "before {}", "later"),
+        ("more later on", "from {} on", "before"),
     ),
-    "category": (Subset("{}", "of them", "of the others"),) * 2,
+    "category": (("{}", "of them", "of the others"),) * 2,
 }
 
 

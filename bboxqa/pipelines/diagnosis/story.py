@@ -99,8 +99,17 @@ def story_of(of: Diagnosed) -> list[Line]:
     found = _ordered(_with_worst(found, worst))
     first = [each.line for each in disagreements.agreement_findings(of)]
     lines = [each.line for each in found]
-    is_told = any("unknown" in line.text for line in lines)
-    last = [Line(text) for text in limits(of, judged=judged or is_told)]
+    # What the data cannot show is last.
+    last, n_images = [], int((of.matched.data.assigned.sum(1) >= 2).sum())
+    if n_images < LEAST_IMAGES:
+        few = count(n_images, "image")
+        last.append(Line(said("few", what=few, least=LEAST_IMAGES, how="")))
+    elif of.matched.bootstrap < LEAST_DRAWS:
+        few, how = count(of.matched.bootstrap, "draw"), f" (--bootstrap {LEAST_DRAWS})"
+        last.append(Line(said("few", what=few, least=LEAST_DRAWS, how=how)))
+    is_told = judged or reference is not None or any("unknown" in line.text for line in lines)
+    if not is_told and of.part.n_complete_units != len(of.matched.units):
+        last.append(Line(said("unjudged")))
     room = _MOST - len(first) - len(last)
     if len(lines) > room:
         more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
@@ -115,8 +124,8 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
     """
 
     def order(finding: Finding) -> tuple[bool, float, float]:
-        gain = finding.gain.value if finding.gain else 0.0
-        less = (each.weight for each in found if each.gain and each.gain.value <= gain)
+        gain = finding.gain[0] if finding.gain else 0.0
+        less = (each.weight for each in found if each.gain and each.gain[0] <= gain)
         is_last = finding.kind in ("kind", "missed") or not finding.weight
         return is_last, -max(less, default=finding.weight), -gain
 
@@ -280,81 +289,50 @@ def _diagnosed(
     return Diagnosed(part, matched, tables)
 
 
-def _advice(of: Diagnosed, lines: Sequence[Line]) -> str:
-    """Return what to do about the kind that costs most, and with whom; "" if none costs much."""
+def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
+    """Return the fields of a story; the advice is on the kind that costs most, if it costs much."""
+    lines, advice = tuple(story_of(of)), ""
     table = of.tables["decomposition"]
     gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
     kind = str(table["kind"][gain.argmax()])
-    if gain.max() < _LEAST_GAIN or kind not in ADVICE:
-        return ""
-    groups = {line.annotators for line in lines if line.cause == kind}
-    (who,) = groups if len(groups) == 1 else ((),)
-    examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
-    return ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples)
-
-
-def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
-    lines = tuple(story_of(of))
-    warnings = *_large_image(of), *_separate_groups(of), *_moved_by_a_program(of)
+    if gain.max() >= _LEAST_GAIN and kind in ADVICE:
+        groups = {line.annotators for line in lines if line.cause == kind}
+        (who,) = groups if len(groups) == 1 else ((),)
+        examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
+        advice = ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples)
     return {
         "threshold_label": of.part.threshold_label,
         "lines": lines,
-        "warnings": (*result.headlines, *map(one_line, warnings)),
-        "advice": one_line(_advice(of, lines)),
+        "warnings": (*result.headlines, *map(one_line, _warnings(of))),
+        "advice": one_line(advice),
     }
 
 
 # An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE = 0.25
-
-
-def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
-    """Yield what these data cannot show; `judged` if an image has three annotators."""
-    n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
-    if n_images < LEAST_IMAGES:
-        yield said("few", what=count(n_images, "image"), least=LEAST_IMAGES, how="")
-    elif of.matched.bootstrap < LEAST_DRAWS:
-        draws = count(of.matched.bootstrap, "draw")
-        yield said("few", what=draws, least=LEAST_DRAWS, how=f" (--bootstrap {LEAST_DRAWS})")
-    all_drawn = of.part.n_complete_units == len(of.matched.units)
-    if not judged and of.part.reference is None and not all_drawn:
-        yield said("unjudged")
-
-
-def _large_image(of: Diagnosed) -> Iterator[str]:
-    """Yield the image with a large share of the units, if the figure differs without it."""
-    table = of.part.images
-    n_units = table["n_units"]
-    if len(table) < 2 or not n_units.max() > _LARGE_IMAGE * n_units.sum():
-        return
-    largest = int(n_units.argmax())
-    cost, has_alpha = float(table["cost"][largest]), not isnan(of.part.alpha)
-    value = of.part.alpha if has_alpha else of.part.existence.f1
-    other, own = f"{value + cost:z.2f}", f"{value:z.2f}"
-    if other != own:
-        what, share = "alpha" if has_alpha else "F1", 100 * n_units[largest] / n_units.sum()
-        without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
-        yield said("large image", image=table["image"][largest], share=share, without=without)
-
-
-def _separate_groups(of: Diagnosed) -> Iterator[str]:
-    """Yield the number of groups of annotators who share no image."""
-    assigned = of.matched.data.assigned
-    shared = assigned[assigned.sum(1) > 1].astype(np.float64)
-    first, second = np.nonzero(np.triu(shared.T @ shared, 1))
-    n = len(distinct(component_of_each(len(shared.T), first, second)[first]))
-    if n > 1:
-        yield said("separate groups", n=n)
-
-
 # Fewer pairs, or a lower share of them, may differ alike by chance.
 _LEAST_PAIRS, _LEAST_ALIKE = 20, 0.95
 # Programs differ by half a pixel or a whole one: one counts from 0, the other from 1, or rounds.
 _LARGEST, _STEP = 1.5, 0.5
 
 
-def _moved_by_a_program(of: Diagnosed) -> Iterator[str]:
-    """Yield two annotators whose boxes differ by half a pixel or a whole one throughout."""
+def _warnings(of: Diagnosed) -> Iterator[str]:
+    """Yield an image that decides the figure, groups that share none, and boxes that were moved."""
+    table, is_alpha = of.part.images, not isnan(of.part.alpha)
+    n_units, largest = table["n_units"], int(np.argmax(table["n_units"])) if len(table) else 0
+    if len(table) > 1 and n_units[largest] > _LARGE_IMAGE * n_units.sum():
+        value, cost = of.part.alpha if is_alpha else of.part.existence.f1, table["cost"][largest]
+        what, other, own = "alpha" if is_alpha else "F1", f"{value + cost:z.2f}", f"{value:z.2f}"
+        without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
+        share = 100 * n_units[largest] / n_units.sum()
+        if other != own:
+            yield said("large image", image=table["image"][largest], share=share, without=without)
+    assigned = of.matched.data.assigned
+    shared = assigned[assigned.sum(1) > 1].astype(np.float64)
+    first, second = np.nonzero(np.triu(shared.T @ shared, 1))
+    n = len(distinct(component_of_each(len(shared.T), first, second)[first]))
+    if n > 1:
+        yield said("separate groups", n=n)
     pairs, edges = pairs_of_units(of.matched), drawn_edges(of.matched)
     first, second, row = by_annotators(of.matched, pairs)
     apart = edges[pairs.left] - edges[pairs.right]
@@ -362,17 +340,12 @@ def _moved_by_a_program(of: Diagnosed) -> Iterator[str]:
     # Larger differences are drawn.
     shift = _STEP * np.round(np.where(np.abs(median) <= _LARGEST, median, 0) / _STEP)
     alike = np.abs(apart - shift[row]).max(1, initial=0) <= ROUNDED_PX
-    n, n_alike = np.bincount(row, minlength=len(first)), sum_by(row, alike, len(first))
-    enough = (n >= _LEAST_PAIRS) & (n_alike >= _LEAST_ALIKE * n)
-    found = np.flatnonzero(enough & shift.any(1))
-    for at in found[:1].tolist():
+    n_pairs, n_alike = np.bincount(row, minlength=len(first)), sum_by(row, alike, len(first))
+    enough = (n_pairs >= _LEAST_PAIRS) & (n_alike >= _LEAST_ALIKE * n_pairs)
+    for at in np.flatnonzero(enough & shift.any(1))[:1].tolist():
         one, other = of.names[first[at]], of.names[second[at]]
         shifts = zip(EDGES, shift[at].tolist(), strict=True)
-        yield said(
-            "moved by a program",
-            who=f"{one} and {other}",
-            n_alike=int(n_alike[at]),
-            n=int(n[at]),
-            edges=", ".join(f"{edge} {length:+g} px" for edge, length in shifts if length),
-            first=one,
-        )
+        words = ", ".join(f"{edge} {length:+g} px" for edge, length in shifts if length)
+        numbers = {"n_alike": int(n_alike[at]), "n": int(n_pairs[at])}
+        who = f"{one} and {other}"
+        yield said("moved by a program", who=who, edges=words, first=one, **numbers)
