@@ -1,7 +1,7 @@
 """Categories that annotators confuse, use differently, or find difficult."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -346,27 +346,20 @@ def _with_sum(numbers: FloatArray) -> IndexArray:
     return np.append(numbers, numbers.sum()).astype(np.int64)
 
 
-class _CellValues(NamedTuple):
-    """E rows of a cell and a value that occurs in its unit, sorted by cell, then value."""
+def _cell_values(
+    data: ReliabilityData, counts: UnitCounts, cells: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray, FloatArray]:
+    """Return all values in the units of some cells, sorted by cell, then value, (E,) each.
 
-    cell: IndexArray
-    own: IndexArray
-    value: IndexArray
-    """(E,) int64. The row of the reliability data, its value, and that of the unit; the value
-    ``n_values - 1`` is a missing annotation, if it counts as a value."""
-    n_others: FloatArray
-    """(E,) float64. How many other cells of the unit have the value."""
-
-
-def _cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) -> _CellValues:
-    """Return all values in the units of some cells."""
+    These are the row of the reliability data, its value, that of the unit, and how many other cells
+    of the unit have it. The value ``n_values - 1`` is a missing annotation, if it counts as one.
+    """
     ends = (np.searchsorted(counts.unit, data.unit[cells], side) for side in ("left", "right"))
     entry, offsets = rows(*ends)
-    cell = np.repeat(cells, np.diff(offsets))
+    cell, value = np.repeat(cells, np.diff(offsets)), counts.value[entry]
     drawn = data.state[cell] == Cell.CATEGORY
     own = np.where(drawn, data.value[cell], counts.n_values - 1).astype(np.int64)
-    value = counts.value[entry]
-    return _CellValues(cell, own, value, counts.count[entry] - (value == own))
+    return cell, own, value, counts.count[entry] - (value == own)
 
 
 _ALARM = 0.05
@@ -385,16 +378,14 @@ def category_use(matched: MatchedUnits) -> Table:
     names, categories = matched.data.annotator_names, matched.data.category_names
     counts = unit_counts(data)
     cells = np.flatnonzero((data.state == Cell.CATEGORY) & (counts.size[data.unit] > 1))
-    found = _cell_values(data, counts, cells)
-    by_most = 2 * found.n_others > counts.size[data.unit[found.cell]] - 1
-    own = found.value == found.own
-    kept = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
-    cell, value = found.cell[kept], found.value[kept]
-    (who, what), row, _ = distinct_rows(data.annotator[cell], value)
+    cell, given, value, n_others = _cell_values(data, counts, cells)
+    by_most, own = 2 * n_others > counts.size[data.unit[cell]] - 1, value == given
+    kept = np.flatnonzero(np.isin(cell, cell[by_most]) & (own | by_most))
+    (who, what), row, _ = distinct_rows(data.annotator[cell[kept]], value[kept])
     sums = RatioSums(matched, len(who))
-    sums.add("use", row, data.group[data.unit[cell]], own[kept], by_most[kept])
+    sums.add("use", row, data.group[data.unit[cell[kept]]], own[kept], by_most[kept])
     ratios = sums.ratios(null=1.0)["use"]
-    shown = np.arange(len(who) if len(distinct(value)) > 1 else 0)
+    shown = np.arange(len(who) if len(distinct(value[kept])) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
@@ -418,15 +409,13 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     """
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
-    found = _cell_values(data, counts, np.arange(len(data.unit)))
+    cell, given, value, n_others = _cell_values(data, counts, np.arange(len(data.unit)))
     missing = counts.n_values - 1
-    empty = (found.own == missing) & (found.value == missing)
-    known = np.flatnonzero((found.n_others > 0) & ~empty)
-    (who, own, value), place, _ = distinct_rows(
-        data.annotator[found.cell[known]], found.own[known], found.value[known]
-    )
-    n = sum_by(place, found.n_others[known], len(who))
-    by_most = 2 * found.n_others > np.bincount(found.cell, found.n_others)[found.cell]
+    known = np.flatnonzero((n_others > 0) & ((given != missing) | (value != missing)))
+    who = data.annotator[cell[known]]
+    (who, own, others), place, _ = distinct_rows(who, given[known], value[known])
+    n = sum_by(place, n_others[known], len(who))
+    by_most = 2 * n_others > np.bincount(cell, n_others)[cell]
     n_most = sum_by(place, by_most[known].astype(np.float64), len(who))
     _, of_row, _ = distinct_rows(who, own)
     labels = (*matched.data.category_names, NO_BOX)
@@ -434,7 +423,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
         {
             "annotator": Categorical(who.astype(np.int32), matched.data.annotator_names),
             "category": Categorical(own.astype(np.int32), labels),
-            "others": Categorical(value.astype(np.int32), labels),
+            "others": Categorical(others.astype(np.int32), labels),
             "n": n.astype(np.int64),
             "share": n / sum_by(of_row, n, int(of_row.max(initial=-1)) + 1)[of_row],
             "n_most": n_most.astype(np.int64),

@@ -17,7 +17,6 @@ from bboxqa.core.arrays import (
     distinct,
     distinct_rows,
     pairs_within,
-    remembered,
     run_starts,
 )
 from bboxqa.diagnostics.agreement_groups import independent
@@ -100,25 +99,19 @@ def _box_differences(
     )
 
 
-def confirmed_medians(found: BoxDifferences) -> FloatArray:
-    """Return the median differences as confirmed by the others, (A, K); NaN without others."""
-    return _of_others(found, _medians(found, found.differences))
+def confirmed_medians(found: BoxDifferences, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the medians of amounts, (E, K), as the others confirm them, (A, K), and of each pair.
 
-
-def _medians(found: BoxDifferences, amounts: FloatArray) -> FloatArray:
-    """Return the medians of amounts of each ordered pair of annotators, (E, K) → (M, K)."""
+    NaN without others. Those of ordered pairs of annotators are (M, K).
+    """
     n_pairs = len(found.annotator)
-    return np.column_stack([medians(each, found.pair, n_pairs) for each in amounts.T])
-
-
-def _of_others(found: BoxDifferences, of_pairs: FloatArray) -> FloatArray:
-    """Return the figures of ordered pairs as confirmed by the others, (M, K) → (A, K)."""
-    counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
+    of_pairs = np.column_stack([medians(each, found.pair, n_pairs) for each in amounts.T])
+    counts = np.bincount(found.pair, minlength=n_pairs).astype(np.float64)[:, None]
     result = np.full((len(found.n_shared), of_pairs.shape[1]), np.nan)
     for annotator, own in found.of_annotators():
         weights = np.broadcast_to(counts[own], of_pairs[own].shape)
         result[annotator] = confirmed(of_pairs[own], weights)
-    return result
+    return result, of_pairs
 
 
 def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -238,11 +231,6 @@ def _row_columns(
     }
 
 
-def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
-    """Return the columns of a figure, (3, R): the value and its bounds."""
-    return figure_columns(name, figures[0], figures[1:].T)
-
-
 def in_halves(sign: IndexArray) -> BoolArray:
     """Return (K,) bool: measures of which half of A annotators err one way, half the other way.
 
@@ -258,11 +246,12 @@ def _offset_table(
     """Return the offsets of each annotator and measure; `px` ends the names of their columns."""
     (offset, percent), in_images = _figures(found, matched)
     rows, spread = _row_columns(found, matched, title, measures), {}
+    median, of_pairs = confirmed_medians(found, found.differences)
     if "unit" in rows:
         percent[:, measures.index("angle") :: len(measures)] = np.nan
-        away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
         # A normal standard deviation is 1.4826 median absolute deviations.
-        spread = {"spread": _of_others(found, 1.4826 * _medians(found, away)).ravel()}
+        away, _ = confirmed_medians(found, np.abs(found.differences - of_pairs[found.pair]))
+        spread = {"spread": 1.4826 * away.ravel()}
     p_value, n_others = p_values(offset, np.repeat(in_images, len(measures))), rows["n_others"]
     # Significant, beyond rounding, and the others can judge.
     systematic = (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0])
@@ -272,10 +261,10 @@ def _offset_table(
     return Table(
         {
             **rows,
-            **with_bounds(f"offset{px}", offset),
-            f"median{px}": confirmed_medians(found).ravel(),
+            **figure_columns(f"offset{px}", offset[0], offset[1:].T),
+            f"median{px}": median.ravel(),
             **spread,
-            **with_bounds("offset_percent", percent),
+            **figure_columns("offset_percent", percent[0], percent[1:].T),
             "p_value": p_value,
             "systematic": systematic,
         }
@@ -335,11 +324,6 @@ class TurnedPairs(FrozenArrays, frozen=True, eq=False):
     parallel, but one annotator calls it width, the other height."""
 
 
-@remembered
-def _turned_pairs(matched: MatchedUnits) -> TurnedPairs:
-    return compared_pairs(matched.data, _shared_boxes(matched))
-
-
 def compared_pairs(data: Dataset, ends: IndexArray) -> TurnedPairs:
     """Return pairs of annotations, (2, P), described with angles as close as possible."""
     boxes = data.annotations.rotated_box
@@ -385,7 +369,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     sides, NaN for the angle.
     """
     matched = independent(matched)
-    pairs = _turned_pairs(matched)
+    pairs = compared_pairs(matched.data, _shared_boxes(matched))
     kept = ~pairs.is_across
     found = _box_differences(
         matched, pairs.ends[:, kept], pairs.differences[kept], pairs.sizes[:, kept], SIZE_OF
@@ -410,14 +394,16 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     number of these others; share with its 95 % interval over images.
     """
     matched = independent(matched)
-    pairs, boxes = _turned_pairs(matched), matched.data.annotations.rotated_box
+    pairs = compared_pairs(matched.data, _shared_boxes(matched))
     kept = pairs.is_elongated
     kinds = np.column_stack([pairs.is_across[kept], pairs.is_renamed[kept]]).astype(np.float64)
     one, size_of = np.ones((2, len(kinds), 1)), np.zeros(len(TURNS), np.int64)
     found = _box_differences(matched, pairs.ends[:, kept], kinds, one, size_of, sign=1)
     (figures, _), _ = _figures(found, matched)
     figures[1:] = np.clip(figures[1:], 0, 1)
+    boxes = matched.data.annotations.rotated_box
     quarters = () if boxes is None else distinct(np.mod(boxes[pairs.ends, 4], 180) >= _QUARTER)
     if len(quarters) < 2:
         figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
-    return Table({**_row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})
+    columns = _row_columns(found, matched, "kind", TURNS)
+    return Table(columns | figure_columns("share", figures[0], figures[1:].T))

@@ -1,6 +1,5 @@
 """Annotators over time: sessions, speed and changes of work, and tracks through videos."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain, combinations, compress
 
@@ -60,11 +59,8 @@ class Work(FrozenArrays, frozen=True, eq=False):
 @remembered
 def worked(matched: MatchedUnits) -> Work:
     """Return when annotators worked on which image."""
-    of, times, n_annotators = (
-        matched.data.annotations,
-        matched.data.annotations.times,
-        len(matched.data.annotator_names),
-    )
+    of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
+    times = of.times
     if times is None:
         raise ValueError("the times were not read")
     author, known = of.annotator.astype(np.int64), np.flatnonzero(times.session >= 0)
@@ -381,34 +377,29 @@ def switches(matched: MatchedUnits) -> IndexArray:
     people = pairs.annotator[pairs.first] * len(matched.data.annotator_names)
     people += pairs.annotator[pairs.second]
     order = np.lexsort((place, people))
-    parts = np.split(order, run_starts(people[order])[1:])
-    found = [switch for rows in parts for switch in _of_people(pairs, rows, place)]
-    return np.array(found, np.int64).reshape(-1, 5)
-
-
-def _of_people(
-    pairs: TrackPairs, rows: IndexArray, place: IndexArray
-) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the switches of two annotators; `rows` are their pairs, frame by frame."""
-    now: dict[int, int] = {}
-    until: dict[int, int] = {}
     weight = np.maximum(np.rint(pairs.similarity * _STEPS), 1).astype(np.int64)
-    for frame in np.split(rows, run_starts(place[rows])[1:]):
-        if not len(frame):
+    found: list[tuple[int, ...]] = []
+    # By pair of annotators, the track to which each track is assigned, and until which image.
+    now: dict[tuple[int, int], int] = {}
+    until: dict[tuple[int, int], int] = {}
+    for rows in np.split(order, run_starts(people[order] * len(pairs.frame) + place[order])[1:]):
+        if not len(rows):
             continue
-        image = int(pairs.image[frame[0]])
-        both = [*zip(pairs.first[frame].tolist(), pairs.second[frame].tolist(), strict=True)]
-        kept = [now.get(a) == b and now.get(b) == a for a, b in both]
+        who, image = int(people[rows[0]]), int(pairs.image[rows[0]])
+        both = [*zip(pairs.first[rows].tolist(), pairs.second[rows].tolist(), strict=True)]
+        kept = [now.get((who, a)) == b and now.get((who, b)) == a for a, b in both]
         taken = {track for pair in compress(both, kept) for track in pair}
         free = np.flatnonzero([a not in taken and b not in taken for a, b in both])
-        left = frame[free]
+        left = rows[free]
         chosen = free[assign(pairs.first[left], pairs.second[left], weight[left])]
         new = [both[row] for row in chosen.tolist()]
         for track, other in chain.from_iterable(((a, b), (b, a)) for a, b in new):
-            if now.setdefault(track, other) != other:
-                yield track, now[track], other, until[track], image
-                now[track] = other
-        until |= dict.fromkeys(chain(taken, *new), image)
+            before = now.setdefault((who, track), other)
+            if before != other:
+                found.append((track, before, other, until[who, track], image))
+                now[who, track] = other
+        until |= dict.fromkeys(((who, track) for track in chain(taken, *new)), image)
+    return np.array(found, np.int64).reshape(-1, 5)
 
 
 _ONE = "nothing: one object in one video"
@@ -434,90 +425,72 @@ def tracks(matched: MatchedUnits) -> Table:
        Measures and a Data Set for Multi-Target, Multi-Camera Tracking. ECCV Workshops.
        doi:10.1007/978-3-319-48881-3_2
     """
-    names, annotator = matched.data.annotator_names, track_pairs(matched).annotator
-    people, numbers, bounds, over = [], [], [], []
+    data, found, over = matched.data, track_pairs(matched), switches(matched)
+    names, annotator, n_tracks = data.annotator_names, found.annotator, len(found.annotator)
+    of, rows = data.annotations, []
     for first, second in combinations(range(len(names)), 2):
-        amounts = _of_pair(matched, first, second)
-        boxes, frames, switched, _ = amounts
         owned = np.stack([annotator == first, annotator == second])
+        both = (data.assigned[:, first] & data.assigned[:, second])[of.image]
+        both &= np.isin(of.annotator, (first, second)) & (found.track >= 0)
+        of_both = (annotator[found.first] == first) & (annotator[found.second] == second)
+        (own, other), _, n_frames = distinct_rows(found.first[of_both], found.second[of_both])
+        chosen = assign(own, other, n_frames)
+        n_same, partner = np.zeros(n_tracks), np.arange(n_tracks)
+        n_same[own[chosen]] = n_frames[chosen]
+        partner[other[chosen]] = own[chosen]
+        switched = over[np.isin(annotator[over[:, :2]], (first, second)).all(1), 0]
+        boxes, n_switches = (
+            np.bincount(each, minlength=n_tracks).astype(np.float64)
+            for each in (found.track[both], switched)
+        )
         if not (owned & (boxes > 0)).any(1).all():
             continue
-        people.append((first, second))
-        sums = [owned @ each for each in (np.sign(boxes), boxes, switched)]
-        numbers.append([*np.concatenate(sums), frames.sum()])
-        interval, drawn = _intervals(matched, *amounts)
-        bounds.append(interval)
-        over.append(drawn)
-    whose = np.array(people, np.int32).reshape(-1, 2)
-    intervals = np.array(bounds).reshape(-1, 2, 2)
-    n = np.array(numbers, np.int64).reshape(-1, 7)
-    n_tracks, n_boxes, n_switches, same = n[:, :2], n[:, 2:4], n[:, 4:6], n[:, 6]
+        sums = [owned @ each for each in (np.sign(boxes), boxes, n_switches)]
+        intervals, drawn = _intervals(matched, (boxes, n_same, n_switches), partner)
+        numbers = np.concatenate([*sums, [n_same.sum()]])
+        rows.append((first, second, numbers, intervals, drawn))
+    firsts, seconds, counts, bounds, units = zip(*rows, strict=True) if rows else ((),) * 5
+    n, intervals = np.array(counts, np.int64).reshape(-1, 7), np.array(bounds).reshape(-1, 2, 2)
+    n_tracks_of, n_boxes, n_switched, same = n[:, :2], n[:, 2:4], n[:, 4:6], n[:, 6]
     return Table(
         {
-            "annotator_1": Categorical(whose[:, 0], names),
-            "annotator_2": Categorical(whose[:, 1], names),
-            "n_tracks_1": n_tracks[:, 0],
-            "n_tracks_2": n_tracks[:, 1],
+            "annotator_1": Categorical(np.array(firsts, np.int32), names),
+            "annotator_2": Categorical(np.array(seconds, np.int32), names),
+            "n_tracks_1": n_tracks_of[:, 0],
+            "n_tracks_2": n_tracks_of[:, 1],
             "n_boxes_1": n_boxes[:, 0],
             "n_boxes_2": n_boxes[:, 1],
             "idtp": same,
             "idfn": n_boxes[:, 0] - same,
             "idfp": n_boxes[:, 1] - same,
             **figure_columns("idf1", 2 * same / n_boxes.sum(1), intervals[:, 0]),
-            "switches_1": n_switches[:, 0],
-            "switches_2": n_switches[:, 1],
-            **figure_columns("switches", n_switches.sum(1), intervals[:, 1]),
-            "interval_over": np.array(over, np.str_),
+            "switches_1": n_switched[:, 0],
+            "switches_2": n_switched[:, 1],
+            **figure_columns("switches", n_switched.sum(1), intervals[:, 1]),
+            "interval_over": np.array(units, np.str_),
         }
     )
 
 
-def _of_pair(
-    matched: MatchedUnits, first: int, second: int
-) -> tuple[FloatArray, FloatArray, FloatArray, IndexArray]:
-    """Return boxes, shared frames, switches and the assigned track of each track, (T,) each."""
-    annotations, assigned = matched.data.annotations, matched.data.assigned
-    found = track_pairs(matched)
-    track, n_tracks = found.track, len(found.annotator)
-    both = (assigned[:, first] & assigned[:, second])[annotations.image]
-    both &= np.isin(annotations.annotator, (first, second)) & (track >= 0)
-    of_both = found.annotator[found.first] == first
-    of_both &= found.annotator[found.second] == second
-    (own, other), _, n_frames = distinct_rows(found.first[of_both], found.second[of_both])
-    chosen = assign(own, other, n_frames)
-    n_same, partner = np.zeros(n_tracks), np.arange(n_tracks)
-    n_same[own[chosen]] = n_frames[chosen]
-    partner[other[chosen]] = own[chosen]
-    over = switches(matched)
-    over = over[np.isin(found.annotator[over[:, :2]], (first, second)).all(1), 0]
-    n_boxes, n_switches = (
-        np.bincount(each, minlength=n_tracks).astype(np.float64) for each in (track[both], over)
-    )
-    return n_boxes, n_same, n_switches, partner
-
-
 def _intervals(
-    matched: MatchedUnits,
-    n_boxes: FloatArray,
-    n_same: FloatArray,
-    n_switches: FloatArray,
-    partner: IndexArray,
+    matched: MatchedUnits, amounts: tuple[FloatArray, ...], partner: IndexArray
 ) -> tuple[FloatArray, str]:
-    """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw."""
-    unknown, tracks = np.full((2, 2), np.nan), matched.data.tracks
-    used = np.flatnonzero(n_boxes)
+    """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw.
+
+    The amounts are boxes, shared frames and switches of each track, and `partner` the track to
+    which each is assigned, (T,) each.
+    """
+    tracks, used = matched.data.tracks, np.flatnonzero(amounts[0])
     if not matched.bootstrap or tracks is None:
-        return unknown, _NO_DRAWS
+        return np.full((2, 2), np.nan), _NO_DRAWS
     clusters, over = tracks.video[used].astype(np.int64), "videos"
     if (clusters == clusters[0]).all():
         clusters, over = partner[used], "objects"
     _, cluster = np.unique(clusters, return_inverse=True)
     n_clusters = int(cluster.max()) + 1
     if n_clusters < 2:
-        return unknown, _ONE
-    boxes, same, switched = (
-        sum_by(cluster, each[used], n_clusters)[None] for each in (n_boxes, n_same, n_switches)
-    )
+        return np.full((2, 2), np.nan), _ONE
+    boxes, same, switched = (sum_by(cluster, each[used], n_clusters)[None] for each in amounts)
     drawn = matched.bootstrap, matched.seed
     idf1 = ratio_intervals(2 * same, boxes, *drawn)
     per_cluster = ratio_intervals(switched, np.ones((1, n_clusters)), *drawn)

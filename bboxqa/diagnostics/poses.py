@@ -28,11 +28,11 @@ from bboxqa.diagnostics.object_cells import (
     n_images_of,
     object_cells,
 )
-from bboxqa.diagnostics.offsets import ALARM, confirmed, p_values, with_bounds
+from bboxqa.diagnostics.offsets import ALARM, confirmed, p_values
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.keypoints import sides_of
 from bboxqa.model.rotated_boxes import beyond_rounding
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 # Left and right count as exchanged if that is 100 times as likely: log of the likelihood ratio.
@@ -239,7 +239,7 @@ def joint_annotators(matched: MatchedUnits) -> Table:
         "n_images": images,
     }
     for name, each in zip(_FIGURES, figures, strict=True):
-        columns |= with_bounds(name, each)
+        columns |= figure_columns(name, each[0], each[1:].T)
     columns |= {
         "offset_percent": percent,
         "p_value": p_value,

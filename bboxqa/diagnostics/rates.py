@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.intervals import drawn_intervals
 from bboxqa.agreement.nominal import (
     binary_alpha,
     coincidence_tables,
@@ -33,6 +32,7 @@ from bboxqa.diagnostics.object_cells import (
     RatioSums,
     alpha_has_meaning,
     alphas_after,
+    drawn_figures,
     object_cells,
     pairs_of_units,
 )
@@ -158,8 +158,8 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
     return LostCoincidences(before, lost[0], lost[1], row, image, marginal, diagonal)
 
 
-def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
-    """Return alpha, alpha without each annotator, (A,), and the intervals of the falls, (A, 2).
+def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
+    """Return the fall of alpha without each annotator, (A,), and its interval, (A, 2).
 
     Without an annotator, the others' annotations are matched again. NaN where undefined.
     """
@@ -171,29 +171,16 @@ def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
         table_of(who, lost.image, lost.diagonal, (n_annotators, n_images)),
     )
 
-    def alphas(
+    def falls(
         marginal: FloatArray, agreeing: FloatArray, less: FloatArray, less_agreeing: FloatArray
     ) -> FloatArray:
-        """Return alpha of all annotators, and without each, (A + 1, B)."""
         sums = marginal, agreeing[0]
-        return alphas_after(sums, lost.annotator, lost.value, -less, -less_agreeing)
+        alpha = alphas_after(sums, lost.annotator, lost.value, -less, -less_agreeing)
+        return np.asarray(alpha[0] - alpha[1:])
 
-    def falls(*sums: FloatArray) -> FloatArray:
-        found = alphas(*sums)
-        return np.asarray(found[0] - found[1:])
-
-    whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
-    alpha, *without = alphas(*whole)[:, 0].tolist()
     of_image = sum_by(who * n_images + lost.image, lost.marginal, n_annotators * n_images)
-    interval = drawn_intervals(
-        alpha - np.array(without),
-        tables,
-        falls,
-        matched.bootstrap,
-        matched.seed,
-        n_images=(of_image.reshape(n_annotators, -1) != 0).sum(1),
-    )
-    return alpha, np.array(without), interval
+    in_images = (of_image.reshape(n_annotators, -1) != 0).sum(1)
+    return drawn_figures(matched, tables, falls, in_images)
 
 
 def category_vitality(matched: MatchedUnits) -> Table:
@@ -276,16 +263,16 @@ def annotators(matched: MatchedUnits) -> Table:
       category. Mean_similarity: the mean of matched pairs. Both without parts of objects.
     """
     names, judged = matched.data.annotator_names, independent(matched)
-    unknown = np.full((len(names), 2), np.nan)
+    fall, bounds = np.full(len(names), np.nan), np.full((len(names), 2), np.nan)
     # One of two annotators alone has no alpha.
-    has_vitality = alpha_has_meaning(matched) and len(names) > 2
-    alpha, without, bounds = vitality(matched) if has_vitality else (0.0, unknown[:, 0], unknown)
+    if alpha_has_meaning(matched) and len(names) > 2:
+        fall, bounds = vitality(matched)
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
         "n": np.bincount(matched.data.annotations.annotator, minlength=len(names)),
         "n_images": asked_with_others(judged).sum(0),
         "n_images_asked": asked_with_others(matched).sum(0),
-        **figure_columns("vitality", alpha - without, bounds),
+        **figure_columns("vitality", fall, bounds),
     }
     for name, found in rate_sums(judged).ratios().items():
         columns |= found.columns(name)

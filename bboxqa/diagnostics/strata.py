@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from math import erfc, log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -212,24 +211,13 @@ def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
     }
 
 
-class Dependence(NamedTuple):
-    """On what the errors of an annotator depend most: objects where the rate is high, and others.
-
-    The objects are those of a category, the threshold, or those below or from a threshold on.
-    """
-
-    name: str
-    threshold: float
-    below: bool
-    inside: float
-    outside: float
-    """The rate of errors there, and elsewhere."""
-
-
 def dependence(
     values: Mapping[str, FloatArray], failed: BoolArray, n_tests: int
-) -> Dependence | None:
+) -> tuple[str, float, bool, float, float] | None:
     """Return on what errors depend most, by likelihood-ratio tests [1]_; None if on nothing.
+
+    This is the name of the covariate; a category or threshold; whether errors are frequent there
+    and below, or from the threshold on; and the rates of errors there and elsewhere.
 
     Bonferroni's correction is for all thresholds and categories, and for `n_tests` of other
     covariates and annotators. `values` are the covariates of the cases, (C,) each, NaN where
@@ -264,7 +252,7 @@ def dependence(
             rates = (inside, outside) if below else (outside, inside)
             best = excess[place] - 2 * log(len(excess))
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
-            found = Dependence(name, float(tried[place]), below, *rates) if clear else None
+            found = (name, float(tried[place]), below, *rates) if clear else None
     return found
 
 

@@ -33,7 +33,7 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     """
     matched = _with_misread_joined(matched)
     found = edge_differences(matched)
-    offset = confirmed_medians(found)
+    offset, _ = confirmed_medians(found, found.differences)
     near, far = offset[:, :2], offset[:, 2:]
     least_of = np.where(np.abs(near) < np.abs(far), near, far)
     n_others = np.bincount(found.annotator, minlength=len(offset))
