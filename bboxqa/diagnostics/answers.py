@@ -109,27 +109,6 @@ def cluster_annotators(
     """
     if method not in get_args(Method):
         raise ConfigError(f"method is {method!r}; expected one of {', '.join(get_args(Method))}")
-    table = _finite(scores)
-    different = np.unique(table, axis=0)
-    most = len(different) if method == "kmeans" else len(table)
-    if not 1 <= k <= most:
-        who = "annotator" if method == "hierarchical" else "different annotator"
-        raise ConfigError(f"k is {k}; expected 1 or more, and no more than {count(most, who)}")
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import pdist
-
-    merges = linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
-    labels, tied = _cut(merges, k), False
-    if method == "kmeans":
-        labels, tied = _best_means(table, different, labels, seed)
-    silhouette = _silhouette(table, labels)
-    reasons = ((TIED, tied), (NO_CONTRAST, np.isnan(silhouette)), (WEAK, silhouette <= _WEAK))
-    status = "; ".join(reason for reason, holds in reasons if holds) or OK
-    tree = merges if method == "hierarchical" else None
-    return Clusters(labels, _inertia(table, labels), silhouette, status, tree)
-
-
-def _finite(scores: NDArray[Any]) -> FloatArray:
     table = np.asarray(scores, np.float64)
     if table.ndim != 2 or not table.size:
         found = f"scores have the shape {table.shape}"
@@ -140,7 +119,27 @@ def _finite(scores: NDArray[Any]) -> FloatArray:
             [f"{found}; expected a finite number"],
             "Leave out units that not all of the annotators rated.",
         )
-    return table
+    different = np.unique(table, axis=0)
+    most = len(different) if method == "kmeans" else len(table)
+    if not 1 <= k <= most:
+        who = "annotator" if method == "hierarchical" else "different annotator"
+        raise ConfigError(f"k is {k}; expected 1 or more, and no more than {count(most, who)}")
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist
+
+    merges = linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
+    # The k groups that remain after the first merges.
+    tied, labels = False, np.arange(len(table), dtype=np.int32)
+    for step, (left, right) in enumerate(merges[: len(table) - k, :2].astype(int).tolist()):
+        labels[(labels == left) | (labels == right)] = len(table) + step
+    labels = _numbered(labels)
+    if method == "kmeans":
+        labels, tied = _best_means(table, different, labels, seed)
+    silhouette = _silhouette(table, labels)
+    reasons = ((TIED, tied), (NO_CONTRAST, np.isnan(silhouette)), (WEAK, silhouette <= _WEAK))
+    status = "; ".join(reason for reason, holds in reasons if holds) or OK
+    tree = merges if method == "hierarchical" else None
+    return Clusters(labels, _inertia(table, labels), silhouette, status, tree)
 
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
@@ -173,15 +172,6 @@ def _best_means(
     least = min(found.values()) + slack
     best = sorted(labels for labels, inertia in found.items() if inertia <= least)
     return np.array(best[0], np.int32), len(best) > 1
-
-
-def _cut(merges: FloatArray, k: int) -> IntArray:
-    """Return the labels of the k groups that remain after the first merges."""
-    n = len(merges) + 1
-    labels = np.arange(n)
-    for step, (left, right) in enumerate(merges[: n - k, :2].astype(np.int64).tolist()):
-        labels[(labels == left) | (labels == right)] = n + step
-    return _numbered(labels)
 
 
 def _silhouette(table: FloatArray, labels: IntArray) -> float:

@@ -235,7 +235,21 @@ def dependence(
         of, error = value[known], failed[known]
         if not len(of):
             continue
-        tried, n, k = _groups(name, of, error)
+        # Categories or thresholds, with the number of cases of or below each, and of errors.
+        order = np.argsort(of, kind="stable")
+        ordered, errors = of[order], np.append(0, np.cumsum(error[order]))
+        if name == CATEGORY:
+            tried = distinct(ordered)
+            start, stop = (np.searchsorted(ordered, tried, side) for side in ("left", "right"))
+        else:
+            tried = ordered[(_SHARES * len(ordered)).astype(np.int64)]
+            if name != "time":
+                # Two digits are enough for a sentence.
+                unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(tried, 1))) - 1, 0)
+                tried = np.ceil(tried / unit) * unit
+            tried = distinct(tried[tried > ordered[0]])
+            start, stop = np.zeros(len(tried), np.int64), np.searchsorted(ordered, tried)
+        n, k = (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0
         n_failed, n_cases = float(error.sum()), float(len(of))
         likelihood = _likelihood(k, n) + _likelihood(n_failed - k, n_cases - n)
         excess = 2 * (likelihood - _likelihood(n_failed, n_cases))
@@ -254,28 +268,6 @@ def dependence(
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
             found = (name, float(tried[place]), below, *rates) if clear else None
     return found
-
-
-def _groups(
-    name: str, value: FloatArray, error: BoolArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return categories or thresholds, the number of cases of or below each, and of errors."""
-    order = np.argsort(value, kind="stable")
-    ordered, errors = value[order], np.append(0, np.cumsum(error[order]))
-    if name == CATEGORY:
-        tried = distinct(ordered)
-        start = np.searchsorted(ordered, tried)
-    else:
-        cuts = ordered[(_SHARES * len(ordered)).astype(np.int64)]
-        tried = cuts
-        if name != "time":
-            # Two digits are enough for a sentence.
-            unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(cuts, 1))) - 1, 0)
-            tried = np.ceil(cuts / unit) * unit
-        tried = distinct(tried[tried > ordered[0]])
-        start = np.zeros(len(tried), np.int64)
-    stop = np.searchsorted(ordered, tried, "right" if name == CATEGORY else "left")
-    return tried, (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0
 
 
 def _likelihood(k: FloatArray | float, n: FloatArray | float) -> FloatArray:

@@ -1,6 +1,6 @@
 """How agreement depends on the threshold, and the threshold that the data suggest."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import isnan, nan
 from typing import Any
 
@@ -54,8 +54,11 @@ def sensitivity(
     Of more than 100,000 annotations, random images are measured. `by_chance` is the F1 by chance of
     some thresholds, measured with more passes, to which that of all thresholds is scaled.
     """
-    settings = replace(settings, iou_threshold=THRESHOLDS)
-    part = _sampled(images, settings.seed)
+    settings, part, data = replace(settings, iou_threshold=THRESHOLDS), images, images.data
+    n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
+    if n_drawn.sum() > _MOST:
+        order = np.random.default_rng(settings.seed).permutation(len(n_drawn))
+        part = compared_images(of_images(data, np.sort(order[np.cumsum(n_drawn[order]) <= _MOST])))
     counted = count_sequentially(part, settings, of_pairs=False, progress=progress)
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
@@ -64,9 +67,24 @@ def sensitivity(
         [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
     )
     distance, row = _separation(observed, chance.sums, settings)
-    columns = _columns(
-        map(figures_of, measured_thresholds(part, settings, counted, chance, progress))
-    )
+    rows = []
+    for measured in measured_thresholds(part, settings, counted, chance, progress):
+        each = figures_of(measured)
+        existence, classes = each["existence"], each["class_agreement"]
+        rows.append(
+            {
+                "threshold": each["iou_threshold"],
+                **_with_interval("alpha", each["alpha"], each["interval"]),
+                **_with_interval("f1", existence.f1, existence.interval),
+                "f1_by_chance": existence.chance,
+                **_with_interval("existence_alpha", existence.alpha, existence.alpha_interval),
+                **_with_interval("class_alpha", classes.alpha, classes.interval),
+                "class_share": classes.share,
+                "mean_similarity": each["place"].mean_iou,
+                "n_units": each["n_units"],
+            }
+        )
+    columns = {name: np.array([each[name] for each in rows]) for name in rows[0]}
     columns |= dict(zip(("distance", "distance_low", "distance_high"), distance, strict=True))
     for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         columns[name] = columns[of] - np.append(columns[of][1:], 0.0)
@@ -79,9 +97,16 @@ def sensitivity(
             "reason": text_column([reason]),
         }
     )
-    text = "" if reason else _text(row, measure_name(settings.similarity))
-    if text and part is not images:
-        text += f"; of {count(n_images, 'random image')}"
+    text = ""
+    if not reason:
+        low, high = row["threshold_low"], row["threshold_high"]
+        interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
+        text = f"{measure_name(settings.similarity)} {row['threshold']:g}{interval} "
+        text += "separates objects from chance best"
+        if row["lowest"] != row["highest"]:
+            text += f"; {row['lowest']:g} to {row['highest']:g} do about as well"
+        if part is not images:
+            text += f"; of {count(n_images, 'random image')}"
     return Sensitivity(Table(columns), suggested, text)
 
 
@@ -141,47 +166,6 @@ def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
     # An F1 cannot exceed 1.
     sums[..., 0] *= np.minimum(factor, 1 / np.where(found > 0, found, 1.0))[:, None]
     return replace(chance, sums=sums)
-
-
-def _sampled(images: ImagePart, seed: int) -> ImagePart:
-    """Return random images with about `_MOST` annotations; all if they have no more."""
-    data = images.data
-    n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
-    if n_drawn.sum() <= _MOST:
-        return images
-    order = np.random.default_rng(seed).permutation(len(n_drawn))
-    taken = np.sort(order[np.cumsum(n_drawn[order]) <= _MOST])
-    return compared_images(of_images(data, taken))
-
-
-def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
-    """Return the figures of each threshold as columns."""
-    rows = []
-    for each in figures:
-        existence, classes = each["existence"], each["class_agreement"]
-        row = {
-            "threshold": each["iou_threshold"],
-            **_with_interval("alpha", each["alpha"], each["interval"]),
-            **_with_interval("f1", existence.f1, existence.interval),
-            "f1_by_chance": existence.chance,
-            **_with_interval("existence_alpha", existence.alpha, existence.alpha_interval),
-            **_with_interval("class_alpha", classes.alpha, classes.interval),
-            "class_share": classes.share,
-            "mean_similarity": each["place"].mean_iou,
-            "n_units": each["n_units"],
-        }
-        rows.append(row)
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def _text(found: Mapping[str, float], measure: str) -> str:
-    """Return the suggestion as a sentence."""
-    low, high, lowest, highest = (
-        found[name] for name in ("threshold_low", "threshold_high", "lowest", "highest")
-    )
-    interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
-    about = "" if lowest == highest else f"; {lowest:g} to {highest:g} do about as well"
-    return f"{measure} {found['threshold']:g}{interval} separates objects from chance best{about}"
 
 
 # Thresholds whose distance is at most this much below the largest separate about as well.
