@@ -12,11 +12,12 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import as_list
 from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio.tasks import (
+    SHAPES,
     Region,
     Value,
     image_names,
     images_of,
-    is_outside,
+    joints_of,
     plain_boxes_of,
     regions_of,
     shape_of,
@@ -332,7 +333,7 @@ class _Records:
         shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
         for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)
-            if not region.is_shape or not task.records:
+            if region.kind not in SHAPES or not task.records:
                 apart = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
                 self._into.annotation({"shape": apart}, where)
                 continue
@@ -359,7 +360,8 @@ class _Records:
                 "give --image-size 1920x1080, or --image-size DIR with the images"
             )
         size = (image["width"], image["height"])
-        shape = self._into.boxed(shape_of(region, size, self._into.masks))
+        shape = shape_of(region, size, self._into.masks) | joints_of(region.points, size)
+        shape = self._into.boxed(shape)
         record = {**shape, "image_id": image["id"], **shared}
         if str(given.get("origin")).startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
@@ -371,7 +373,10 @@ class _Records:
         self._tally["several"] += len(region.labels) > 1
         for name in region.labels or [""]:
             row = self._into.labelled({**record}, name, where, f"{label}: has no label")
-            if row >= 0 and not region.value.get("rotation") and is_outside(shape["bbox"], size):
+            if row < 0 or region.value.get("rotation"):
+                continue
+            x, y, width, height = shape["bbox"]
+            if not (x < size[0] and y < size[1] and x + width > 0 and y + height > 0):
                 problem = "is outside of its image; expected 0 to 100, in percent of the image"
                 self._into.defect("T003", f"{label}: {problem}", where, row)
 

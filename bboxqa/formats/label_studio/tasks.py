@@ -30,7 +30,8 @@ Images = dict[str, list[str]]
 """The addresses of the images of a task by data key; several of a key are pages."""
 Value = dict[str, Any]
 _BOX = ("x", "y", "width", "height")
-_SHAPES = ("rectangle", "ellipse", "polygon", "keypoint", "vector", "brush", "bitmask")
+SHAPES = ("rectangle", "ellipse", "polygon", "keypoint", "vector", "brush", "bitmask")
+"""The types of results that are shapes which can be read."""
 _PIXELS = 200
 """Coordinates above it are pixels, not percentages."""
 _NUMBERS = {int, float}
@@ -138,11 +139,6 @@ class Region(msgspec.Struct):
     points: "list[Region]" = msgspec.field(default_factory=list)
     """Its key points."""
 
-    @property
-    def is_shape(self) -> bool:
-        """Whether the region is a shape that can be read."""
-        return self.kind in _SHAPES
-
 
 def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) -> list[Region]:
     """Return the regions of an annotation, each with all of its labels.
@@ -158,7 +154,7 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
         given = items(value.get(kind)) if kind.endswith("labels") else []
         labels = [*dict.fromkeys(filter(None, map(plain_text, given)))]
         region = Region(pointer, result, kind.removesuffix("labels"), own, value, labels)
-        if not region.is_shape:
+        if region.kind not in SHAPES:
             rest.append((region, kind))
         elif own not in whole:
             whole[own or pointer] = region
@@ -176,7 +172,9 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
         else:
             name = plain_text(region.result.get("from_name")) or kind
             of_shape.attributes[name] = region.value.get(kind)
-    parents = {e.id: e for e in whole.values() if e.is_shape and e.kind != "keypoint" and e.id}
+    parents = {
+        e.id: e for e in whole.values() if e.kind in SHAPES and e.kind != "keypoint" and e.id
+    }
     for key, region in [*whole.items()] if joined else ():
         parent = parents.get(plain_text(region.result.get("parentID")))
         if region.kind == "keypoint" and parent is not None:
@@ -215,26 +213,12 @@ def plain_boxes_of(
     return found if len({own for _, _, own, _ in found}) == len(found) else None
 
 
-def is_outside(box: Sequence[float], size: Size) -> bool:
-    """Return whether a box in pixels lies outside of an image of this size."""
-    x, y, width, height = box
-    return not (x < size[0] and y < size[1] and x + width > 0 and y + height > 0)
-
-
-def shape_of(region: Region, size: Size, masks: Masks) -> Record:
-    """Return the COCO geometry keys of a region, with its key points.
+def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
+    """Return the COCO geometry keys of a region.
 
     Raises ValueProblemError if the values are not as Label Studio writes them.
     """
-    found = _shape_of(region.kind, region.value, size, masks)
-    if region.points:
-        points = [_key_point(each.value, size)["keypoints"] for each in region.points]
-        found["keypoints"] = [number for triple in points for number in triple]
-        found["joints"] = [each.labels[0] if each.labels else UNLABELLED for each in region.points]
-    return found
-
-
-def _shape_of(kind: str, value: Value, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
+    kind, value = region.kind, region.value
     degrees = shapes.degrees_of(value.get("rotation"), "rotation")
     if kind == "rectangle":
         box = _pixels(value, _BOX, size)
@@ -254,7 +238,8 @@ def _shape_of(kind: str, value: Value, size: Size, masks: Masks) -> Record:  # n
             return shapes.outlined(points)
         return {"shape": "polyline", "points": points.ravel().tolist()}
     if kind == "keypoint":
-        return _key_point(value, size)
+        x, y = _pixels(value, ("x", "y"), size)
+        return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
     if kind == "brush":
         if "rle" not in value:
             raise MaskProblemError("has no rle")
@@ -287,9 +272,11 @@ def _in_pixels(numbers: Sequence[float], size: Size) -> list[float]:
     return [each * size[place % 2] / 100 for place, each in enumerate(numbers)]
 
 
-def _key_point(value: Value, size: Size) -> Record:
-    x, y = _pixels(value, ("x", "y"), size)
-    return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
+def joints_of(points: Sequence[Region], size: Size) -> Record:
+    """Return the key points of a region with their names; empty without points."""
+    joints = [each.labels[0] if each.labels else UNLABELLED for each in points]
+    flat = [e for each in points for e in (*_pixels(each.value, ("x", "y"), size), 2)]
+    return {"keypoints": flat, "joints": joints} if joints else {}
 
 
 def _points(given: object, size: Size) -> FloatArray:

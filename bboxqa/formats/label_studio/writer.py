@@ -150,15 +150,13 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     if ids:
         why = f"{_TITLE} numbers tasks from 1"
         yield Loss(len(ids), "id of an image", why, ids[0], "changed")
-    yield from name_losses(
-        "annotator", content.annotators, lambda name: _read_person(name, options)
-    )
 
+    def read_person(name: str) -> str:
+        if options.as_predictions:
+            return f"model {name}" if name.isdecimal() else name.strip()
+        return name if name == GROUND_TRUTH else person(_written_person(name))
 
-def _read_person(name: str, options: Options) -> str:
-    if options.as_predictions:
-        return f"model {name}" if name.isdecimal() else name.strip()
-    return name if name == GROUND_TRUTH else person(_written_person(name))
+    yield from name_losses("annotator", content.annotators, read_person)
 
 
 def _written_person(name: str) -> object:
