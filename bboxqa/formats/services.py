@@ -21,13 +21,7 @@ from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, json_of
-from bboxqa.formats.translation.shapes import (
-    items,
-    mapping,
-    numbers_of,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.shapes import items, mapping, numbers_of, plain_text, points_of
 
 _BOX = ("left", "top", "width", "height")
 _DRAWN = ("boundingBoxes", "polygons")

@@ -40,23 +40,17 @@ _BETWEEN = re.compile(r"[\s,]*")
 class Rows(msgspec.Struct, frozen=True):
     """Consecutive rows of a table, as columns."""
 
-    at: list[int] = msgspec.field(default_factory=list)
+    at: list[int]
     """The line, or the Parquet row number, of each row."""
-    columns: Sequence[Sequence[Any]] = ()
-    ragged: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    cells: Mapping[Any, Sequence[Any]]
+    """The columns by what they hold, or by their places."""
+    ragged: Sequence[tuple[int, int]] = ()
     """Lines with more or fewer cells than the header, and the number of their cells."""
-    keys: Sequence[str] = ()
-    """What the columns hold."""
-
-    @property
-    def cells(self) -> dict[str, Sequence[Any]]:
-        """The columns by `keys`."""
-        return dict(zip(self.keys, self.columns, strict=bool(self.at)))
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the line and the cells of each row."""
-        for at, row in zip(self.at, zip(*self.columns, strict=True), strict=True):
-            yield at, dict(zip(self.keys, row, strict=True))
+        for at, row in zip(self.at, zip(*self.cells.values(), strict=True), strict=True):
+            yield at, dict(zip(self.cells, row, strict=True))
 
 
 class TableFile:
@@ -94,13 +88,14 @@ class TableFile:
 
     def rows(self, names: Mapping[str, str]) -> Rows:
         """Return all rows, with columns of some names by keys."""
-        chunks = [*self.chunks([self.header.index(name) for name in names.values()])]
+        places = {key: self.header.index(name) for key, name in names.items()}
+        chunks = [*self.chunks([*places.values()])]
         at = [each for chunk in chunks for each in chunk.at]
-        columns = [
-            [*chain(*each)] for each in zip(*(chunk.columns for chunk in chunks), strict=True)
-        ]
-        ragged = [each for chunk in chunks for each in chunk.ragged]
-        return Rows(at, columns or [[] for _ in names], ragged, [*names])
+        cells = {
+            key: [*chain.from_iterable(chunk.cells[place] for chunk in chunks)]
+            for key, place in places.items()
+        }
+        return Rows(at, cells, [each for chunk in chunks for each in chunk.ragged])
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the line and the cells of each row, by the names of columns."""
@@ -113,11 +108,12 @@ class TableFile:
         ragged: list[tuple[int, int]] = []
         for chunk in self.chunks(places):
             ragged += chunk.ragged
-            for coder, place, cells in zip(coders, places, chunk.columns, strict=True):
+            for coder, place in zip(coders, places, strict=True):
                 try:
-                    coder.add(cells)
+                    coder.add(chunk.cells[place])
                 except TypeError:
-                    at = chunk.at[[isinstance(cell, dict) for cell in cells].index(True)]
+                    is_object = [isinstance(cell, dict) for cell in chunk.cells[place]]
+                    at = chunk.at[is_object.index(True)]
                     problem = f"{self.word} {at}: {self.header[place]} is an object"
                     expected = "expected a text or a number"
                     raise DatasetError([f"{self.name}: {problem}; {expected}"]) from None
@@ -158,7 +154,7 @@ class Delimited(TableFile):
             whole = [each for each in some if len(each[1]) == width]
             ragged = [(at, len(row)) for at, row in some if len(row) != width]
             columns = [*zip(*(row for _, row in whole), strict=True)] or [()] * width
-            yield Rows([at for at, _ in whole], [columns[place] for place in places], ragged)
+            yield Rows([at for at, _ in whole], {e: columns[e] for e in places}, ragged)
 
 
 def split_rows(
@@ -220,11 +216,11 @@ class JsonLines(TableFile):
 
     def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
-        names = [self.header[place] for place in places]
-        rows = self._rows(names)
+        names = {place: self.header[place] for place in places}
+        rows = self._rows([*names.values()])
         while some := list(islice(rows, _CHUNK)):
-            columns = [[row.get(name) for _, row in some] for name in names]
-            yield Rows([at for at, _ in some], columns)
+            cells = {place: [row.get(name) for _, row in some] for place, name in names.items()}
+            yield Rows([at for at, _ in some], cells)
 
 
 class JsonArray(JsonLines):
@@ -260,17 +256,17 @@ class Parquet(TableFile):
         """Yield the columns at some places, a few thousand rows at a time."""
         import pyarrow as pa
 
-        fields = [self.file.schema_arrow.field(place) for place in places]
+        fields = {place: self.file.schema_arrow.field(place) for place in places}
         first, names = 1, []
-        for each in fields:
+        for each in fields.values():
             # Of images of Hugging Face, the path is read.
             is_picture = pa.types.is_struct(each.type) and each.type.get_field_index("path") >= 0
             names.append(f"{each.name}.path" if is_picture else str(each.name))
         with parquet_errors(self.name):
             for batch in self.file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
-                found = {each.name: batch.column(each.name).to_pylist() for each in fields}
+                cells = {e: batch.column(field.name).to_pylist() for e, field in fields.items()}
                 stop = first + batch.num_rows
-                yield Rows([*range(first, stop)], [found[each.name] for each in fields])
+                yield Rows([*range(first, stop)], cells)
                 first = stop
 
 

@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import is_via_head
+from bboxqa.formats.heads import is_via_head, plain_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
@@ -19,7 +19,7 @@ from bboxqa.formats.source import members_of, only_file
 from bboxqa.formats.tables import Delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.reading import NOT_JSON, broken_json
+from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, mapping, numbers_of, plain_text
 
 _NOTES = (
@@ -48,12 +48,11 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a VIA file; raises BrokenTextError or DatasetError if it cannot be read."""
     found = [each for each in members_of(path) if not each.name or is_via_head(each.head())]
     member = only_file(path, found, "VIA")
-    text = member.text()
-    is_json = text[:4096].lstrip().startswith(b"{")
+    is_json = plain_head(member.head()).startswith(b"{")
     into.title = "VIA JSON" if is_json else "VIA csv"
     into.advice = "In VIA: Annotation, Export Annotations (as JSON); give that file."
     into.names_asked = False
-    entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
+    entries = [*(_json_entries(member, into) if is_json else _csv_entries(member))]
     said = [attributes for entry in entries for _, _, attributes in entry.regions]
     # The attribute that holds the labels of regions; "" for none.
     attribute = ""
@@ -95,11 +94,8 @@ def translate(path: Path, into: Collector) -> None:
     into.count(_NOTES)
 
 
-def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
-    try:
-        content = mapping(msgspec.json.decode(text))
-    except NOT_JSON as error:
-        raise broken_json(member, error, "VIA JSON") from None
+def _json_entries(member: Member, into: Collector) -> Iterator[_Entry]:
+    content = mapping(json_of(member, into))
     key = "_via_img_metadata"
     start = pointer_to(key) if key in content else ""
     for name, entry in (content[key] if start else content).items():

@@ -110,10 +110,6 @@ class Columns(msgspec.Struct, frozen=True):
     """Why no boxes can be read from the columns; "" where they can."""
     is_open_images: bool = False
 
-    def described(self) -> str:
-        """Return the columns in the syntax of the option."""
-        return ",".join(f"{key}={one_line(name)}" for key, name in self.of.items())
-
 
 def columns_of(
     header: Sequence[str], chosen: Mapping[str, str], names: Mapping[str, tuple[str, ...]] = NAMES
@@ -167,26 +163,18 @@ def _plain_name(name: str) -> str:
     return _SIGNS.sub("", name).lower()
 
 
-class BoxKind(msgspec.Struct, frozen=True):
-    """The layout and the unit of the boxes of a table."""
+def in_corner_and_size(boxes: FloatArray, form: str) -> FloatArray:
+    """Return (N, 4) boxes of a layout as left, top, width and height.
 
-    form: str
-    is_share: bool
-
-    def in_corner_and_size(self, boxes: FloatArray) -> FloatArray:
-        """Return (N, 4) boxes as left, top, width and height.
-
-        Examples
-        --------
-        >>> BoxKind("cxcywh", is_share=False).in_corner_and_size(np.array([[5, 5, 4, 2.0]]))
-        array([[3., 4., 4., 2.]])
-        """
-        first, second = boxes[:, :2], boxes[:, 2:]
-        if self.form == "xyxy":
-            return np.concatenate([first, second - first], 1)
-        if self.form == "cxcywh":
-            return np.concatenate([first - second / 2, second], 1)
-        return boxes
+    Examples
+    --------
+    >>> in_corner_and_size(np.array([[5, 5, 4, 2.0]]), "cxcywh")
+    array([[3., 4., 4., 2.]])
+    """
+    first, second = boxes[:, :2], boxes[:, 2:]
+    if form == "xyxy":
+        return np.concatenate([first, second - first], 1)
+    return np.concatenate([first - second / 2, second], 1) if form == "cxcywh" else boxes
 
 
 def unit_of(boxes: FloatArray) -> tuple[str, BoolArray]:
@@ -327,15 +315,17 @@ def _numbers_in(cells: Cells) -> list[float]:
     return [_number(each, "bbox") for each in values]
 
 
-def box_kind_of(name: str, rows: BoxRows, form: str, columns: Columns, choices: Choices) -> BoxKind:
-    """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
+def layout_of(
+    name: str, rows: BoxRows, form: str, columns: Columns, choices: Choices
+) -> tuple[str, bool]:
+    """Return the layout of boxes of the table `name`, and whether they are in shares.
 
-    Raises DatasetError if the numbers fit several kinds.
+    The user says it, or the numbers prove it. Raises DatasetError if these fit several layouts.
     """
     said, _, unit = (choices.box_format or "").partition("-")
     form = (form or said) if "objects" in columns.of else (said or form)
     if form and unit:
-        return BoxKind(form, is_share=unit == "shares")
+        return form, unit == "shares"
     has_box = ~np.isnan(rows.numbers[:, 0])
     boxes = rows.numbers[has_box]
     found_unit, is_share = unit_of(boxes)
@@ -351,7 +341,12 @@ def box_kind_of(name: str, rows: BoxRows, form: str, columns: Columns, choices: 
         )
     if not form and (np.abs(boxes) > 1).any() | (unit == "shares"):
         sizes = rows.sizes()[has_box]
-        form = _form_of(boxes, np.ones_like(sizes) if unit == "shares" else sizes)
+        # One pixel is allowed for rounding.
+        most = (np.ones_like(sizes) if unit == "shares" else sizes) + 1
+        with np.errstate(invalid="ignore"):
+            is_beyond = (boxes[:, :2] + boxes[:, 2:] > most).any()
+        # Only this layout fits the numbers of all boxes.
+        form = "xywh" if (boxes[:, 2:] < boxes[:, :2]).any() else "xyxy" if is_beyond else ""
         if not form:
             column = one_line(columns.of.get("bbox") or columns.of["objects"])
             both = f"{column!r} may hold left, top, width and height, or two corners"
@@ -359,22 +354,12 @@ def box_kind_of(name: str, rows: BoxRows, form: str, columns: Columns, choices: 
                 [f"{name}: {both}: all numbers fit both"],
                 "Say which it is: --box-format xywh, xyxy or cxcywh",
             )
-    return BoxKind(form or "xywh", unit == "shares")
-
-
-def _form_of(boxes: FloatArray, sizes: FloatArray) -> str:
-    """Return the only layout that fits the numbers of all boxes; "" if several fit."""
-    if (boxes[:, 2:] < boxes[:, :2]).any():
-        return "xywh"
-    # One pixel is allowed for rounding.
-    with np.errstate(invalid="ignore"):
-        is_beyond = (boxes[:, :2] + boxes[:, 2:] > sizes + 1).any()
-    return "xyxy" if is_beyond else ""
+    return form or "xywh", unit == "shares"
 
 
 def _objects_in(given: object) -> list[Cells]:
     """Return the objects of an image, which cells of csv hold as JSON."""
-    found: Any = None if _is_empty(given) else given
+    found: Any = given if _holds(given) else None
     if isinstance(found, str):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             found = msgspec.json.decode(found)
@@ -434,13 +419,9 @@ def _of_studio(part: BoxRows, rows: Sequence[tuple[Cells, Cells]]) -> BoxRows:
 
 
 def _holds(value: object) -> bool:
-    return not _is_empty(value) and value not in ([], {})
-
-
-def _is_empty(value: object) -> bool:
     if isinstance(value, str):
-        return value.strip() in _NOTHING
-    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+        return value.strip() not in _NOTHING
+    return value not in (None, [], {}) and not (isinstance(value, float) and np.isnan(value))
 
 
 def _number(value: object, name: str) -> float:

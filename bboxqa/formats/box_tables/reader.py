@@ -1,11 +1,12 @@
 """Reading tables of boxes: rows to COCO records."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
@@ -15,12 +16,12 @@ from bboxqa.formats.box_tables.columns import (
     FORM_WORDS,
     FORMS,
     NAMES,
-    BoxKind,
     BoxRows,
     Columns,
-    box_kind_of,
     boxes_in,
     columns_of,
+    in_corner_and_size,
+    layout_of,
 )
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
@@ -86,7 +87,7 @@ def translate(path: Path, into: Collector) -> None:
             "double quotes.",
         )
     boxes, form = boxes_in(rows, columns)
-    kind = box_kind_of(table.name, boxes, form, columns, choices)
+    form, is_share = layout_of(table.name, boxes, form, columns, choices)
     into.title = "Open Images csv" if columns.is_open_images else "table"
     into.lists_images = False
     names = _display_names(path) if columns.is_open_images else {}
@@ -94,14 +95,15 @@ def translate(path: Path, into: Collector) -> None:
         for key in ("category", "objects"):
             numbered = enumerate(class_names(table, columns.of.get(key, "")))
             names |= {str(number): name for number, name in numbered}
-    _TableRecords(member, table, columns, kind, names, into).add(boxes)
+    _TableRecords(member, table, columns, form, is_share, names, into).add(boxes)
     for problem, (at, _) in zip(ragged, rows.ragged, strict=True):
         into.defect("T001", problem, Where(member.name, at))
     named_by = columns.of.get("annotator")
     into.named_by = "" if named_by is None else f"the column {one_line(named_by)!r}"
-    unit = "shares of the image" if kind.is_share else "pixels"
-    said = f"boxes are {FORM_WORDS[kind.form]} in {unit}; columns: {columns.described()}"
-    into.notes.append(said)
+    unit = "shares of the image" if is_share else "pixels"
+    # As the option has them.
+    listed = ",".join(f"{key}={one_line(name)}" for key, name in columns.of.items())
+    into.notes.append(f"boxes are {FORM_WORDS[form]} in {unit}; columns: {listed}")
     if not columns.of.keys() & {"category", "objects"}:
         into.defect("T004", _ONE_CATEGORY, Where(member.name, 1))
         into.notes.append(_ONE_CATEGORY)
@@ -122,55 +124,56 @@ def name_in(cell: str) -> str:
     return found[1] if found else name
 
 
-class _TableRecords:
+class _TableRecords(msgspec.Struct):
     """Converts rows to COCO records."""
 
-    def __init__(
-        self,
-        member: Member,
-        table: TableFile,
-        columns: Columns,
-        boxes: BoxKind,
-        names: Mapping[str, str],
-        into: Collector,
-    ) -> None:
-        self._into, self._member, self._columns, self._boxes = into, member, columns, boxes
-        self._names, self._word = names, table.word
-        # As bboxqa writes cells that spreadsheets would run as formulas.
-        is_text = isinstance(table, Delimited)
-        self._said: Callable[[str], str] = unguarded if is_text else str
-        self._named: Callable[[str], str] = name_in if is_text else str
+    member: Member
+    table: TableFile
+    columns: Columns
+    form: str
+    is_share: bool
+    names: Mapping[str, str]
+    """The names of categories by what cells hold."""
+    into: Collector
+
+    def said(self, cell: object) -> str:
+        """Return the text of a cell, without what keeps spreadsheets from running it."""
+        text = plain_text(cell)
+        return unguarded(text) if isinstance(self.table, Delimited) else text
+
+    def named(self, cell: object) -> str:
+        """Return the annotator or category that a cell names."""
+        text = plain_text(cell)
+        return name_in(text) if isinstance(self.table, Delimited) else text
 
     def add(self, part: BoxRows) -> None:
         """Add the boxes of rows, and the images and annotators of rows without one."""
-        into, cells, of_row = self._into, part.cells, self._images_of(part)
+        into, cells, of_row = self.into, part.cells, self._images_of(part)
         is_drawn = ~np.isnan(part.numbers[:, 0])
         if not any(who for row, (_, who) in of_row.items() if not is_drawn[row]):
             # Only tables with rows without a box list annotators who drew nothing.
             for image in into.images:
                 del image["annotators"]
         rows = np.array([row for row in of_row if is_drawn[row]], np.int64)
-        bbox, problems = self._boxes.in_corner_and_size(part.numbers[rows]), dict[int, str]()
-        if self._boxes.is_share:
+        bbox, problems = in_corner_and_size(part.numbers[rows], self.form), dict[int, str]()
+        if self.is_share:
             sides = [[of_row[row][0].get(side, np.nan) for side in SIDES] for row in rows.tolist()]
             sizes = np.array(sides, np.float64).reshape(-1, 2)
             kept, problems = self._shares_in(part, rows, ~np.isnan(sizes[:, 0]))
             rows, bbox = rows[kept], (bbox * np.tile(sizes, 2))[kept]
-        lines = Lines([self._member.name], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
+        lines = Lines([self.member.name], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
         listed = rows.tolist()
         given = cells.get("category", [""] * len(part.at))
         labels = [plain_text(given[row]) for row in listed]
         known: dict[str, int] = {}
         for place, label in enumerate(labels):
             if label not in known:
-                named = self._named(label)
-                name = self._names.get(named, named) or UNLABELLED
+                named = self.named(label)
+                name = self.names.get(named, named) or UNLABELLED
                 known[label] = into.category(name, lines.where(place))
-        shown = "objects" in self._columns.of or self._word == "row"
+        shown = "objects" in self.columns.of or self.table.word == "row"
         ids = cells.get("id", [None] * len(part.at))
-        own_ids = [
-            self._said(plain_text(ids[row])) or self._label(part, row) * shown for row in listed
-        ]
+        own_ids = [self.said(ids[row]) or self._label(part, row) * shown for row in listed]
         codes = {"": -1}
         people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
         boxes = Boxes(
@@ -187,7 +190,7 @@ class _TableRecords:
             into.boxes(boxes)
         else:
             for place, row in enumerate(listed):
-                record = {**boxes.record(place), **_more_of(cells, row, self._said)}
+                record = {**boxes.record(place), **self._more_of(cells, row)}
                 if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
                     record |= shapes.turned_box(record["bbox"], degrees)
                 # Converted files keep the order of keys that they had.
@@ -195,7 +198,7 @@ class _TableRecords:
                 into.annotation(record, lines.where(place))
         rest = enumerate(zip(listed, labels, strict=True)) if problems or "" in known else ()
         for place, (row, label) in rest:
-            if not label and "category" in self._columns.of:
+            if not label and "category" in self.columns.of:
                 problem = f"{self._label(part, row)}: has no category"
                 into.defect("T004", problem, lines.where(place), first + place)
             if row in problems:
@@ -203,29 +206,40 @@ class _TableRecords:
 
     def _label(self, part: BoxRows, row: int) -> str:
         number = part.place[row]
-        return f"{self._word} {part.at[row]}" + f", object {number}" * bool(number)
+        return f"{self.table.word} {part.at[row]}" + f", object {number}" * bool(number)
+
+    def _more_of(self, cells: Mapping[str, Sequence[Any]], row: int) -> Record:
+        """Return further keys of the annotation in a row."""
+        given = {key: column[row] for key, column in cells.items()}
+        said = {"created_at": plain_text(given.get("created_at"))}
+        said["track_id"] = self.said(given.get("track"))
+        more: Record = {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
+        more |= {key: text for key, text in said.items() if text}
+        with suppress(TypeError, ValueError, OverflowError, KeyError):
+            more["score"] = float(given["score"])
+        return more
 
     def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
         """Return whether annotations have keys that columns of boxes have no place for."""
-        if self._into.in_full and not cells.keys().isdisjoint(("score", "created_at", "track")):
+        if self.into.in_full and not cells.keys().isdisjoint(("score", "created_at", "track")):
             return True
         crowds, angles = ({*map(str, cells.get(key, ()))} for key in ("iscrowd", "rotation"))
         return any(map(_is_true, crowds)) or any(map(angle_in, angles))
 
     def _images_of(self, part: BoxRows) -> dict[int, tuple[Record, str]]:
         """Return image and annotator, who was asked, of each row; report those without."""
-        into, known = self._into, dict[tuple[str, ...], tuple[Record, str] | None]()
+        into, known = self.into, dict[tuple[str, ...], tuple[Record, str] | None]()
         found = {}
         keys = [key for key in _OF_GROUPS if key in part.cells]
         groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
         for row, group in enumerate(groups):
-            where = Where(self._member.name, part.at[row])
+            where = Where(self.member.name, part.at[row])
             if row not in part.problems and group not in known:
                 cells = {key: part.cells[key][row] for key in keys}
                 given = cells.get("image")
                 path = given.get("path") if isinstance(given, dict) else given
                 known[group] = None
-                if name := self._said(plain_text(path)):
+                if name := self.said(path):
                     image = into.image(name, where, whole_number(cells.get("image_id")))
                     image.setdefault("file_name", name)
                     sides = cells.get("image_width"), cells.get("image_height")
@@ -233,7 +247,7 @@ class _TableRecords:
                     size = size or given_size(into.settings.choices, name)
                     for side, pixels in zip(SIDES, size or (), strict=False):
                         image.setdefault(side, pixels)
-                    if annotator := self._named(plain_text(cells.get("annotator"))):
+                    if annotator := self.named(cells.get("annotator")):
                         into.ask(image, annotator)
                     known[group] = image, annotator
             if row not in part.problems and (each := known[group]) is not None:
@@ -252,18 +266,18 @@ class _TableRecords:
             some = count(n_sizeless, "box", "boxes")
             problem = f"{some} in shares of images whose size is not known; give --image-size "
             also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
-            self._into.defect("T002", problem + also, Where(self._member.name, 1))
+            self.into.defect("T002", problem + also, Where(self.member.name, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
         are_pixels = has_size & (np.abs(share) > LEAST_PIXELS)
         is_odd = has_size & (np.abs(share - 0.5) > 0.5 + MOST_BEYOND)
         problems = {}
         for place in np.flatnonzero(are_pixels | is_odd).tolist():
-            row, side = int(rows[place]), FORMS[self._boxes.form][farthest[place]]
+            row, side = int(rows[place]), FORMS[self.form][farthest[place]]
             label = f"{self._label(part, row)}: {side} is {share[place]:g}"
             if are_pixels[place]:
-                where = Where(self._member.name, part.at[row])
-                self._into.defect("T001", f"{label}, which is in pixels; expected 0 to 1", where)
+                where = Where(self.member.name, part.at[row])
+                self.into.defect("T001", f"{label}, which is in pixels; expected 0 to 1", where)
             else:
                 problems[row] = f"{label}; expected 0 to 1, a share of the image"
         return has_size & ~are_pixels, problems
@@ -278,22 +292,11 @@ def _display_names(path: Path) -> dict[str, str]:
     for file in inside or source.beside(path.parent).direct_members:
         if PurePosixPath(file.name).match(CLASS_NAMES):
             table = Delimited(file.shown, file.text().decode("utf-8", "replace"))
-            rows = [table.header] if len(table.header) == 2 else []
-            for chunk in table.chunks([0, 1]) if rows else ():
-                rows += zip(*chunk.columns, strict=True)
-            found |= {code: one_line(name) for code, name in rows}
+            if len(table.header) == 2:
+                rows = table.rows(dict(zip(("code", "name"), table.header, strict=True)))
+                listed = (table.header, *zip(*rows.cells.values(), strict=True))
+                found |= {code: one_line(name) for code, name in listed}
     return found
-
-
-def _more_of(cells: Mapping[str, Sequence[Any]], row: int, said: Callable[[str], str]) -> Record:
-    """Return further keys of the annotation in a row."""
-    given = {key: cells[key][row] for key in ("iscrowd", "created_at", "track") if key in cells}
-    made, track = plain_text(given.get("created_at")), said(plain_text(given.get("track")))
-    more: Record = {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
-    more |= {key: text for key, text in (("created_at", made), ("track_id", track)) if text}
-    with suppress(TypeError, ValueError, OverflowError, KeyError):
-        more["score"] = float(cells["score"][row])
-    return more
 
 
 def _is_true(cell: object) -> bool:

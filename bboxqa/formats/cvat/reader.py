@@ -17,12 +17,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.shapes import LARGEST, MaskProblemError, ValueProblemError
-from bboxqa.formats.xml_elements import (
-    Element,
-    XmlElements,
-    XmlError,
-    tree_of,
-)
+from bboxqa.formats.xml_elements import Element, XmlElements, XmlError, tree_of
 from bboxqa.model.masks import spans_of_runs
 from bboxqa.model.table import id_as_name
 
