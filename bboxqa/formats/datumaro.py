@@ -106,35 +106,32 @@ class _Subset:
             label = f"item {one_line(own)}, annotation {number + 1}"
             at = Where(self._member, f"{where.at}/annotations/{number}")
             with self._into.refusing(label, at):
-                self._add(given, image, label, at)
+                key, attributes = given.get("label_id"), mapping(given.get("attributes"))
+                name = self._name_of(key)
+                points = self._points.get(key, []) if type(key) is int else []
+                shape = self._into.boxed(self._shape_of(given, points))
+                said = {k: e for k, e in attributes.items() if isinstance(e, str | int | float)}
+                said.pop("rotation", None)
+                record: Record = {**shape, "image_id": image["id"]}
+                record["attributes"] = said | shape.get("attributes", {})
+                if "bbox" in shape:
+                    record["iscrowd"] = int(said.get("is_crowd") is True)
+                    if isinstance(said.get("score"), int | float):
+                        record["score"] = said["score"]
+                shown = name or ("" if key is None else UNLABELLED)
+                row = self._into.labelled(record, shown, at, f"{label}: has no label_id")
+                if row >= 0 and name is None and key is not None:
+                    some = f"the file lists {count(len(self._names), 'label')}, from 0 on"
+                    problem = f"{label}: label_id is {str(key)[:40]}; {some}"
+                    self._into.defect("T050", problem, at, row)
+                n_points = len(shape.get("keypoints", ())) // 3
+                self._into.check_joints(f"{label}:", n_points, shown, points, at, row)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""
         if type(number) is not int or not 0 <= number < len(self._names):
             return None
         return self._names[number]
-
-    def _add(self, given: dict[str, Any], image: Record, label: str, where: Where) -> None:
-        number, attributes = given.get("label_id"), mapping(given.get("attributes"))
-        name = self._name_of(number)
-        points = self._points.get(number, []) if type(number) is int else []
-        shape = self._into.boxed(self._shape_of(given, points))
-        said = {key: e for key, e in attributes.items() if isinstance(e, str | int | float)}
-        said.pop("rotation", None)
-        record: Record = {**shape, "image_id": image["id"]}
-        record["attributes"] = said | shape.get("attributes", {})
-        if "bbox" in shape:
-            record["iscrowd"] = int(said.get("is_crowd") is True)
-            if isinstance(said.get("score"), int | float):
-                record["score"] = said["score"]
-        shown = name or ("" if number is None else UNLABELLED)
-        row = self._into.labelled(record, shown, where, f"{label}: has no label_id")
-        if row >= 0 and name is None and number is not None:
-            some = f"the file lists {count(len(self._names), 'label')}, from 0 on"
-            problem = f"{label}: label_id is {str(number)[:40]}; {some}"
-            self._into.defect("T050", problem, where, row)
-        n_points = len(shape.get("keypoints", ())) // 3
-        self._into.check_joints(f"{label}:", n_points, shown, points, where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         kind = plain_text(annotation.get("type"))

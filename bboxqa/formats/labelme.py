@@ -16,7 +16,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import path_below, place_of
-from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
@@ -58,35 +57,29 @@ def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file."""
     into.title = "LabelMe JSON"
     images = FileImages.of_tool(path, into, members_of(path), "LabelMe", ".json")
-    for number, (place, member) in enumerate(images.files.items()):
-        _add_file(into, images, place, member)
-        into.step(number, len(images.files))
-    images.done("JSON of LabelMe", _NOTES)
-
-
-def _add_file(into: Collector, images: FileImages, place: str, member: Member) -> None:
-    """Add the shapes of an image."""
-    content = json_of(member, into, _decode)
-    if content is None:
-        return
-    name = _name_in_folder(plain_text(content.image_path), place)
-    sides, where = (content.image_width, content.image_height), Where(member.name, "")
-    image, _ = images.add_named(place, member, name, where, (sides, where))
-    if not isinstance(content.shapes, list):
-        into.defect("T001", f"{member.name}: has no list of shapes", where)
-        return
-    owners, n_grouped = _owners(content.shapes)
-    into.tally["group"] += n_grouped
-    owners = owners if into.settings.keypoints else {}
-    inside = {number for numbers in owners.values() for number in numbers}
-    for number, value in enumerate(content.shapes):
-        where = Where(member.name, f"/shapes/{number}")
-        if number not in inside:
-            with into.refusing(f"shape {number + 1}", where):
+    for n_read, (place, member) in enumerate(images.files.items()):
+        into.step(n_read, len(images.files))
+        content = json_of(member, into, _decode)
+        if content is None:
+            continue
+        name = _name_in_folder(plain_text(content.image_path), place)
+        sides, where = (content.image_width, content.image_height), Where(member.name, "")
+        image, _ = images.add_named(place, member, name, where, (sides, where))
+        if not isinstance(content.shapes, list):
+            into.defect("T001", f"{member.name}: has no list of shapes", where)
+            continue
+        owners, n_grouped = _owners(content.shapes)
+        into.tally["group"] += n_grouped
+        owners = owners if into.settings.keypoints else {}
+        inside = {number for numbers in owners.values() for number in numbers}
+        for number in (each for each in range(len(content.shapes)) if each not in inside):
+            value, at = content.shapes[number], Where(member.name, f"/shapes/{number}")
+            with into.refusing(f"shape {number + 1}", at):
                 if not isinstance(value, dict):
                     raise ValueProblemError("is not an object")
                 points = [content.shapes[each] for each in owners.get(number, ())]
-                _add_shape(into, value, image, where, points)
+                _add_shape(into, value, image, at, points)
+    images.done("JSON of LabelMe", _NOTES)
 
 
 def _name_in_folder(path: str, place: str) -> str:

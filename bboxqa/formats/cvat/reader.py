@@ -326,15 +326,42 @@ class _Records:
                     name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
                     self._into.defect("T040", f"{name}: has no assignee", self._where(job))
         elif element.name == "image":
-            self._add_image(element)
+            self._tally["images"] += 1
+            values, where = element.values, self._where(element)
+            name = values.get("name") or id_as_name(values.get("id", ""))
+            key, shown = (values.get("subset", ""), name), f"image {one_line(name)}"
+            image = self._images[key] = self._into.image(key, where)
+            self._into.size(image, name, [values.get(side) for side in SIDES], where)
+            annotator = self._annotator(self._header.job_of(values))
+            shared = self._into.begin_work(image["id"], [image], annotator, shown, where)
+            # Repeated work is left out.
+            for shape in element.inside if shared is not None else ():
+                if not self._add_plain(shape, image, annotator):
+                    self._add_shape(shape, shape.values.get("label"), image, shared or {})
         elif element.name == "track":
-            self._tally["tracks"] += 1
-            for each in element.inside:
-                if each.name == "track":
-                    # The joints of a skeleton are tracks nested in its own.
-                    self._tally["joints"] += 1
-                elif each.values.get("outside") != "1":
-                    self._add_in_frame(each, element.values)
+            self._add_track(element.values, element.inside)
+
+    def _add_track(self, track: Mapping[str, str], inside: Sequence[Element]) -> None:
+        """Add the shapes of a track that are in a frame."""
+        self._tally["tracks"] += 1
+        for each in inside:
+            if each.name == "track":
+                # The joints of a skeleton are tracks nested in its own.
+                self._tally["joints"] += 1
+                continue
+            if each.values.get("outside") == "1":
+                continue
+            where, frame = self._where(each), whole_number(each.values.get("frame"))
+            if frame is None or frame < 0:
+                shown = each.values.get("frame", "")[:40]
+                problem = f"track {one_line(track.get('id', ''))}: a {each.name} has the "
+                problem += f"frame {shown!r}; expected a whole number"
+                self._into.defect("T001", problem, where)
+                continue
+            image, shared = self._frame(self._header.job_of(track), frame, where)
+            each.values = {**track, **each.values}
+            self._tally["shapes"] += 1
+            self._add_shape(each, track.get("label"), image, shared, frame)
 
     def _where(self, found: Element | Job) -> Where:
         return Where(self._member, found.line)
@@ -344,34 +371,6 @@ class _Records:
         if job is not None and job.assignee:
             return job.assignee
         return UNNAMED if self._header.names_people else ""
-
-    def _add_image(self, element: Element) -> None:
-        """Add the shapes of an image, unless they are repeated work."""
-        self._tally["images"] += 1
-        values, where = element.values, self._where(element)
-        name = values.get("name") or id_as_name(values.get("id", ""))
-        key = values.get("subset", ""), name
-        image = self._images[key] = self._into.image(key, where)
-        self._into.size(image, name, [values.get(side) for side in SIDES], where)
-        annotator = self._annotator(self._header.job_of(values))
-        label = f"image {one_line(name)}"
-        shared = self._into.begin_work(image["id"], [image], annotator, label, where)
-        for shape in element.inside if shared is not None else ():
-            if not self._add_plain(shape, image, annotator):
-                self._add_shape(shape, shape.values.get("label"), image, shared or {})
-
-    def _add_in_frame(self, element: Element, track: Mapping[str, str]) -> None:
-        where = self._where(element)
-        frame = whole_number(element.values.get("frame"))
-        if frame is None or frame < 0:
-            shown = element.values.get("frame", "")[:40]
-            problem = f"track {one_line(track.get('id', ''))}: a {element.name} has the "
-            self._into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
-            return
-        image, shared = self._frame(self._header.job_of(track), frame, where)
-        element.values = {**track, **element.values}
-        self._tally["shapes"] += 1
-        self._add_shape(element, track.get("label"), image, shared, frame)
 
     def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
         """Return the image of a frame, and the keys that its annotations share."""

@@ -290,30 +290,24 @@ class _Records:
         pages, page = task.images[key], result.get("item_index") or 0
         return pages[page] if type(page) is int and 0 <= page < len(pages) else None
 
-    def _author(self, task: _Task, work: _Work) -> str:
-        """Return the annotator of an annotation, or the model of a prediction."""
-        content = work.content
-        if work.is_prediction:
-            model = plain_text(content.get("model_version")) or "predictions"
-            # A numeric version would look like an annotator.
-            model = f"model {model}" if model.isdecimal() else model
-            self._models[model] += not task.is_review
-            return model
-        name = person(content.get("completed_by"))
-        self._is_anybody_named |= bool(name)
-        if content.get("ground_truth") is True:
-            self._tally["truth"] += 1
-            return GROUND_TRUTH
-        if name:
-            return name
-        self._unnamed.append((task.label, work.pointer))
-        task.n_unnamed += 1
-        number = task.n_unnamed
-        self._tally["numbered"] += number > 1
-        return f"(not named {number})" if number > 1 else UNNAMED
-
     def _add_work(self, task: _Task, work: _Work) -> None:
-        annotator = self._author(task, work)
+        content = work.content
+        annotator = person(content.get("completed_by"))
+        if work.is_prediction:
+            annotator = plain_text(content.get("model_version")) or "predictions"
+            # A numeric version would look like an annotator.
+            annotator = f"model {annotator}" if annotator.isdecimal() else annotator
+            self._models[annotator] += not task.is_review
+        else:
+            self._is_anybody_named |= bool(annotator)
+            if content.get("ground_truth") is True:
+                self._tally["truth"] += 1
+                annotator = GROUND_TRUTH
+        if not annotator:
+            self._unnamed.append((task.label, work.pointer))
+            task.n_unnamed += 1
+            self._tally["numbered"] += task.n_unnamed > 1
+            annotator = f"(not named {task.n_unnamed})" if task.n_unnamed > 1 else UNNAMED
         # In sessions, images are annotated again; else tasks are.
         by_image = self._into.sessions and all(task.records)
         key = (*task.records,) if by_image else task.label
@@ -330,7 +324,7 @@ class _Records:
                 self._into.plain_boxes([(row, (self._member, at))])
             if boxes is not None:
                 return
-        shared |= {key: work.content[key] for key in _TIMES if work.content.get(key)}
+        shared |= {key: content[key] for key in _TIMES if content.get(key)}
         for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)
             if region.kind not in SHAPES or not task.records:

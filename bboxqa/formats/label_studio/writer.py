@@ -36,36 +36,33 @@ _DOT = 0.5
 
 
 def _files(content: Content, options: Options) -> Iterator[Written]:
-    tasks = [_task(content, place, options) for place in range(len(content.images))]
-    yield Written((), b"[" + b",\n".join(map(msgspec.json.encode, tasks)) + b"]\n")
-
-
-def _task(content: Content, place: int, options: Options) -> Record:
-    image = content.images[place]
-    data: Record = {"image": _address(image_name(image))}
-    data |= {key: image[key] for key in ("width", "height") if key in image}
-    if isinstance(image.get("gain"), int | float):
-        # The gain in agreement by reviewing the image, from review.json.
-        data["gain"] = image["gain"]
-    if options.as_predictions and "gain" in data:
-        data |= REVIEW
-    task: Record = {"id": image["id"], "data": data, "annotations": []}
-    listed = task.setdefault("predictions" if options.as_predictions else "annotations", [])
-    for name, drawn in content.works(place):
-        work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
-        if options.as_predictions:
-            scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
-            scores = scores or [data[key] for key in ("gain",) if key in data]
-            work = {"model_version": name or "predictions"}
-            work |= {"score": sum(scores) / len(scores)} if scores else {}
-        else:
-            if name and name != GROUND_TRUTH:
-                work["completed_by"] = _written_person(name)
-            work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
-        lines = [_vector(image, line) for line in content.lines(place, name, _LINES)]
-        regions = (region for each in drawn for region in _regions(content, image, each))
-        listed.append(work | {"result": [*lines, *regions]})
-    return task
+    tasks = []
+    for place, image in enumerate(content.images):
+        data: Record = {"image": _address(image_name(image))}
+        data |= {key: image[key] for key in ("width", "height") if key in image}
+        if isinstance(image.get("gain"), int | float):
+            # The gain in agreement by reviewing the image, from review.json.
+            data["gain"] = image["gain"]
+        if options.as_predictions and "gain" in data:
+            data |= REVIEW
+        task: Record = {"id": image["id"], "data": data, "annotations": []}
+        listed = task.setdefault("predictions" if options.as_predictions else "annotations", [])
+        for name, drawn in content.works(place):
+            work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
+            if options.as_predictions:
+                scores = [e["score"] for e in drawn if isinstance(e.get("score"), int | float)]
+                scores = scores or [data[key] for key in ("gain",) if key in data]
+                work = {"model_version": name or "predictions"}
+                work |= {"score": sum(scores) / len(scores)} if scores else {}
+            else:
+                if name and name != GROUND_TRUTH:
+                    work["completed_by"] = _written_person(name)
+                work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
+            lines = [_vector(image, line) for line in content.lines(place, name, _LINES)]
+            regions = (region for each in drawn for region in _regions(content, image, each))
+            listed.append(work | {"result": [*lines, *regions]})
+        tasks.append(msgspec.json.encode(task))
+    yield Written((), b"[" + b",\n".join(tasks) + b"]\n")
 
 
 def _vector(image: Record, line: Record) -> Record:

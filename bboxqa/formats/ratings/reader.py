@@ -305,8 +305,19 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
     if not rows:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     names = tuple(map(str, rows)), tuple(columns)
-    if layout != "counts":
-        _refuse_transposed(table, len(rows), len(columns), layout)
+    of_rows = layout == "raters-x-units"
+    right, wrong = (_ANNOTATORS, _UNITS) if of_rows else (_UNITS, _ANNOTATORS)
+    n_annotators, n_units = (len(e) for e in ((rows, columns) if of_rows else (columns, rows)))
+    reason = f"its first column is called {corner!r}" if wrong.fullmatch(corner) else ""
+    if not reason and n_annotators > n_units and not right.fullmatch(corner):
+        reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
+    if reason and layout != "counts":
+        word, other = ("annotator", LAYOUTS[2]) if of_rows else ("unit", LAYOUTS[1])
+        raise DatasetError(
+            [f"{table.name}: does not look like {layout}: {reason}"],
+            f"Give --layout {other} if the table is transposed. If it is not, begin its first line "
+            f"with the word {word}, above the names of the rows.",
+        )
     if problems := [
         f"{table.name}: {what} {name!r} occurs several times; expected each once"
         for what, given in zip(("row", "column"), names, strict=True)
@@ -322,22 +333,6 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
         return from_cells(code(values), names[1], len(rows), names[0])
     across = LabelColumn(values.codes.reshape(len(rows), -1).T.ravel(), values.labels)
     return from_cells(code(across), names[0], len(columns), names[1])
-
-
-def _refuse_transposed(table: TableFile, n_rows: int, n_columns: int, layout: str) -> None:
-    corner, of_rows = table.header[0], layout == "raters-x-units"
-    n_annotators, n_units = (n_rows, n_columns) if of_rows else (n_columns, n_rows)
-    right, wrong = (_ANNOTATORS, _UNITS) if of_rows else (_UNITS, _ANNOTATORS)
-    word, other = ("annotator", LAYOUTS[2]) if of_rows else ("unit", LAYOUTS[1])
-    reason = f"its first column is called {corner!r}" if wrong.fullmatch(corner) else ""
-    if not reason and n_annotators > n_units and not right.fullmatch(corner):
-        reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
-    if reason:
-        raise DatasetError(
-            [f"{table.name}: does not look like {layout}: {reason}"],
-            f"Give --layout {other} if the table is transposed. If it is not, begin its first line "
-            f"with the word {word}, above the names of the rows.",
-        )
 
 
 def _from_counts(
