@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
-from bboxqa.core.errors import DatasetError, OtherKindError
+from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
@@ -254,7 +254,7 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
             found[path] = causes
     if others:
         command = _validate_command(others, choices)
-        return OtherKindError(
+        return NothingToCompareError(
             [
                 f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
                 for path, kind in others.items()
@@ -286,7 +286,7 @@ def of_predictions(
     if kind is not RESULTS:
         advice = f"Annotations of a model are one more file: --annotator NAME={path}"
         advice = f"A list of results: {_A_RESULT}\n{advice}"
-        return OtherKindError(error.problems, advice, files=[path])
+        return NothingToCompareError(error.problems, advice, files=[path])
     found = _causes(document, STOPPING)
     if not found.lines:
         return error
