@@ -167,20 +167,6 @@ def remove_unfinished(out: Path) -> None:
             rest.unlink(missing_ok=True)
 
 
-def refuse_foreign(out: Path) -> None:
-    """Refuse a folder with files that do not come from a run, as a run could replace them."""
-    try:
-        names = [path.name for path in out.iterdir()] if out.is_dir() else []
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
-    # A run that was killed at once leaves only its lock, a hidden file.
-    if not {ROOT, HISTORY} & {*names} and any(name[0] != "." for name in names):
-        raise OutputError(
-            f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
-            "--out, or add --force"
-        )
-
-
 def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force: bool) -> None:
     """Note the root, and the key of pseudonyms, in their folder of results.
 
@@ -257,12 +243,11 @@ def _page(
     started: str,
 ) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
-    n_bad = sum(not row.passed for row in rows)
-    n_others = sum(row.status != MEASURED for row in rows)
     state, verdict = "passed", "all passed"
-    if n_bad or n_others:
-        state = "failed" if n_bad else "open"
-        verdict = f"{n_bad:,} did not pass" if n_bad else f"{n_others:,} not measured"
+    if n_bad := sum(not row.passed for row in rows):
+        state, verdict = "failed", f"{n_bad:,} did not pass"
+    elif n_others := sum(row.status != MEASURED for row in rows):
+        state, verdict = "open", f"{n_others:,} not measured"
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None} or {"IoU"}
     place = f"Mean {measures.pop()}" if len(measures) == 1 else "Mean similarity"
     numbers = ("Alpha", "95 % interval", "F1", "Class alpha", place, "Images", "Errors", "Warnings")

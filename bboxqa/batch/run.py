@@ -31,6 +31,7 @@ from bboxqa.batch.results import (
     HISTORY,
     LOCK,
     MEASURED,
+    ROOT,
     Regression,
     Row,
     claim,
@@ -38,7 +39,6 @@ from bboxqa.batch.results import (
     folder_of,
     note_failure,
     recorded,
-    refuse_foreign,
     remove_unfinished,
     write_outputs,
 )
@@ -128,7 +128,7 @@ def run_batch(
         Called with a `Step` after each project.
     """
     run = run or Run()
-    _check_out(out, root)
+    _check_out(out, root, force=run.force)
     if settings.pseudonyms is not None:
         check_key(settings.pseudonyms, [out])
         if run.scheduler is not None and not is_local(run.scheduler):
@@ -136,8 +136,6 @@ def run_batch(
                 "--pseudonyms: workers on other machines cannot add names to the key; give "
                 "--scheduler local:N, or first: bboxqa convert FILE OUT --pseudonyms KEY"
             )
-    if not run.force:
-        refuse_foreign(out)
     found = find_projects(root, run.pattern, skip=out, follow_links=run.follow_links)
     if not found.projects:
         # Nothing is found if a folder is not mounted: this must not replace the results.
@@ -182,19 +180,29 @@ def run_batch(
     return BatchResult(found, of_run, n_reused, n_left, worse, unused)
 
 
-def _check_out(out: Path, root: str | Path) -> None:
-    """Refuse a folder of projects as output: the next run would skip it."""
+def _check_out(out: Path, root: str | Path, *, force: bool) -> None:
+    """Refuse a folder of projects as output, which the next run would skip, and of other files."""
     if out.is_file() or (out.is_symlink() and not out.exists()):
         what = "is a file" if out.is_file() else "is a link that leads nowhere"
         raise OutputError(f"{out}: {what}; name a folder with --out")
-    used = (out / LOCK).exists()
-    folders = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
+    try:
+        names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
+    has_projects = bool(names) and LOCK not in names
+    folders = [each.folder for each in discover(out).projects] if has_projects else []
     place = None if is_url(str(root)) else Path(os.path.realpath(root))
     # The folders of results would replace projects in a folder of that name.
     in_results = place is not None and place.is_relative_to(folder_of(out, ".").parent.resolve())
     if out in folders or in_results or out.resolve() == place:
         raise OutputError(
             f"{out}: holds the projects, or one of them; name another folder with --out"
+        )
+    # A run that was killed at once leaves only its lock, a hidden file.
+    if not force and not {ROOT, HISTORY} & names and any(name[0] != "." for name in names):
+        raise OutputError(
+            f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
+            "--out, or add --force"
         )
 
 

@@ -317,7 +317,7 @@ def run_on(
 def _run_on(
     client: "Client", tasks: Sequence[_Task], work: Callable[[_Task], _Result]
 ) -> Generator[Outcome[_Task, _Result]]:
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     waiting = deque(tasks)
     given: dict[Any, tuple[Future, _Task]] = {}
@@ -338,22 +338,18 @@ def _run_on(
                     problem = "no worker has joined the scheduler; start some with `dask worker`"
                     raise ConfigError(problem) from None
             finished = next(done)
-            yield given.pop(finished.key)[1], _result_of(finished)
+            if finished.cancelled():
+                raise ConfigError(_GONE)
+            result: Any
+            try:
+                result = finished.result()
+            except KilledWorker:
+                result = WorkerDied("its workers died while they ran it (out of memory?)")
+            except BboxqaError as error:
+                result = WorkerDied(str(error))
+            except Exception as error:  # noqa: BLE001 - one project never stops the others
+                result = WorkerDied(f"{type(error).__name__}: {error}")
+            yield given.pop(finished.key)[1], result
     finally:
         with suppress(OSError):
             client.cancel([future for future, _ in given.values()])
-
-
-def _result_of(future: "Future") -> Any:
-    from distributed import KilledWorker
-
-    if future.cancelled():
-        raise ConfigError(_GONE)
-    try:
-        return future.result()
-    except KilledWorker:
-        return WorkerDied("its workers died while they ran it (out of memory?)")
-    except BboxqaError as error:
-        return WorkerDied(str(error))
-    except Exception as error:  # noqa: BLE001 - one project never stops the others
-        return WorkerDied(f"{type(error).__name__}: {error}")

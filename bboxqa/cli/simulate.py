@@ -25,9 +25,6 @@ from bboxqa.core.text import count
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
 
-_NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
-
-
 _OPTIONS = options(
     option("--truth FILE", OUT, "COCO file whose boxes are true; by default random ones are drawn.",
         type=A_PATH),
@@ -84,11 +81,11 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     from bboxqa.pipelines.simulate import truth_path
 
     given = {key: value for key, value in given.items() if value is not None}
-    wrong = [name for name in _NOT_WITH_TRUTH if "truth" in given and name in given]
-    if wrong:
-        raise click.UsageError(
-            f"--{wrong[0]} is for scenes that are drawn; leave it or --truth out"
-        )
+    for name in ("images", "objects", "categories", "overlap") if "truth" in given else ():
+        if name in given:
+            raise click.UsageError(
+                f"--{name} is for scenes that are drawn; leave it or --truth out"
+            )
     path = out or Path("simulated.json")
     refuse_inputs([path, truth_path(path)], [given.get("truth"), given.get("profiles")])
     found = simulated(**given)
@@ -195,18 +192,15 @@ def plan(
 
 def _lines(planned: "ImagePlan") -> list[str]:
     """Return the plan as lines of text."""
-    images = count(planned.n_images, "image") + " annotated by two or more"
-    warnings = [f"Warning: {line}" for line in planned.headlines]
+    has = count(planned.n_images, "image")
+    lines = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
-        return [*warnings, f"{images}; cannot plan: {planned.status}"]
-    what = (
-        f"alpha {planned.alpha:z.4f}"
-        if planned.f1 is None
-        else f"F1 {planned.f1:.4f} (alpha has no meaning here)"
-    )
-    lines = [
-        *warnings,
-        f"{images}: {what}, 95 % interval {planned.width:.4f} wide",
+        return [*lines, f"{has} annotated by two or more; cannot plan: {planned.status}"]
+    what = f"alpha {planned.alpha:z.4f}"
+    if planned.f1 is not None:
+        what = f"F1 {planned.f1:.4f} (alpha has no meaning here)"
+    lines += [
+        f"{has} annotated by two or more: {what}, 95 % interval {planned.width:.4f} wide",
         f"target: {planned.target_width:g} wide",
     ]
     if planned.n_more:
@@ -221,5 +215,5 @@ def _lines(planned: "ImagePlan") -> list[str]:
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
     if planned.n_images < _FEW:
-        lines.append(f"Note: with {count(planned.n_images, 'image')} the width itself is uncertain")
+        lines.append(f"Note: with {has} the width itself is uncertain")
     return lines

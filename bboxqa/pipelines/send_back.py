@@ -1,6 +1,5 @@
 """Objects that are sent back to annotators, and which of them come back from their tools."""
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -180,14 +179,12 @@ def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str 
 def _write(part: Record, target: Path, to: str, choices: Choices) -> list[str]:
     """Write the document of an annotator in a format; return what is left out."""
     with TemporaryDirectory() as place:
-        source, out = Path(place, "document.json"), Path(place, "out", target.name)
+        source = Path(place, "document.json")
         source.write_bytes(document_bytes(part))
-        out.parent.mkdir()
         names_people = any("annotator" in each for each in part["annotations"])
         settings = AgreeSettings(annotator_key="annotator" if names_people else None)
-        sent = Target(out, to, lossy=True, as_predictions=to == "label-studio")
+        sent = Target(target, to, lossy=True, as_predictions=to == "label-studio")
         found = convert_with(source, sent, settings, choices)
-        shutil.move(out, target)
     # The lists have gains, which are the scores of an audit, and reasons.
     listed = ("'gain'", "'reason'", "'score'")
     lost = (each for each in found.losses if not each.what.endswith(listed))
