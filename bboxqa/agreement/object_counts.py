@@ -80,10 +80,6 @@ class ObjectSums(FrozenArrays, frozen=True, eq=False):
         """Return the sums as rows, in the order of the attributes, (8, K)."""
         return np.stack([getattr(self, field) for field in self.__struct_fields__])
 
-    def total(self) -> "ObjectSums":
-        """Return the sums over all K, each (1,)."""
-        return ObjectSums(*self.stacked().sum(1, keepdims=True))
-
 
 class ObjectCounts(msgspec.Struct, frozen=True, eq=False):
     """Existence, class and place of the objects at one threshold."""
@@ -171,12 +167,13 @@ def count_objects(
     if of_pairs:
         listed = assigned if paired is None else assigned & paired
         pair, drawn = _drawn_by_pairs(annotations, listed)
-        row, row_alone = (
-            _rows_of_pairs(annotations.annotator, ends, pair, n_annotators)
-            for ends in ((left, right), (one, other))
-        )
-        # What others matched is added up last, and dropped.
-        found = sums(row, row_alone, np.append(drawn / 2, 0)).stacked()[:, :-1]
+        # The place of each two annotators; what others matched is added up last, and dropped.
+        author, places = annotations.annotator.astype(np.int64), []
+        for a, b in ((left, right), (one, other)):
+            key = author[a] * n_annotators + author[b]
+            place = np.searchsorted(pair, key)
+            places.append(np.where(np.append(pair, -1)[place] == key, place, len(pair)))
+        found = sums(*places, np.append(drawn / 2, 0)).stacked()[:, :-1]
         by_pairs = ObjectSums(*found)
     return ObjectCounts(
         images=sums(image[left], image[one], sum_by(image, others / 2, n_images)),
@@ -200,17 +197,6 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
         drawn = n_drawn[start:stop]
         tallies.append((keys, sum_by(place, drawn[left] + drawn[right], len(keys))))
     return _joined_sums(tallies)
-
-
-def _rows_of_pairs(
-    annotator: IntArray, ends: tuple[IndexArray, IndexArray], pair: IndexArray, n_annotators: int
-) -> IndexArray:
-    """Return the place of each two annotators in `pair`, which is sorted; its length if nowhere."""
-    one, other = (annotator[side].astype(np.int64) for side in ends)
-    key = one * n_annotators + other
-    row = np.searchsorted(pair, key)
-    known = np.append(pair, -1)[row] == key
-    return np.where(known, row, len(pair))
 
 
 def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
@@ -287,10 +273,6 @@ class PairCounts(FrozenArrays, frozen=True, eq=False):
     n_values: int
 
 
-# The keys of `PairCounts` with their counts.
-_COUNTED = {"unit_pair": "n_units", "agreeing_pair": "n_agreeing", "pair_value": "n_given"}
-
-
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
     """Count the values of each pair of annotators in units that at least one of them drew.
 
@@ -302,14 +284,30 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     annotator = data.annotator.astype(np.int64)
     none = np.zeros(0, np.int64)
     found = PairCounts(none, none, none, none, none, none, n_annotators, n_values)
-    for left, right in cell_pairs(data.unit, drawn, missing):
+    # Pairs of missing cells, which are the majority, are left out.
+    cells = np.arange(len(drawn)) if missing == "category" else np.flatnonzero(drawn)
+    starts = run_starts(data.unit[cells])
+    size = np.diff(starts, append=len(cells))
+    begins, ends = (np.repeat(bound, size)[drawn[cells]] for bound in (starts, starts + size))
+    sources = cells[drawn[cells]]
+    total = np.concatenate([[0], np.cumsum(ends - begins)])
+    start = 0
+    while start < len(sources):
+        stop = int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1
+        stop = max(stop, start + 1)
+        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
+        right = cells[rows(begins[start:stop], ends[start:stop])[0]]
+        # A pair of drawn cells comes up from both sides.
+        once = np.flatnonzero(~drawn[right] | (left < right))
+        left, right, start = left[once], right[once], stop
         one, other = annotator[left], annotator[right]
         pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
         given = np.concatenate([pair * n_values + code[left], pair * n_values + code[right]])
-        units, values = _counted(pair), _counted(given)
-        agreeing = _counted(pair[code[left] == code[right]])
-        part = PairCounts(*units, *agreeing, *values, n_annotators, n_values)
-        found = join_pairs([found, part])
+        counted: list[IndexArray] = []
+        for each, n in ((pair, 1), (pair[code[left] == code[right]], 1), (given, n_values)):
+            keys, place = compact(each, n * n_annotators**2)
+            counted += [keys, np.bincount(place, minlength=len(keys))]
+        found = join_pairs([found, PairCounts(*counted, n_annotators, n_values)])
     return found
 
 
@@ -317,51 +315,11 @@ def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
     """Return the counts of all parts together, which have the same annotators and values."""
     units, agreeing, values = (
         _joined_sums([(getattr(part, key), getattr(part, number)) for part in parts])
-        for key, number in _COUNTED.items()
-    )
+        for key, number in (
+            ("unit_pair", "n_units"), ("agreeing_pair", "n_agreeing"), ("pair_value", "n_given")
+        )
+    )  # fmt: skip
     return PairCounts(*units, *agreeing, *values, parts[0].n_annotators, parts[0].n_values)
-
-
-def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
-    # Counting without sorting needs memory for keys that do not occur.
-    if keys.max(initial=0) > len(keys):
-        return np.unique(keys, return_counts=True)
-    number = np.bincount(keys)
-    distinct = np.flatnonzero(number)
-    return distinct, number[distinct]
-
-
-# Pairs of cells yielded at a time; tables of them take hundreds of bytes per pair.
-_PAIR_CHUNK = 1 << 19
-
-
-def cell_pairs(
-    unit: IndexArray, drawn: BoolArray, missing: str
-) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the indices of pairs of cells of a unit, at least one of them drawn, in chunks.
-
-    Pairs of missing cells, which are the majority, are left out. `unit` is sorted; `drawn` marks
-    cells with a category, and `missing` says whether other cells are paired as well.
-    """
-    cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
-    of = unit[cells]
-    starts = run_starts(of)
-    size = np.diff(starts, append=len(of))
-    is_source = drawn[cells]
-    begins, ends = (np.repeat(bound, size)[is_source] for bound in (starts, starts + size))
-    sources = cells[is_source]
-    total = np.concatenate([[0], np.cumsum(ends - begins)])
-    start = 0
-    while start < len(sources):
-        stop = int(np.searchsorted(total, total[start] + _PAIR_CHUNK, side="right")) - 1
-        stop = max(stop, start + 1)
-        place, _ = rows(begins[start:stop], ends[start:stop])
-        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
-        right = cells[place]
-        # A pair of drawn cells comes up from both sides.
-        once = np.flatnonzero(~drawn[right] | (left < right))
-        yield left[once], right[once]
-        start = stop
 
 
 MOST_PAIRED = 447
@@ -375,24 +333,19 @@ def paired_annotators(annotator: IntArray, assigned: BoolArray) -> BoolArray | N
     annotate which image. Ties go to the first annotators.
     """
     n_annotators = assigned.shape[1]
-    if n_annotators <= MOST_PAIRED or not _are_many(assigned):
+    if n_annotators <= MOST_PAIRED:
         return None
+    if assigned.sum(1).max(initial=0) <= MOST_PAIRED:
+        image, asked = np.nonzero(assigned)
+        keys: IndexArray = np.zeros(0, np.int64)
+        for start, stop in image_chunks(image):
+            left, right = (asked[start:stop][side] for side in pairs_within(image[start:stop]))
+            keys = np.union1d(keys, left * n_annotators + right)
+            if len(keys) > MOST_PAIRED * (MOST_PAIRED - 1) // 2:
+                break
+        else:
+            return None
     n_drawn = np.bincount(annotator, minlength=n_annotators)
     result = np.zeros(n_annotators, np.bool_)
     result[np.argsort(-n_drawn, kind="stable")[:MOST_PAIRED]] = True
     return result
-
-
-def _are_many(assigned: BoolArray) -> bool:
-    most = MOST_PAIRED * (MOST_PAIRED - 1) // 2
-    if assigned.sum(1).max(initial=0) > MOST_PAIRED:
-        return True
-    n_annotators = assigned.shape[1]
-    image, annotator = np.nonzero(assigned)
-    keys: IndexArray = np.zeros(0, np.int64)
-    for start, stop in image_chunks(image):
-        left, right = (annotator[start:stop][side] for side in pairs_within(image[start:stop]))
-        keys = np.union1d(keys, left * n_annotators + right)
-        if len(keys) > most:
-            return True
-    return False

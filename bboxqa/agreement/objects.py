@@ -1,11 +1,10 @@
 """Agreement on objects: their existence, class and place, with intervals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise, starmap
+from itertools import starmap
 from math import isnan, nan
 
-import msgspec
 import numpy as np
 
 from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
@@ -23,7 +22,6 @@ from bboxqa.agreement.nominal import (
 )
 from bboxqa.agreement.object_counts import (
     ObjectSums,
-    PairCounts,
     drawn_in_cells,
     image_chunks,
     ratio,
@@ -118,22 +116,21 @@ def object_estimators(
         ]
         return np.concatenate(rows)
 
+    def figure(first: int, kind: str, sums: FloatArray) -> FloatArray:
+        of_threshold = sums[first : first + _N_ROWS]
+        figure: FloatArray = getattr(ObjectSums(*of_threshold[:_OF_OBJECTS]), _KINDS[kind])
+        if kind == _ABOVE_CHANCE:
+            return above_chance(figure, ratio(*of_threshold[_OF_OBJECTS:]))
+        return figure
+
     clusters = np.arange(len(images))
     return {
         (index, kind): Estimator(
-            nan, nan, nan, OK, table, partial(_figure, index * _N_ROWS, kind), clusters
+            nan, nan, nan, OK, table, partial(figure, index * _N_ROWS, kind), clusters
         )
         for index in range(len(objects))
         for kind in _KINDS
     }
-
-
-def _figure(first: int, kind: str, sums: FloatArray) -> FloatArray:
-    of_threshold = sums[first : first + _N_ROWS]
-    figure: FloatArray = getattr(ObjectSums(*of_threshold[:_OF_OBJECTS]), _KINDS[kind])
-    if kind == _ABOVE_CHANCE:
-        return above_chance(figure, ratio(*of_threshold[_OF_OBJECTS:]))
-    return figure
 
 
 ONE_CATEGORY = (
@@ -173,17 +170,6 @@ def largest_share(drawn: FloatArray) -> tuple[int, float]:
     return most, float(drawn[most]) / total if total else nan
 
 
-def pairs_with_meaning(counts: PairCounts) -> BoolArray:
-    """Return (P,) bool: pairs of annotators whose alpha has a meaning; see `has_meaning`."""
-    pair, value = np.divmod(counts.pair_value, counts.n_values)
-    drawn = pair[value < counts.n_values - 1]
-    n_categories = np.bincount(
-        np.searchsorted(counts.unit_pair, drawn), minlength=len(counts.unit_pair)
-    )
-    found: BoolArray = n_categories != 1
-    return found
-
-
 def values_without_meaning(marginal: FloatArray) -> BoolArray:
     """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`.
 
@@ -191,17 +177,6 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
     """
     drawn = marginal[:-1] > 0
     return np.append(drawn & (drawn.sum() == 1), False)
-
-
-def images_with_meaning(counted: Coincidences) -> BoolArray:
-    """Return (I,) bool: images whose own alpha has a meaning; see `has_meaning`.
-
-    It is true for images without pairable annotations, as no category dominates there.
-    """
-    drawn = counted.group[(counted.value < counted.n_values - 1) & (counted.marginal > 0)]
-    n_categories = np.bincount(drawn, minlength=counted.n_groups)
-    found: BoolArray = n_categories != 1
-    return found
 
 
 def reason_without_meaning(drawn: FloatArray) -> str:
@@ -252,7 +227,7 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
 
     def figures(self) -> dict[str, float]:
         """Return all scalar figures by name."""
-        total = self.objects.total()
+        total = ObjectSums(*self.objects.stacked().sum(1, keepdims=True))
         chance = ratio(*self.chance.sum(0)[:, None])
         return {
             "pooled": pooled_alpha(self.coincidences).value,
@@ -309,54 +284,47 @@ def threshold_intervals(
         replicated = np.atleast_2d(drawn[index, kind])
         if kind == "categories":
             of_values = alpha_per_category(sums.coincidences)[0][values]
-            intervals = np.full((sums.coincidences.n_values, 3), np.nan)
             made_of = images_per_value(sums.coincidences)[values]
-            intervals[values] = _intervals(of_values, replicated, made_of)
         else:
-            value, made_of = np.array([figures[index][kind]]), np.array([sums.n_images(kind)])
-            intervals = _intervals(value, replicated, made_of)
+            of_values, made_of = np.array([figures[index][kind]]), np.array([sums.n_images(kind)])
+        expanded = expanded_interval(replicated, made_of)
+        bounds, shift = covering_intervals(of_values, replicated, expanded)
+        intervals = np.column_stack([bounds, shift])
+        if kind == "categories":
+            every = np.full((sums.coincidences.n_values, 3), np.nan)
+            every[values] = intervals
+            intervals = every
         found[index][kind] = intervals
     return found
 
 
-def _intervals(values: FloatArray, replicates: FloatArray, made_of: IndexArray) -> FloatArray:
-    """Return low, high and shift of each row of replicates, (K, 3), for its number of images."""
-    bounds, shift = covering_intervals(values, replicates, expanded_interval(replicates, made_of))
-    return np.column_stack([bounds, shift])
+def _f1_intervals(
+    n_rows: int, parts: Iterable[tuple[IndexArray, IndexArray, FloatArray]]
+) -> FloatArray:
+    """Return the 95 % intervals of matched / possible pairs of K rows, (K, 2).
 
-
-class _ImageSquares(msgspec.Struct):
-    """Sums over images of products of two amounts of K rows: matched pairs, and possible ones."""
-
-    sums: FloatArray
-    """(6, K) float64: matched, possible, their squares, their product, and the number of images."""
-
-    def add(self, row: IndexArray, image: IndexArray, amounts: FloatArray) -> None:
-        """Add the (2, E) amounts of rows in images; an image is added once."""
-        n_rows = self.sums.shape[1]
+    Each part has the rows, images and (2, E) amounts; an image is in one part only. The error is
+    that of a ratio of sums over clusters (Cochran 1977, Sampling techniques, eq. 2.39 and 6.9). NaN
+    with fewer than ten images, and at 0 and 1.
+    """
+    sums = np.zeros((6, n_rows))
+    for row, image, amounts in parts:
         keys, place = compact(image * n_rows + row, (int(image.max(initial=-1)) + 1) * n_rows)
         matched, possible = (sum_by(place, amount, len(keys)) for amount in amounts)
         found = matched, possible, matched**2, possible**2, matched * possible, possible > 0
-        self.sums += np.stack([sum_by(keys % n_rows, each, n_rows) for each in found])
-
-    def intervals(self) -> FloatArray:
-        """Return the 95 % intervals of matched / possible, (K, 2).
-
-        The error is that of a ratio of sums over clusters (Cochran 1977, Sampling techniques,
-        eq. 2.39 and 6.9). NaN with fewer than ten images, and at 0 and 1.
-        """
-        matched, possible, matched_2, possible_2, product, n_images = self.sums
-        f1 = ratio(matched, possible)
-        residual = matched_2 - 2 * f1 * product + f1**2 * possible_2
-        # Rounding leaves a residue if all images have the same F1.
-        residual[residual < 1e-12 * matched_2] = 0
-        error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
-        bounds, freedom = np.full((len(f1), 2), np.nan), n_images - 1
-        known = (error > NO_ERROR) & (f1 > 0) & (f1 < 1) & (freedom > FEWEST - 1.5)
-        some, odds = f1[known], np.log(f1[known] / (1 - f1[known]))
-        reach = t_quantile(freedom[known], (1 + LEVEL) / 2) * error[known] / (some * (1 - some))
-        bounds[known] = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
-        return bounds
+        sums += np.stack([sum_by(keys % n_rows, each, n_rows) for each in found])
+    matched, possible, matched_2, possible_2, product, n_images = sums
+    f1 = ratio(matched, possible)
+    residual = matched_2 - 2 * f1 * product + f1**2 * possible_2
+    # Rounding leaves a residue if all images have the same F1.
+    residual[residual < 1e-12 * matched_2] = 0
+    error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
+    bounds, freedom = np.full((len(f1), 2), np.nan), n_images - 1
+    known = (error > NO_ERROR) & (f1 > 0) & (f1 < 1) & (freedom > FEWEST - 1.5)
+    some, odds = f1[known], np.log(f1[known] / (1 - f1[known]))
+    reach = t_quantile(freedom[known], (1 + LEVEL) / 2) * error[known] / (some * (1 - some))
+    bounds[known] = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
+    return bounds
 
 
 def category_f1_intervals(
@@ -369,10 +337,9 @@ def category_f1_intervals(
     category, image = (each.astype(np.int64) for each in (annotations.category, annotations.image))
     ends = alone[:, category[alone[0]] == category[alone[1]]]
     same = np.bincount(ends.ravel(), minlength=len(category))
-    squares = _ImageSquares(np.zeros((6, n_categories)))
     others = assigned.sum(1)[image] - 1
-    squares.add(category, image, np.stack([same, others]).astype(np.float64))
-    return squares.intervals()
+    amounts = np.stack([same, others]).astype(np.float64)
+    return _f1_intervals(n_categories, [(category, image, amounts)])
 
 
 def pair_f1_intervals(
@@ -396,8 +363,8 @@ def pair_f1_intervals(
     matched = np.searchsorted(pairs, author[0, counted] * n_annotators + author[1, counted])
     image, annotator = np.nonzero(assigned & paired)
     n_drawn = drawn_in_cells(annotations, assigned & paired)
-    squares = _ImageSquares(np.zeros((6, len(pairs))))
-    for start, stop in image_chunks(image):
+
+    def part(start: int, stop: int) -> tuple[IndexArray, IndexArray, FloatArray]:
         one, other = (start + side for side in pairs_within(image[start:stop]))
         row = np.searchsorted(pairs, annotator[one] * n_annotators + annotator[other])
         low, high = np.searchsorted(of_image, [image[start], image[stop - 1] + 1])
@@ -406,8 +373,9 @@ def pair_f1_intervals(
         amounts = np.zeros((2, len(both)))
         amounts[1, : len(row)] = (n_drawn[one] + n_drawn[other]) / 2
         amounts[0, len(row) :] = 1
-        squares.add(both, where, amounts)
-    return squares.intervals()
+        return both, where, amounts
+
+    return _f1_intervals(len(pairs), starmap(part, image_chunks(image)))
 
 
 def alpha_costs(data: Coincidences) -> FloatArray:
@@ -435,23 +403,6 @@ def f1_costs(images: ObjectSums) -> FloatArray:
     return without - ratio(np.array([matched]), np.array([possible]))
 
 
-class ChanceSlots(FrozenArrays, frozen=True, eq=False):
-    """The image that each annotator brings to a place: S rows, by place and annotator.
-
-    A place has at least two annotators, who bring different images.
-    """
-
-    place: IndexArray
-    """(S,) int64. The index of the pass times the number of images, plus the image."""
-    annotator: IndexArray
-    source: IndexArray
-    """(S,) int64. The image that the annotator brings."""
-
-    def take(self, index: IndexArray | slice) -> "ChanceSlots":
-        """Return some of the rows."""
-        return ChanceSlots(self.place[index], self.annotator[index], self.source[index])
-
-
 def chance_slots(
     image: IndexArray,
     annotator: IndexArray,
@@ -459,7 +410,7 @@ def chance_slots(
     ranks: tuple[IndexArray, IndexArray],
     n_passes: int,
     generator: np.random.Generator,
-) -> ChanceSlots:
+) -> IndexArray:
     """Return a random image of the same kind for each image that an annotator was asked about.
 
     In each pass, the images of an annotator and a kind form a circle in a random order, which is
@@ -476,6 +427,13 @@ def chance_slots(
         The order of images and annotators in which random numbers are assigned.
     n_passes : int
     generator : numpy.random.Generator
+
+    Returns
+    -------
+    (3, S) int64
+        The place, the annotator, and the image that the annotator brings to it, sorted. A place is
+        the index of the pass times the number of images, plus the image; it has at least two
+        annotators, who bring different images.
     """
     of_images, of_annotators = ranks
     n_images, n_annotators = len(of_images), len(of_annotators)
@@ -492,19 +450,10 @@ def chance_slots(
     moved = start + (np.arange(len(circle)) - start + turn) % size
     source = image[np.take_along_axis(cell, moved, axis=1)]
     place = np.arange(n_passes)[:, None] * n_images + image[cell]
-    slots = ChanceSlots(place.ravel(), annotator[cell].ravel(), source.ravel())
+    slots = np.stack([place.ravel(), annotator[cell].ravel(), source.ravel()])
     # One annotator per image and place, and places with two annotators or more.
-    brought = slots.place * n_images + slots.source
+    brought = slots[0] * n_images + slots[2]
     ranked = np.lexsort((turn.ravel(), brought))
-    slots = slots.take(ranked[np.diff(brought[ranked], prepend=-1) != 0])
-    slots = slots.take(np.flatnonzero(np.bincount(slots.place)[slots.place] >= 2))
-    return slots.take(np.lexsort((slots.annotator, slots.place)))
-
-
-def whole_places(place: IndexArray, work: IndexArray, most: int) -> Iterator[slice]:
-    """Yield slices of whole places, each with about `most` work."""
-    done = np.cumsum(work)
-    ends = np.append(run_starts(place)[1:], len(place))
-    chunk = done[ends - 1] // most
-    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
-    yield from starmap(slice, pairwise([0, *ends.tolist()]))
+    slots = slots[:, ranked[run_starts(brought[ranked])]]
+    slots = slots[:, np.bincount(slots[0])[slots[0]] >= 2]
+    return slots[:, np.lexsort((slots[1], slots[0]))]

@@ -28,7 +28,7 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.unreadable import refuse_results
-from bboxqa.geometry.registry import needs_outlines
+from bboxqa.geometry.registry import needs_keypoints, needs_outlines
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.diagnosis import EVERYONE
@@ -195,7 +195,9 @@ def agree_with(
 
     Without `with_chance`, existence is not corrected for chance.
     """
-    data, found = with_sigmas(with_points(data, settings), settings), None
+    found = None
+    if needs_keypoints(settings.similarity):
+        data = with_sigmas(with_points(data, settings), settings)
     if reference is not None:
         from bboxqa.pipelines.reference import compared, reference_matches, with_reference
 
@@ -219,7 +221,8 @@ def agree_with(
     measured = measured_thresholds(part, settings, counted, chance, progress)
     thresholds = tuple(map(result_of, measured))
     thresholds = with_all_asked(thresholds, data, counted, settings)
-    thresholds = with_repeats(thresholds, data, settings, progress=progress)
+    if data.repeats is not None:
+        thresholds = with_repeats(thresholds, data, settings, data.repeats, progress=progress)
     result = AgreementResult(
         thresholds=thresholds,
         n_images=int((several >= 2).sum()),
@@ -234,10 +237,9 @@ def agree_with(
         reading=data.reading,
         notes=(
             *data.headlines,
-            *(note for each in thresholds for note in all_asked_notes(data, each)),
+            *all_asked_notes(data, thresholds),
             *data.notes,
             *notes_of(data, part, settings, counted.counts, thresholds[0]),
-            *repeat_notes(thresholds[0]),
         ),
         headlines=data.headlines,
         why_slow=why_slow(part),
@@ -317,20 +319,24 @@ def notes_of(
             f"pairs of annotators are counted among the {np.count_nonzero(part.paired):,} of "
             f"{len(part.paired):,} who drew the most annotations"
         )
+    if result.repeats is not None:
+        yield from repeat_notes(result, result.repeats)
 
 
-def all_asked_notes(data: Dataset, part: ThresholdResult) -> Iterator[str]:
+def all_asked_notes(data: Dataset, thresholds: tuple[ThresholdResult, ...]) -> Iterator[str]:
     """Yield the number of images that do not list who was asked, and figures if all were."""
-    figures = [
-        f"{name} at {part.threshold_label} is {value:z.4f}"
-        + ("" if isnan(usual) else f" ({value - usual:+z.4f})")
-        for name, value, usual in (
-            ("alpha", part.all_asked_alpha, part.alpha),
-            ("F1", part.all_asked_f1, part.existence.f1),
-        )
-        if not isnan(value)
-    ]
-    if figures:
+    for part in thresholds:
+        figures = [
+            f"{name} at {part.threshold_label} is {value:z.4f}"
+            + ("" if isnan(usual) else f" ({value - usual:+z.4f})")
+            for name, value, usual in (
+                ("alpha", part.all_asked_alpha, part.alpha),
+                ("F1", part.all_asked_f1, part.existence.f1),
+            )
+            if not isnan(value)
+        ]
+        if not figures:
+            continue
         names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data))]
         number = Counter(map(str.casefold, names))
         unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
@@ -354,18 +360,15 @@ FIGURES = {
 
 def with_repeats(
     results: tuple[ThresholdResult, ...], data: Dataset, settings: AgreeSettings,
-    *, progress: Progress | None = None,
+    repeats: Repeats, *, progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:  # fmt: skip
-    """Return results with the agreement of annotators with themselves, if there is any.
+    """Return results with the agreement of annotators with themselves.
 
     The table has a row for all annotators together, and one for each who annotated an image in
     several sessions. Columns are the numbers of images and annotations, and each of `FIGURES` with
     its 95 % interval over images. Alpha is NaN where it has no meaning.
     """
-    repeats, names = data.repeats, data.annotator_names
-    if repeats is None:
-        return results
-    part = compared_images(repeats.sessions)
+    names, part = data.annotator_names, compared_images(repeats.sessions)
     counted = count_sequentially(part, settings, progress=progress)
     drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
     who = np.unique(repeats.annotator)
@@ -385,17 +388,15 @@ def with_repeats(
     return tuple(found)
 
 
-def repeat_notes(part: ThresholdResult) -> Iterator[str]:
+def repeat_notes(part: ThresholdResult, repeats: Table) -> Iterator[str]:
     """Yield who agrees significantly less with themselves than the others do, if anybody.
 
     With two annotators, their intervals must not overlap.
     """
-    if part.repeats is None:
-        return
     # What loads the diagnosis is loaded where sessions are compared.
     from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged
 
-    table = part.repeats.take(np.arange(1, len(part.repeats)))
+    table = repeats.take(np.arange(1, len(repeats)))
     f1 = bounds(table, "f1")
     error = judged(table, f1.of_complement())
     worst = above_others(error, table["n_images"], n_kinds=1)[:1].tolist()

@@ -1,9 +1,11 @@
 """Chance agreement on existence: annotations matched with those of other images."""
 
+from itertools import pairwise, starmap
+
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.objects import ChanceSlots, chance_slots, whole_places
+from bboxqa.agreement.objects import chance_slots
 from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
@@ -78,23 +80,34 @@ def chance_existence(
            complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
            Web Conference 2022, doi:10.1145/3485447.3512242.
     """
-    data = part.data
-    sums = np.zeros((len(settings.iou_threshold), len(data.image_names), 2))
-    kind = _kinds(data, settings)
+    data, n_images = part.data, len(part.data.image_names)
+    sums = np.zeros((len(settings.iou_threshold), n_images, 2))
+    # Images of one kind are exchanged.
+    outlines, image_size = data.annotations.segmentation, data.image_size
+    known = (image_size > 0).all(1) & (data.assigned.sum(1) >= 2)
+    has_outlines = needs_outlines(settings.similarity)
+    if has_outlines and outlines is not None and (outlines.kind == SegmentationKind.RLE).any():
+        kinds = np.unique(image_size[known], axis=0, return_inverse=True)[1]
+    else:
+        ratio = np.log(image_size[known, 0] / image_size[known, 1]) / np.log(_RATIO)
+        kinds = np.unique(np.rint(ratio), return_inverse=True)[1]
+    kind = np.full(n_images, -1)
+    kind[known] = kinds
     # (I,) bool: images with an annotator who was asked about another image of the kind.
-    image, annotator = np.nonzero(data.assigned & (kind >= 0)[:, None])
+    image, annotator = np.nonzero(data.assigned & known[:, None])
     of_annotator = kind[image] * data.assigned.shape[1] + annotator
     _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
     exchanged = np.bincount(image[size[circle] > 1], minlength=len(kind)) > 0
-    reason = _reason(
-        int((data.assigned.sum(1) >= 2).sum()), int(exchanged.sum()), int((kind >= 0).sum())
-    )
+    reason = _reason(int((data.assigned.sum(1) >= 2).sum()), int(exchanged.sum()), int(known.sum()))
     if reason:
         return ChanceCounts(sums, reason)
     # Which image takes which place, in as many passes as the size of the data allows.
     generator = np.random.default_rng(settings.seed)
     ranks = _ranks(data)
-    work = _work(data, settings) * exchanged
+    # The cost of comparing each image, in annotations.
+    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
+    work = n_drawn + data.assigned.sum(1) + possible_pairs(data.annotations, n_images) // _PAIRS
+    work = work * exchanged * (_OUTLINE if has_outlines else 1)
     n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
     if work.sum() > _ENOUGH:
         order = np.argsort(generator.random(len(kind))[ranks[0]])
@@ -107,12 +120,14 @@ def chance_existence(
     # The start and stop of the annotations of each row of the slots.
     n_annotators = len(data.annotator_names)
     author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
-    wanted = slots.source * n_annotators + slots.annotator
+    wanted = slots[2] * n_annotators + slots[1]
     start, stop = np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
-    for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
-        laid, places = _laid_over(
-            data, slots.take(part_of), start[part_of], stop[part_of], settings
-        )
+    # Whole places, with a limited number of annotations at a time.
+    ends = np.append(run_starts(slots[0])[1:], slots.shape[1])
+    chunk = np.cumsum(1 + stop - start)[ends - 1] // _AT_ONCE
+    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
+    for part_of in starmap(slice, pairwise([0, *ends.tolist()])):
+        laid, places = _laid_over(data, slots[:, part_of], start[part_of], stop[part_of], settings)
         try:
             found = matched_pairs(laid, settings)
         except DatasetError:
@@ -138,42 +153,25 @@ def _reason(n_compared: int, n_exchanged: int, n_known: int) -> str:
     return f"{n_alone:,} of {images} have no other of a similar shape and the same annotators"
 
 
-def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
-    """Return the kind of each image, (I,); images of one kind are exchanged."""
-    size = data.image_size
-    outlines = data.annotations.segmentation
-    known = (size > 0).all(1) & (data.assigned.sum(1) >= 2)
-    kind = np.full(len(size), -1)
-    has_masks = outlines is not None and (outlines.kind == SegmentationKind.RLE).any()
-    if needs_outlines(settings.similarity) and has_masks:
-        kind[known] = np.unique(size[known], axis=0, return_inverse=True)[1]
-    else:
-        ratio = np.rint(np.log(size[known, 0] / size[known, 1]) / np.log(_RATIO))
-        kind[known] = np.unique(ratio, return_inverse=True)[1]
-    return kind
-
-
-def _work(data: Dataset, settings: AgreeSettings) -> IndexArray:
-    """Return the cost of comparing each image, in annotations, (I,)."""
-    n_images = len(data.image_names)
-    pairs = possible_pairs(data.annotations, n_images)
-    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
-    work: IndexArray = n_drawn + data.assigned.sum(1) + pairs // _PAIRS
-    return work * _OUTLINE if needs_outlines(settings.similarity) else work
-
-
 def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
     """Return the rank of each image, (I,), and annotator, (A,), by their boxes."""
     annotations = data.annotations
     n_images, n_annotators = data.assigned.shape
     of_images, of_annotators = np.zeros(n_images), np.zeros(n_annotators)
     parts = [*blocks(len(annotations))]
+    sides = np.tile(np.maximum(data.image_size, 1), 2)
+
+    def relative(part: slice) -> FloatArray:
+        """Return boxes as shares of the sides of their images, (N, 4)."""
+        shares = annotations.bbox[part] / sides.take(annotations.image[part], axis=0)
+        return np.asarray(shares, np.float64)
+
     # Relative to the least edges, so that moving all boxes alike changes no rank.
     # Column by column: numpy takes several times as long for the minimum over rows of four.
-    least = [[side.min() for side in _relative(data, part).T] for part in parts]
+    least = [[side.min() for side in relative(part).T] for part in parts]
     first = np.min(least or [[0.0] * 4], axis=0)
     for part in parts:
-        drawn = (_relative(data, part) - first) @ _WEIGHTS
+        drawn = (relative(part) - first) @ _WEIGHTS
         of_images += sum_by(annotations.image[part], drawn, n_images)
         of_annotators += sum_by(annotations.annotator[part], drawn, n_annotators)
     annotator_ranks: IndexArray = np.argsort(np.argsort(of_annotators))
@@ -185,25 +183,19 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
     return np.argsort(np.lexsort((width / height, asked, of_images))), annotator_ranks
 
 
-def _relative(data: Dataset, part: slice) -> FloatArray:
-    """Return boxes as shares of the sides of their images, (N, 4)."""
-    sides = np.tile(np.maximum(data.image_size, 1), 2)
-    of = data.annotations
-    return np.asarray(of.bbox[part] / sides.take(of.image[part], axis=0), np.float64)
-
-
 def _laid_over(
-    data: Dataset, slots: ChanceSlots, start: IndexArray, stop: IndexArray, settings: AgreeSettings
+    data: Dataset, slots: IndexArray, start: IndexArray, stop: IndexArray, settings: AgreeSettings
 ) -> tuple[Dataset, IndexArray]:
     """Return the annotations start:stop of the slots, scaled to the images of their places.
 
     Each place is an image; its original image is in the second part, (P,).
     """
-    first = run_starts(slots.place)
-    image = slots.place[first] % len(data.image_names)
+    place, annotator, source = slots
+    first = run_starts(place)
+    image = place[first] % len(data.image_names)
     number = np.repeat(np.arange(len(first)), np.diff(first, append=len(start)))
     size = data.image_size[image]
-    scale = np.repeat(size[number] / data.image_size[slots.source], stop - start, axis=0)
+    scale = np.repeat(size[number] / data.image_size[source], stop - start, axis=0)
     annotations = data.annotations
     if not needs_outlines(settings.similarity):
         annotations = replace(annotations, segmentation=None)
@@ -213,7 +205,7 @@ def _laid_over(
     outlines, joints = annotations.segmentation, annotations.keypoints
     boxes = annotations.rotated_box
     assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
-    assigned[number, slots.annotator] = True
+    assigned[number, annotator] = True
     laid = replace(
         data,
         image_names=tuple(data.image_names[each] for each in image.tolist()),
@@ -240,8 +232,13 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     n_images = len(data.image_names)
     n_drawn = np.bincount(data.annotations.image, minlength=n_images)
     possible = n_drawn * (data.assigned.sum(1) - 1) / 2
-    if settings.similarity == "polygon":
-        data = _touching(data)
+    outlines = data.annotations.segmentation if settings.similarity == "polygon" else None
+    if outlines is not None and (outlines.kind == SegmentationKind.POLYGON).all():
+        # Polygons whose bounds overlap no others match none, and need no repair.
+        touched = np.zeros(len(outlines), np.bool_)
+        for left, right in neighbours(data.annotations, polygon_bounds(outlines)):
+            touched[left] = touched[right] = True
+        data = replace(data, annotations=data.annotations.take(np.flatnonzero(touched)))
     pairs, _ = candidate_pairs(
         data,
         settings.similarity,
@@ -259,14 +256,3 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
         matched = np.bincount(of_image, minlength=n_images)
         sums[index] = np.column_stack([matched, possible])
     return sums
-
-
-def _touching(data: Dataset) -> Dataset:
-    """Return the polygons whose bounds overlap; others need no repair, as they match none."""
-    annotations, outlines = data.annotations, data.annotations.segmentation
-    if outlines is None or (outlines.kind != SegmentationKind.POLYGON).any():
-        return data
-    touched = np.zeros(len(annotations), np.bool_)
-    for left, right in neighbours(annotations, polygon_bounds(outlines)):
-        touched[left] = touched[right] = True
-    return replace(data, annotations=annotations.take(np.flatnonzero(touched)))

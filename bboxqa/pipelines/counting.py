@@ -243,43 +243,28 @@ def count_part(
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     found: dict[str, list[Any]] = {name: [] for name in _OF_THRESHOLDS}
+    missing, lenient, annotations = settings.missing, settings.category_lenient, data.annotations
     for done, threshold in enumerate(settings.iou_threshold, 1):
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        counted = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
-        for name, value in counted.items():
-            found[name].append(value)
-        if progress is not None:
-            progress("matching", done, len(settings.iou_threshold))
-    by_threshold = {name: tuple(values) for name, values in found.items()}
-    return AgreementCounts(**by_threshold, n_images=len(data.image_names), counts=counts)
-
-
-def _counted(
-    part: ImagePart,
-    admissible: CandidatePairs,
-    settings: AgreeSettings,
-    threshold: float,
-    *,
-    greedy: bool,
-    of_pairs: bool,
-) -> dict[str, Any]:
-    """Match the annotations at one threshold, and count agreement; see `AgreementCounts`."""
-    data, missing = part.data, settings.missing
-    matched_by = partial(_matched, part, admissible, settings, threshold)
-    units, reliability = matched_by(settings.matcher)
-    with_missing, classes = coincidences_both_ways(reliability)
-    inside = np.empty(len(admissible), np.bool_)
-    for block in blocks(len(inside)):
-        inside[block] = units.unit[admissible.left[block]] == units.unit[admissible.right[block]]
-    matched = admissible.take(np.flatnonzero(inside))
-    every = unit_pairs(data, units, matched, settings.similarity, all_touched=settings.all_touched)
-    alone = matched_alone(data.annotations, admissible, inside, settings, threshold)
-    found = {
-        "units": units,
-        "coincidences": with_missing if missing == "category" else classes,
-        "objects": count_objects(
-            data.annotations,
+        of_matchers = []
+        for matcher in (settings.matcher, *["greedy"] * greedy):
+            units = match(annotations, admissible, matcher, threshold, category_lenient=lenient)
+            check_annotators(data, units)
+            of_matchers.append((units, reliability_of(part, units, settings)))
+        units, reliability = of_matchers[0]
+        with_missing, classes = coincidences_both_ways(reliability)
+        inside = np.empty(len(admissible), np.bool_)
+        for block in blocks(len(inside)):
+            left, right = admissible.left[block], admissible.right[block]
+            inside[block] = units.unit[left] == units.unit[right]
+        matched = admissible.take(np.flatnonzero(inside))
+        every = unit_pairs(
+            data, units, matched, settings.similarity, all_touched=settings.all_touched
+        )
+        alone = matched_alone(annotations, admissible, inside, settings, threshold)
+        objects = count_objects(
+            annotations,
             every,
             alone,
             data.assigned,
@@ -287,17 +272,22 @@ def _counted(
             threshold - TOLERANCE,
             of_pairs=of_pairs,
             paired=part.paired,
-        ),
-        "alone": alone,
-        "classes": classes,
-    }
-    if greedy:
-        found["greedy"] = coincidences(matched_by("greedy")[1], missing)
-    if of_pairs:
-        if part.paired is not None:
-            reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
-        found["pairs"] = count_pairs(reliability, data.assigned.shape[1], missing)
-    return found
+        )
+        found["units"].append(units)
+        found["coincidences"].append(with_missing if missing == "category" else classes)
+        found["objects"].append(objects)
+        found["alone"].append(alone)
+        found["classes"].append(classes)
+        if greedy:
+            found["greedy"].append(coincidences(of_matchers[1][1], missing))
+        if of_pairs:
+            if part.paired is not None:
+                reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
+            found["pairs"].append(count_pairs(reliability, data.assigned.shape[1], missing))
+        if progress is not None:
+            progress("matching", done, len(settings.iou_threshold))
+    by_threshold = {name: tuple(values) for name, values in found.items()}
+    return AgreementCounts(**by_threshold, n_images=len(data.image_names), counts=counts)
 
 
 def matched_alone(
@@ -325,16 +315,6 @@ def matched_alone(
         chosen[rows] = False
         chosen[rows[match_pairwise(annotations, part, weight)]] = True
     return np.stack([pairs.left[chosen], pairs.right[chosen]])
-
-
-def _matched(
-    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, threshold: float, matcher: str
-) -> tuple[UnitTable, ReliabilityData]:
-    """Return the units of one matcher and threshold, and the values that annotators gave them."""
-    lenient = settings.category_lenient
-    units = match(part.data.annotations, pairs, matcher, threshold, category_lenient=lenient)
-    check_annotators(part.data, units)
-    return units, reliability_of(part, units, settings)
 
 
 def count_sequentially(

@@ -21,11 +21,9 @@ from bboxqa.agreement.objects import (
     alpha_costs,
     category_f1_intervals,
     f1_costs,
-    images_with_meaning,
     largest_share,
     mean_of,
     pair_f1_intervals,
-    pairs_with_meaning,
     reason_without_meaning,
     threshold_intervals,
     values_without_meaning,
@@ -64,17 +62,8 @@ class MeasuredThreshold(NamedTuple):
     sums: ThresholdSums
     intervals: Intervals
     chance_reason: str
-
-    @property
-    def is_ignored(self) -> bool:
-        """Whether missing annotations are left out: alpha then has a meaning at any prevalence."""
-        return self.settings.missing == "ignore"
-
-    @property
-    def reason(self) -> str:
-        """Why alpha has no meaning; empty where it has one."""
-        sums = value_sums(self.sums.coincidences)[0][:-1]
-        return "" if self.is_ignored else reason_without_meaning(sums)
+    reason: str
+    """Why alpha has no meaning; empty where it has one."""
 
     def interval(self, kind: str) -> Interval:
         """Return the interval of a figure; NaN where there is none."""
@@ -87,11 +76,11 @@ _UNKNOWN = np.array([[nan, nan, 0.0]])
 _FULL_CHANCE = "annotations of different images match as well"
 
 
-def _image_table(of: MeasuredThreshold, *, has_meaning: bool) -> Table:
+def _image_table(of: MeasuredThreshold) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more."""
     data, settings, objects = of.part.data, of.settings, of.objects.images
-    cost = alpha_costs(of.sums.coincidences) if has_meaning else f1_costs(objects)
-    alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & has_meaning)
+    cost = f1_costs(objects) if of.reason else alpha_costs(of.sums.coincidences)
+    alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & (not of.reason))
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
     columns: dict[str, Column] = {
@@ -118,7 +107,8 @@ def _category_table(of: MeasuredThreshold) -> Table:
     # The categories, and then the missing value.
     interval = of.intervals.get("categories", np.full((n_values, 2), nan))[:, :2]
     alpha, marginal = alpha_per_category(of.sums.coincidences)
-    alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | of.is_ignored)
+    is_ignored = of.settings.missing == "ignore"
+    alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | is_ignored)
     interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)
     n_categories = len(data.category_names)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
@@ -149,7 +139,10 @@ def _pair_table(of: MeasuredThreshold) -> Table:
     data, objects, counts = of.part.data, of.objects, of.counted.pairs[of.place]
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
-    alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | of.is_ignored)
+    pair, value = np.divmod(counts.pair_value, counts.n_values)
+    places = np.searchsorted(counts.unit_pair, pair[value < counts.n_values - 1])
+    has_meaning = np.bincount(places, minlength=len(alpha)) != 1
+    alpha, status = _with_meaning(alpha, has_meaning | (of.settings.missing == "ignore"))
     shared = data.assigned.sum(1) >= 2
     if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
         # A single pair has the interval of all annotators.
@@ -239,25 +232,28 @@ def measured_thresholds(
     """Return the sums of each threshold, and the intervals of their figures."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
-    skipped = settings.empty_images == "skip"
-    sums = []
+    skipped, is_ignored = settings.empty_images == "skip", settings.missing == "ignore"
+    sums, reasons = [], []
     for place, found in enumerate(counted.coincidences):
         alpha = alpha_per_group(found)
         if not skipped:
             alpha[part.empty] = 1.0
-        is_ignored = settings.missing == "ignore"
-        everywhere = np.ones(found.n_groups, np.bool_)
+        # Without pairable annotations in an image, no category dominates there.
+        drawn = found.group[(found.value < found.n_values - 1) & (found.marginal > 0)]
+        n_categories = np.bincount(drawn, minlength=found.n_groups)
         sums.append(
             ThresholdSums(
                 coincidences=found,
                 classes=counted.classes[place],
                 image_alpha=alpha,
-                has_meaning=everywhere if is_ignored else images_with_meaning(found),
+                has_meaning=(n_categories != 1) | is_ignored,
                 left_empty=left_empty,
                 objects=counted.objects[place].images,
                 chance=chance.sums[place],
             )
         )
+        reason = reason_without_meaning(value_sums(found)[0][:-1])
+        reasons.append("" if is_ignored else reason)
     clusters = np.flatnonzero((part.data.assigned.sum(1) >= 2) & ~(left_empty & skipped))
     intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
@@ -265,10 +261,10 @@ def measured_thresholds(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
-    drawn = zip(counted.units, counted.objects, counted.alone, sums, intervals, strict=True)
+    each = zip(counted.units, counted.objects, counted.alone, sums, intervals, strict=True)
     return [
-        MeasuredThreshold(part, settings, counted, place, *each, chance.reason)
-        for place, each in enumerate(drawn)
+        MeasuredThreshold(part, settings, counted, place, *found, chance.reason, reason)
+        for place, (found, reason) in enumerate(zip(each, reasons, strict=True))
     ]
 
 
@@ -285,7 +281,7 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
         **figures,
         all_asked_alpha=nan,
         all_asked_f1=nan,
-        images=_image_table(of, has_meaning=not of.reason),
+        images=_image_table(of),
         pairs=_pair_table(of),
         make_categories=partial(_category_table, of),
         make_units=partial(_unit_table, of, figures["reliability"]),
@@ -298,60 +294,42 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, n_units)[:n_units]
     complete = int((missing == 0).sum())
-    greedy = nan
-    if of.counted.greedy and not of.reason:
+    part, sums, reason, greedy = of.part, of.sums, of.reason, nan
+    if of.counted.greedy and not reason:
         greedy = pooled_alpha(of.counted.greedy[of.place]).value
-    return {
-        "iou_threshold": of.settings.iou_threshold[of.place],
-        **_alphas(of, all_complete=0 < complete == n_units),
-        **_objects(of),
-        "n_units": n_units,
-        "n_complete_units": complete,
-        "greedy_alpha": greedy,
-        "reliability": reliability,
-    }
-
-
-def _alphas(of: MeasuredThreshold, *, all_complete: bool) -> dict[str, Any]:
-    """Return alpha, pooled and as a mean over images; NaN if it has no meaning."""
-    part, sums, reason = of.part, of.sums, of.reason
     found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
-    status = ALL_AGREE if found.status == NO_VARIATION and all_complete else found.status
-    image_alpha, meaningful = sums.image_alpha, sums.meaningful_alpha
+    status = found.status
+    if status == NO_VARIATION and 0 < complete == n_units:
+        status = ALL_AGREE
+    image_alpha, meaningful, with_alpha = sums.image_alpha, sums.meaningful_alpha, of
     if reason:
         status = status if isnan(found.value) else reason
         image_alpha = meaningful = np.full_like(image_alpha, nan)
-        of = of._replace(intervals={})
-    drawn = np.delete(image_alpha, part.empty)
+        with_alpha = of._replace(intervals={})
     names = part.data.category_names
     most, share = largest_share(
         np.bincount(part.data.annotations.category, minlength=len(names)).astype(np.float64)
     )
     defined = image_alpha[~np.isnan(image_alpha)]
+    figures, similarities = sums.figures(), of.objects.similarities
     return {
+        "iou_threshold": of.settings.iou_threshold[of.place],
         "alpha": nan if reason else found.value,
         "status": status,
-        "interval": of.interval("pooled"),
+        "interval": with_alpha.interval("pooled"),
         "largest_category": ("" if isnan(share) else names[most], share),
-        "interval_shift": float(of.intervals.get("pooled", _UNKNOWN)[0, 2]),
+        "interval_shift": float(with_alpha.intervals.get("pooled", _UNKNOWN)[0, 2]),
         "observed": found.observed,
         "expected": found.expected,
         "mean_image_alpha": mean_of(image_alpha),
-        "mean_image_interval": of.interval("mean"),
-        "mean_drawn_image_alpha": mean_of(drawn),
+        "mean_image_interval": with_alpha.interval("mean"),
+        "mean_drawn_image_alpha": mean_of(np.delete(image_alpha, part.empty)),
         "meaningful_image_alpha": ImageAlpha(
             mean_of(meaningful),
-            of.interval("meaningful mean"),
+            with_alpha.interval("meaningful mean"),
             int((~np.isnan(meaningful)).sum()),
         ),
         "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
-    }
-
-
-def _objects(of: MeasuredThreshold) -> dict[str, Any]:
-    """Return existence, class and place of the objects."""
-    figures, similarities = of.sums.figures(), of.objects.similarities
-    return {
         "existence": Existence(
             f1=figures["f1"],
             interval=of.interval("f1"),
@@ -365,7 +343,7 @@ def _objects(of: MeasuredThreshold) -> dict[str, Any]:
             share=figures["class share"],
             interval=of.interval("class"),
             share_interval=of.interval("class share"),
-            status=of.sums.class_alpha().status,
+            status=sums.class_alpha().status,
         ),
         "place": Place(
             mean_iou=figures["place"],
@@ -375,4 +353,8 @@ def _objects(of: MeasuredThreshold) -> dict[str, Any]:
             below_threshold=figures["below"],
             below_interval=of.interval("below"),
         ),
+        "n_units": n_units,
+        "n_complete_units": complete,
+        "greedy_alpha": greedy,
+        "reliability": reliability,
     }
