@@ -101,13 +101,12 @@ def test_recursive_as_defined(seed, similarity, lenient):
         assert found == expected
 
 
-@pytest.mark.parametrize("few", [0, 16, 10**6], ids=["chains", "both", "rounds"])
 @pytest.mark.parametrize("matcher", ["greedy", "average", "complete"])
 @settings(max_examples=20)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.booleans())
 # Two units are left that chains of their own have joined.
 @example(1023, "centroid", True, True)
-def test_linkage_as_defined(matcher, few, seed, similarity, tied, lenient):
+def test_linkage_as_defined(matcher, seed, similarity, tied, lenient):
     rng = np.random.default_rng(seed)
     data = dataset(sorted(tied_rows(rng, n_annotators=4))) if tied else made(seed, n_boxes=3)
     threshold = SIMILARITY_OF[similarity]
@@ -120,23 +119,22 @@ def test_linkage_as_defined(matcher, few, seed, similarity, tied, lenient):
     expected = {
         unit for image in weighted(data, pairs, weight) for unit in slow(*image, drawn(data))
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linkage, "_FEW", few)
-        assert units_of(data, pairs, matcher, threshold, **more) == expected
+    assert units_of(data, pairs, matcher, threshold, **more) == expected
 
 
-@pytest.mark.parametrize("matcher", ["greedy", "average", "complete"])
-def test_linkage_has_few_rounds_where_each_join_waits_for_the_one_before(matcher, monkeypatch):
-    """A row of boxes that overlap less and less; there was a round of all links for each join."""
+@pytest.mark.parametrize("matcher", ["average", "complete"])
+def test_linkage_looks_for_few_neighbours_where_each_join_waits_for_the_one_before(
+    matcher, monkeypatch
+):
+    """A row of boxes that overlap less and less."""
     left = np.cumsum(6 + np.arange(2000) * 0.003)
     rows = [(0, n % 3, n % 2, (float(x), 10.0, 60.0, 60.0)) for n, x in enumerate(left)]
     data = dataset(sorted(rows))
     pairs, _ = candidate_pairs(data, "bbox", 0.3)
     calls = Counter()
-    for owner, name in ((linkage, "_best_of_both"), (linkage.LinkedUnits, "nearest")):
-        monkeypatch.setattr(owner, name, counted(getattr(owner, name), name, calls))
+    nearest = counted(linkage.LinkedUnits.nearest, "nearest", calls)
+    monkeypatch.setattr(linkage.LinkedUnits, "nearest", nearest)
     match(data.annotations, pairs, matcher, 0.3)
-    assert calls["_best_of_both"] < 20
     assert calls["nearest"] < 2 * len(rows)
 
 
@@ -296,7 +294,6 @@ def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
         patch.setattr(blocks, "_ROWS", 3)
         patch.setattr(assignment, "_MANY", 1)
         patch.setattr(assignment, "_COLUMNS", 2)
-        patch.setattr(linkage, "_WORD", 2)
         assert run(data, matcher, category_lenient=lenient) == expected
 
 
