@@ -173,7 +173,8 @@ def count_objects(
             key = author[a] * n_annotators + author[b]
             place = np.searchsorted(pair, key)
             places.append(np.where(np.append(pair, -1)[place] == key, place, len(pair)))
-        found = sums(*places, np.append(drawn / 2, 0)).stacked()[:, :-1]
+        row, row_alone = places
+        found = sums(row, row_alone, np.append(drawn / 2, 0)).stacked()[:, :-1]
         by_pairs = ObjectSums(*found)
     return ObjectCounts(
         images=sums(image[left], image[one], sum_by(image, others / 2, n_images)),
@@ -303,11 +304,13 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
         one, other = annotator[left], annotator[right]
         pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
         given = np.concatenate([pair * n_values + code[left], pair * n_values + code[right]])
-        counted: list[IndexArray] = []
+        counted = []
         for each, n in ((pair, 1), (pair[code[left] == code[right]], 1), (given, n_values)):
             keys, place = compact(each, n * n_annotators**2)
-            counted += [keys, np.bincount(place, minlength=len(keys))]
-        found = join_pairs([found, PairCounts(*counted, n_annotators, n_values)])
+            counted.append((keys, np.bincount(place, minlength=len(keys))))
+        units, agreeing, values = counted
+        part = PairCounts(*units, *agreeing, *values, n_annotators, n_values)
+        found = join_pairs([found, part])
     return found
 
 

@@ -1,72 +1,53 @@
 """Similarities of boxes, rotated boxes and key points."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, log, sqrt
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IntArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry import boxes
 from bboxqa.geometry.boxes import key_point_similarity, rotated_iou
 from bboxqa.geometry.similarity import Comparison, Options, Similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.keypoints import Keypoints, coco_places
+from bboxqa.model.keypoints import coco_places
 from bboxqa.model.masks import SegmentationKind, Segmentations
 from bboxqa.model.rotated_boxes import bounds, from_corners, smallest_angle
 
-
-def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
-    corners = boxes.corners(dataset.annotations.bbox)
-    flat = (dataset.annotations.bbox[:, 2:] == 0).any(1)
-    return corners, Counter(flat=int(flat.sum()))
+Measure = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _bbox(dataset: Dataset, _: Options) -> Comparison:
-    corners, counts = _corners(dataset)
+def _boxes(measure: Measure, dataset: Dataset, options: Options) -> Comparison:
+    """Return the comparison of upright boxes by a measure of their corners."""
+    bbox = dataset.annotations.bbox
+    corners = boxes.corners(bbox)
+    bounds: FloatArray | None = corners
+    if measure is boxes.bbox_giou and options.iou_threshold <= 0:
+        # Only the GIoU of boxes that overlap is above 0.
+        bounds = None
+    elif measure is boxes.bbox_centroid:
+        centre = (corners[:, :2] + corners[:, 2:]) / 2
+        # Pairs whose centres are further apart than this share of the longer diagonal do not reach
+        # the threshold; 1e-6 is added to keep pairs that reach it exactly.
+        reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
+        bounds = np.concatenate([centre - reach, centre + reach], axis=1)
     return Comparison(
-        compare=lambda left, right: boxes.bbox_iou(
+        compare=lambda left, right: measure(
             corners.take(left, axis=0), corners.take(right, axis=0)
         ),
-        bounds=corners,
-        counts=counts,
-    )
-
-
-def _giou(dataset: Dataset, options: Options) -> Comparison:
-    corners, counts = _corners(dataset)
-    return Comparison(
-        compare=lambda left, right: boxes.bbox_giou(
-            corners.take(left, axis=0), corners.take(right, axis=0)
-        ),
-        # The GIoU of boxes that do not overlap is at most 0.
-        bounds=corners if options.iou_threshold > 0 else None,
-        counts=counts,
-    )
-
-
-def _centroid(dataset: Dataset, options: Options) -> Comparison:
-    corners, counts = _corners(dataset)
-    centre = (corners[:, :2] + corners[:, 2:]) / 2
-    # Pairs whose centres are further apart than this share of the longer diagonal do not reach the
-    # threshold; 1e-6 is added to keep pairs that reach it exactly.
-    reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
-    return Comparison(
-        compare=lambda left, right: boxes.bbox_centroid(
-            corners.take(left, axis=0), corners.take(right, axis=0)
-        ),
-        bounds=np.concatenate([centre - reach, centre + reach], axis=1),
-        counts=counts,
+        bounds=bounds,
+        counts=Counter(flat=int((bbox[:, 2:] == 0).any(1).sum())),
     )
 
 
 # Comparing upright boxes takes no longer than handing them to threads.
-BBOX = Similarity(_bbox, needs="boxes", threads=False, is_iou=True)
-GIOU = Similarity(_giou, needs="boxes", threads=False, lowest=-1.0)
-CENTROID = Similarity(_centroid, needs="boxes", threads=False)
+BBOX = Similarity(partial(_boxes, boxes.bbox_iou), needs="boxes", threads=False, is_iou=True)
+GIOU = Similarity(partial(_boxes, boxes.bbox_giou), needs="boxes", threads=False, lowest=-1.0)
+CENTROID = Similarity(partial(_boxes, boxes.bbox_centroid), needs="boxes", threads=False)
 
 
 _CORNERS = 4
@@ -119,17 +100,6 @@ COCO_SIGMAS = (
 """COCO's sigmas of the 17 joints of people."""
 
 
-def sigmas_of(dataset: Dataset) -> tuple[tuple[float, ...], ...]:
-    """Return the sigma of each joint of each category.
-
-    The sigmas of the data set are used, or else COCO's. Raises ConfigError if a category with key
-    points has neither.
-    """
-    if dataset.joint_sigmas:
-        return dataset.joint_sigmas
-    return given_sigmas(dataset, ())
-
-
 def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float, ...], ...]:
     """Return the sigma of each joint of each category from the settings; empty without `sigmas`.
 
@@ -137,59 +107,37 @@ def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float
     ConfigError if a category with key points has no sigmas, or if no category has as many joints as
     there are sigmas.
     """
-    if len(sigmas) > 1 and all(len(joints) != len(sigmas) for joints in dataset.joint_names):
-        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True):
-            if joints:
-                raise _wrong_number(name, joints, sigmas)
-    return tuple(
-        _of_category(name, joints, sigmas)
-        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True)
-    )
-
-
-def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> tuple[float, ...]:
-    if len(sigmas) == 1:
-        return tuple(sigmas) * len(joints)
-    if not joints or len(sigmas) == len(joints):
-        return tuple(sigmas) if joints else ()
-    if places := coco_places(joints):
-        return tuple(COCO_SIGMAS[place] for place in places)
-    if sigmas:
-        raise _wrong_number(name, joints, sigmas)
-    found = count(len(joints), "key point")
-    why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
-    raise ConfigError(
-        f"category {name!r} has {found}, {why}: similarity 'keypoints' needs the sigma of each. "
-        "Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
-        "0.03,0.05,...), or have them estimated from the annotators (--sigmas estimated)"
-    )
-
-
-def _wrong_number(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> ConfigError:
-    """Return the error for a category whose number of key points differs from the sigmas."""
-    return ConfigError(
-        f"--sigmas has {len(sigmas)} numbers, but category {name!r} has "
-        f"{count(len(joints), 'key point')}; expected one number for all, as many as there are key "
-        "points, or: --sigmas estimated"
-    )
+    found: list[tuple[float, ...]] = []
+    fits_none = all(len(joints) != len(sigmas) for joints in dataset.joint_names)
+    for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True):
+        places, n_points = coco_places(joints), count(len(joints), "key point")
+        if not joints:
+            found.append(())
+        elif len(sigmas) == 1:
+            found.append(tuple(sigmas) * len(joints))
+        elif len(sigmas) == len(joints):
+            found.append(tuple(sigmas))
+        elif places and not (sigmas and fits_none):
+            found.append(tuple(COCO_SIGMAS[place] for place in places))
+        elif sigmas:
+            raise ConfigError(
+                f"--sigmas has {len(sigmas)} numbers, but category {name!r} has {n_points}; "
+                "expected one number for all, as many as there are key points, or: --sigmas "
+                "estimated"
+            )
+        else:
+            why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
+            raise ConfigError(
+                f"category {name!r} has {n_points}, {why}: similarity 'keypoints' needs the sigma "
+                "of each. Give one number for all (--sigmas 0.05), one for each in their order "
+                "(--sigmas 0.03,0.05,...), or have them estimated from the annotators (--sigmas "
+                "estimated)"
+            )
+    return tuple(found)
 
 
 # Bounds that only touch do not overlap, and equal points must be compared.
 _MARGIN = 1e-3
-
-
-def variances_of(keypoints: Keypoints, category: IntArray, dataset: Dataset) -> FloatArray:
-    """Return k² = (2 sigma)² of each joint of packed key points, (V,)."""
-    table = sigmas_of(dataset)
-    width = max((len(each) for each in table), default=0)
-    # Annotations with more joints than their category has names match nothing.
-    sigmas = np.ones((len(table), width + 1))
-    for row, each in enumerate(table):
-        sigmas[row, : len(each)] = each
-    number = np.repeat(np.arange(len(keypoints)), keypoints.stop - keypoints.start)
-    joint = np.minimum(np.arange(len(number)) - keypoints.start[number], width)
-    k: FloatArray = 2 * sigmas[category[number], joint]
-    return k * k
 
 
 def _keypoints(dataset: Dataset, options: Options) -> Comparison:
@@ -198,26 +146,29 @@ def _keypoints(dataset: Dataset, options: Options) -> Comparison:
         raise DatasetError(["the key points were not read"])
     keypoints = annotations.keypoints.packed()
     area, counts = keypoints.scales(annotations.bbox)
-    variance = variances_of(keypoints, annotations.category, dataset)
+    table = dataset.joint_sigmas or given_sigmas(dataset, ())
+    width = max((len(each) for each in table), default=0)
+    # Annotations with more joints than their category has names match nothing.
+    sigmas = np.ones((len(table), width + 1))
+    for row, each in enumerate(table):
+        sigmas[row, : len(each)] = each
+    number = np.repeat(np.arange(len(keypoints)), keypoints.stop - keypoints.start)
+    joint = np.minimum(np.arange(len(number)) - keypoints.start[number], width)
+    variance: FloatArray = (2 * sigmas[annotations.category[number], joint]) ** 2
+    bounds: FloatArray | None = None
+    if options.iou_threshold > 0:
+        # Bounds that overlap for any two annotations that reach the threshold.
+        extent = keypoints.extent()
+        reach = np.sqrt(area * variance.max(initial=0))
+        reach *= sqrt(2 * log(1 / min(options.iou_threshold, 1)))
+        reach = (reach * (1 + _MARGIN) + _MARGIN)[:, None]
+        low, high = extent[:, :2] - reach, extent[:, :2] + extent[:, 2:] + reach
+        bounds = np.nan_to_num(np.concatenate([low, high], axis=1), nan=-inf)
     return Comparison(
         compare=partial(key_point_similarity, keypoints, area, variance),
-        bounds=_bounds(keypoints, area, variance, options.iou_threshold),
+        bounds=bounds,
         counts=counts,
     )
-
-
-def _bounds(
-    keypoints: Keypoints, area: FloatArray, variance: FloatArray, threshold: float
-) -> FloatArray | None:
-    """Return bounds that overlap for any two annotations that reach the threshold."""
-    if threshold <= 0:
-        return None
-    extent = keypoints.extent()
-    reach = np.sqrt(area * variance.max(initial=0)) * sqrt(2 * log(1 / min(threshold, 1)))
-    reach = (reach * (1 + _MARGIN) + _MARGIN)[:, None]
-    low, high = extent[:, :2] - reach, extent[:, :2] + extent[:, 2:] + reach
-    bounds: FloatArray = np.nan_to_num(np.concatenate([low, high], axis=1), nan=-inf)
-    return bounds
 
 
 KEYPOINTS = Similarity(_keypoints, needs="keypoints")

@@ -37,78 +37,49 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """
     if needs == "boxes":
         return
-    if needs == "keypoints":
-        _require_keypoints(dataset, similarity)
+    of, image_of = dataset.annotations, dataset.annotations.image
+    segmentation = of.segmentation
+    shapes, name, setting = {
+        "keypoints": (of.keypoints, "key points", "keypoints"),
+        "rotated boxes": (of.rotated_box, "rotated boxes", "segmentation"),
+    }.get(needs, (segmentation, "segmentations", "segmentation"))
+    if shapes is None:
+        raise DatasetError(
+            [f"the {name} were not read; similarity {similarity!r} needs them"],
+            f"Read the file with `bboxqa.read(path, {setting}=True)`.",
+        )
+    if segmentation is None or needs in ("keypoints", "rotated boxes"):
         return
-    if needs == "rotated boxes":
-        _require_rotated_boxes(dataset, similarity)
-        return
-    segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
-    is_mask = segmentation.kind == SegmentationKind.RLE
-    if needs == "masks" or (needs == "outlines" and is_mask.any()):
-        # Polygons are rasterised if their image has a mask to compare with.
-        image = dataset.annotations.image
-        drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image, image[is_mask])
-        _require_size(dataset, drawn, similarity)
-        _check_drawing(dataset, segmentation, drawn)
-    _check_mask_sizes(dataset, segmentation)
-
-
-def _require_keypoints(dataset: Dataset, similarity: str) -> None:
-    """Refuse a data set without any key points."""
-    keypoints = dataset.annotations.keypoints
-    if keypoints is None:
-        raise DatasetError(
-            [f"the key points were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read(path, keypoints=True)`.",
-        )
-
-
-def _require_rotated_boxes(dataset: Dataset, similarity: str) -> None:
-    if dataset.annotations.rotated_box is None:
-        raise DatasetError(
-            [f"the rotated boxes were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read(path, segmentation=True)`.",
-        )
-
-
-def _require_size(dataset: Dataset, needed: BoolArray, similarity: str) -> None:
-    unknown = (dataset.image_size[dataset.annotations.image] == 0).any(1) & needed
-    images = np.unique(dataset.annotations.image[unknown]).tolist()
-    if images:
-        raise DatasetError(
-            [
-                f"image {dataset.image_names[image]!r} has no width and height; "
-                f"similarity {similarity!r} needs them"
-                for image in images
-            ],
-            "Add `width` and `height` to the image records, or compare with --similarity bbox.",
-        )
-
-
-def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool) -> Segmentations:
-    """Return the outlines if every annotation has one of the right kind."""
-    segmentation = dataset.annotations.segmentation
-    if segmentation is None:
-        raise DatasetError(
-            [f"the segmentations were not read; similarity {similarity!r} needs them"],
-            "Read the file with `bboxqa.read(path, segmentation=True)`.",
-        )
     absent = np.flatnonzero(segmentation.kind == SegmentationKind.NONE)
+    is_mask = segmentation.kind == SegmentationKind.RLE
     problems = [f"{describe(dataset, index)} has no segmentation" for index in absent.tolist()]
-    if polygons_only:
-        rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
-        problems += [f"{describe(dataset, index)} is RLE, not polygons" for index in rle.tolist()]
+    if needs == "polygons":
+        rle = np.flatnonzero(is_mask).tolist()
+        problems += [f"{describe(dataset, index)} is RLE, not polygons" for index in rle]
     if problems:
-        how = "mask, polygon or bbox" if polygons_only else "bbox"
+        how = "mask, polygon or bbox" if needs == "polygons" else "bbox"
         if 0 < len(absent) < len(segmentation.kind):
             how += ", or the files of the annotation tool, in which a box is a rectangular outline"
         raise DatasetError(
             problems,
-            f"Similarity {similarity!r} needs {'polygons' if polygons_only else 'outlines'} on "
-            f"every annotation; compare with --similarity {how}.",
+            f"Similarity {similarity!r} needs {'polygons' if needs == 'polygons' else 'outlines'} "
+            f"on every annotation; compare with --similarity {how}.",
         )
-    return segmentation
+    if needs == "masks" or (needs == "outlines" and is_mask.any()):
+        # Polygons are rasterised if their image has a mask to compare with.
+        drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image_of, image_of[is_mask])
+        unknown = (dataset.image_size[image_of] == 0).any(1) & drawn
+        if images := np.unique(image_of[unknown]).tolist():
+            raise DatasetError(
+                [
+                    f"image {dataset.image_names[image]!r} has no width and height; "
+                    f"similarity {similarity!r} needs them"
+                    for image in images
+                ],
+                "Add `width` and `height` to the image records, or compare with --similarity bbox.",
+            )
+        _check_drawing(dataset, segmentation, drawn)
+    _check_mask_sizes(dataset, segmentation)
 
 
 def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
