@@ -280,21 +280,6 @@ def blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS, n_rows))
 
 
-def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) -> BoolArray:
-    """Return where a condition holds, (N,) bool; it is evaluated in blocks of rows.
-
-    Examples
-    --------
-    >>> side = np.array([3, 9, 4])
-    >>> rows_where(3, lambda rows: side[rows] > 3)
-    array([False,  True,  True])
-    """
-    result = np.zeros(n_rows, np.bool_)
-    for rows in blocks(n_rows):
-        result[rows] = condition(rows)
-    return result
-
-
 # A table of at most so many cells per pair is faster than sorting the nodes.
 _SPARSE_COMPONENTS = 4
 

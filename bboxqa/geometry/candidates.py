@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,7 +23,7 @@ from bboxqa.core.machine import in_threads, trim_memory
 from bboxqa.geometry import registry
 from bboxqa.geometry.similarity import Options, Similarity, check_shapes
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
+from bboxqa.model.units import CandidatePairs, UnitTable
 
 # Pairs per chunk, so that a chunk fits into the cache of one core.
 _CHUNK = 1 << 14
@@ -36,18 +35,45 @@ _SAMPLE = 64
 _DENSE = 0.02
 
 
-def _groups(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
-    """Return, for each annotation, where the next annotator and the next image begin."""
-    n = len(annotations)
-    image, annotator = annotations.image, annotations.annotator
-    new_image = np.flatnonzero(np.diff(image)) + 1
-    new_group = np.flatnonzero((np.diff(image) != 0) | (np.diff(annotator) != 0)) + 1
-    places = np.arange(n)
+def neighbours(
+    annotations: Annotations, bounds: FloatArray | None
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the pairs of annotations by two annotators in one image, in chunks.
 
-    def following(starts: IndexArray) -> IndexArray:
-        return np.append(starts, n)[np.searchsorted(starts, places, side="right")]
-
-    return following(new_group), following(new_image)
+    Annotations are ordered by image, then annotator. With bounds, (N, 4) left, top, right, bottom,
+    only pairs whose bounds overlap are yielded. In each pair ``left < right``; pairs are sorted by
+    left, then right, within and across chunks.
+    """
+    n, new_image = len(annotations), np.diff(annotations.image) != 0
+    new_group = new_image | (np.diff(annotations.annotator) != 0)
+    # Where the next annotator, and the next image, of each annotation begin.
+    group_end, image_end = (
+        stops[np.searchsorted(stops, np.arange(n), side="right")]
+        for stops in (np.append(np.flatnonzero(new) + 1, n) for new in (new_group, new_image))
+    )
+    total = np.concatenate([[0], np.cumsum(image_end - group_end)])
+    first = run_starts(annotations.image)
+    last = np.append(first[1:], n)[: len(first)]
+    is_crowd = (total[last] - total[first] > _CROWDED) & (bounds is not None)
+    place = 0
+    for start, stop in [
+        *zip(first[is_crowd].tolist(), last[is_crowd].tolist(), strict=True),
+        (n, n),
+    ]:
+        while place < start:
+            end = int(np.searchsorted(total, total[place] + _CHUNK, side="right")) - 1
+            end = min(max(end, place + 1), start)
+            counts = np.diff(total[place : end + 1])
+            left = np.repeat(np.arange(place, end), counts)
+            shift = group_end[place:end] - (total[place:end] - total[place])
+            right = np.arange(total[end] - total[place]) + np.repeat(shift, counts)
+            if bounds is not None:
+                left, right = _overlapping(bounds, left, right)
+            yield left, right
+            place = end
+        if bounds is not None and stop > start:
+            yield from _in_crowd(bounds, group_end, start, stop)
+        place = stop
 
 
 def _overlapping(
@@ -61,7 +87,7 @@ def _overlapping(
 
 
 def _in_crowd(
-    bounds: FloatArray, annotations: Annotations, group_end: IndexArray, first: int, last: int
+    bounds: FloatArray, group_end: IndexArray, first: int, last: int
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the overlapping pairs of one crowded image, in chunks of annotations."""
     import shapely
@@ -77,7 +103,7 @@ def _in_crowd(
     for start in range(0, len(shapes), step):
         left, right = tree.query(shapes[start : start + step])
         left, right = left + (first + start), right + first
-        other = annotations.annotator[left] < annotations.annotator[right]
+        other = right >= group_end[left]
         left, right = left[other], right[other]
         order = np.lexsort((right, left))
         yield _overlapping(bounds, left[order], right[order])
@@ -104,69 +130,16 @@ def _from_grid(
         start = stop
 
 
-def neighbours(
-    annotations: Annotations, bounds: FloatArray | None
-) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the pairs of annotations by two annotators in one image, in chunks.
-
-    Annotations are ordered by image, then annotator. With bounds, (N, 4) left, top, right, bottom,
-    only pairs whose bounds overlap are yielded. In each pair ``left < right``; pairs are sorted by
-    left, then right, within and across chunks.
-    """
-    group_end, image_end = _groups(annotations)
-    partners = image_end - group_end
-    total = np.concatenate([[0], np.cumsum(partners)])
-    crowded: IndexArray = np.zeros(0, np.int64)
-    if bounds is not None:
-        image_start = run_starts(annotations.image)
-        ends = np.append(image_start[1:], len(annotations))
-        crowded = np.flatnonzero(total[ends] - total[image_start] > _CROWDED)
-        special = [(int(image_start[i]), int(ends[i])) for i in crowded]
-    else:
-        special = []
-    place = 0
-    for first, last in [*special, (len(annotations), len(annotations))]:
-        yield from _flat(bounds, group_end, total, place, first)
-        if bounds is not None and last > first:
-            yield from _in_crowd(bounds, annotations, group_end, first, last)
-        place = last
-
-
-def _flat(
-    bounds: FloatArray | None, group_end: IndexArray, total: IndexArray, place: int, stop: int
-) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the pairs of the annotations `place` to `stop` by comparing all bounds."""
-    while place < stop:
-        end = int(np.searchsorted(total, total[place] + _CHUNK, side="right")) - 1
-        end = min(max(end, place + 1), stop)
-        counts = np.diff(total[place : end + 1])
-        left = np.repeat(np.arange(place, end), counts)
-        shift = group_end[place:end] - (total[place:end] - total[place])
-        right = np.arange(total[end] - total[place]) + np.repeat(shift, counts)
-        yield (left, right) if bounds is None else _overlapping(bounds, left, right)
-        place = end
-
-
 TOLERANCE = 1e-9
 """The tolerance of the threshold, so that identical shapes match at a threshold of 1."""
 
 # Annotations per shard, so that the memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
-# Most bytes for the pairs of a shard.
-_MEMORY = 10**9
+# Most bytes for the pairs of a shard, and the most of a pair from comparison to matching.
+_MEMORY, _PAIR_BYTES = 10**9, 260
 # Bytes of a column of pairs from which on those of its parts are returned to the system.
 _LARGE = 1 << 25
-# Pairs are matched as a list if they are less than one in so many possible pairs.
-_FULL = 4
-
 Found = tuple[IndexArray, IndexArray, FloatArray]
-
-
-class _Room(NamedTuple):
-    """The most pairs of a shard, matched as a table and matched as a list."""
-
-    in_table: int
-    in_list: int
 
 
 def candidate_pairs(
@@ -175,7 +148,6 @@ def candidate_pairs(
     iou_threshold: float,
     *,
     all_touched: bool = False,
-    pair_bytes: PairBytes = MOST_PAIR_BYTES,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return pairs of annotations by two annotators in one image that reach a threshold.
@@ -190,8 +162,6 @@ def candidate_pairs(
         The lowest similarity to return, with a tolerance of 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
-    pair_bytes : PairBytes
-        The memory per pair until it is matched; see `bboxqa.matching.matchers.Matcher`.
     progress : callable, optional
         Called as ``progress(done, total)``, in annotations.
 
@@ -212,13 +182,12 @@ def candidate_pairs(
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
-    room = _Room(_MEMORY // pair_bytes.in_table, _MEMORY // pair_bytes.in_list)
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads suffice, since numpy and GEOS release the GIL, and share memory without copies.
     run = in_threads if chosen.threads else map
-    work = partial(_compare, dataset, chosen, options, room)
+    work = partial(_compare, dataset, chosen, options)
     for (_, stop), (part, of_part) in zip(shards, run(work, shards), strict=True):
         found += part
         counts += of_part
@@ -254,7 +223,7 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 
 
 def _compare(
-    dataset: Dataset, similarity: Similarity, options: Options, room: _Room, shard: tuple[int, int]
+    dataset: Dataset, similarity: Similarity, options: Options, shard: tuple[int, int]
 ) -> tuple[list[Found], Counter[str]]:
     """Return the pairs of one shard that reach the threshold."""
     start, stop = shard
@@ -262,30 +231,26 @@ def _compare(
     comparison = similarity.prepare(part, options)
     lowest = options.iou_threshold - TOLERANCE
 
+    def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
+        keep = np.flatnonzero(iou >= lowest)
+        return left[keep], right[keep], iou[keep]
+
     measure = comparison.limit or comparison.compare
     found, n_found = [], 0
     for pair in neighbours(part.annotations, comparison.bounds):
-        found.append(_reaching(lowest, *pair, measure(*pair)))
+        found.append(reaching(*pair, measure(*pair)))
         n_found += len(found[-1][0])
-        if n_found > room.in_table:
+        if n_found > _MEMORY // _PAIR_BYTES:
             raise _crowded(part, found, options.iou_threshold)
-    n_possible = possible_pairs(part.annotations, len(part.image_names)).sum()
-    if room.in_list < n_found < n_possible // _FULL:
-        raise _crowded(part, found, options.iou_threshold)
     if comparison.limit is not None and found:
         left, right, _ = _joined(found)
         iou = comparison.compare(left, right)
-        found = [_reaching(lowest, left[rows], right[rows], iou[rows]) for rows in blocks(len(iou))]
+        found = [reaching(left[rows], right[rows], iou[rows]) for rows in blocks(len(iou))]
         del left, right, iou
     for left, right, _ in found:
         np.add(left, start, out=left)
         np.add(right, start, out=right)
     return found, comparison.counts
-
-
-def _reaching(lowest: float, left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
-    keep = np.flatnonzero(iou >= lowest)
-    return left[keep], right[keep], iou[keep]
 
 
 def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:

@@ -1,180 +1,22 @@
 """Optimal matching of the annotations of two annotators."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from bboxqa.core.arrays import (
     BoolArray,
-    FloatArray,
     IndexArray,
-    blocks,
     connected_components,
     find,
     numbered_nodes,
-    rows_where,
     run_starts,
 )
-
-# Fewer pairs take little memory as a list.
-_MANY = 1 << 16
-# A table takes less memory than a list if at least one cell in so many is a pair.
-FULL = 4
-# Columns per chunk, as numpy copies an array that it searches along columns.
-_COLUMNS = 256
-
-Ranks = Callable[[IndexArray], IndexArray] | None
-
-
-class Table(NamedTuple):
-    """The weights of pairs, with each side in the order of its ranks."""
-
-    weight: FloatArray
-    """(R, C) float64. The weight of each pair; 0 where there is no pair."""
-    lefts: IndexArray
-    rights: IndexArray
-    """(R,) and (C,) int64. The node of each row and column."""
-    place: IndexArray
-    rank: IndexArray
-    """(N,) int64. The row or column of each node, and its rank."""
-
-
-def is_full(left: IndexArray, right: IndexArray) -> bool:
-    """Return whether there are many pairs, and at least a quarter of all possible pairs."""
-    if len(left) < _MANY:
-        return False
-    return len(_different(left)) * len(_different(right)) <= FULL * len(left)
-
-
-def _different(nodes: IndexArray) -> IndexArray:
-    occurs = np.zeros(nodes.max() + 1, np.bool_)
-    occurs[nodes] = True
-    return np.flatnonzero(occurs)
-
-
-def match_full(
-    left: IndexArray, right: IndexArray, weight: IndexArray, ranks: Ranks, rounds: int
-) -> tuple[list[IndexArray], IndexArray]:
-    """Return the pairs chosen in large full components, and the pairs still to be matched.
-
-    The parameters are the same as in `bboxqa.matching.assignment.assign`; P must be positive. Pairs
-    that are in every optimal matching are chosen first, in up to `rounds` rounds.
-    """
-    table = _table(left, right, weight, ranks)
-    cells = table.weight
-    partner = np.full(len(table.lefts), -1)
-    for _ in range(rounds):
-        rows, columns = settled_cells(cells)
-        if not len(rows):
-            break
-        partner[rows] = columns
-        cells[rows] = 0
-        cells[:, columns] = 0
-    undecided = np.zeros(len(partner), np.bool_)
-    for in_rows, in_columns in components(cells):
-        rows, columns = np.flatnonzero(in_rows), np.flatnonzero(in_columns)
-        n_pairs = sum(int(np.count_nonzero(cells[row])) for row in rows)
-        if n_pairs < max(_MANY, len(rows) * len(columns) // FULL):
-            undecided[rows] = True
-            continue
-        whole = in_rows.all() and in_columns.all()
-        part = cells if whole else cells[np.ix_(rows, columns)]
-        taken, of = _best_cells(part, swapped=_is_swapped(table, rows, columns))
-        partner[rows[taken]] = columns[of]
-
-    def where(condition: Callable[[IndexArray, IndexArray], BoolArray]) -> IndexArray:
-        place = table.place
-        found = rows_where(len(left), lambda at: condition(place[left[at]], place[right[at]]))
-        return np.flatnonzero(found)
-
-    chosen = where(lambda row, column: partner[row] == column)
-    if not undecided.any():
-        return [chosen], chosen[:0]
-    free = np.ones(len(table.rights), np.bool_)
-    free[partner[partner >= 0]] = False
-    return [chosen], where(lambda row, column: undecided[row] & free[column])
-
-
-def _table(left: IndexArray, right: IndexArray, weight: IndexArray, ranks: Ranks) -> Table:
-    lefts, rights = _different(left), _different(right)
-    nodes = np.sort(np.concatenate([lefts, rights]))
-    rank = np.zeros(nodes[-1] + 1, np.int64)
-    rank[nodes] = nodes if ranks is None else ranks(nodes)
-    lefts, rights = (side[np.argsort(rank[side])] for side in (lefts, rights))
-    place = np.zeros_like(rank)
-    place[lefts] = np.arange(len(lefts))
-    place[rights] = np.arange(len(rights))
-    cells = np.zeros((len(lefts), len(rights)))
-    for part in blocks(len(left)):
-        cells[place[left[part]], place[right[part]]] = weight[part]
-    return Table(cells, lefts, rights, place, rank)
-
-
-def settled_cells(weight: FloatArray) -> tuple[IndexArray, IndexArray]:
-    """Return the rows and columns of the pairs that are in every optimal matching.
-
-    A pair is in all of them if its weight exceeds the sum of the best other weights in its row and
-    in its column.
-    """
-    rows, columns = np.arange(weight.shape[0]), np.arange(weight.shape[1])
-    best_column = weight.argmax(1)
-    starts = range(0, len(columns), _COLUMNS)
-    best_row = np.concatenate([weight[:, at : at + _COLUMNS].argmax(0) for at in starts])
-    top, top_of_column = weight[rows, best_column], weight[best_row, columns]
-    weight[rows, best_column] = 0
-    other_in_row = weight.max(1)
-    weight[rows, best_column] = top
-    weight[best_row, columns] = 0
-    second = weight.max(0)
-    weight[best_row, columns] = top_of_column
-    is_best = best_row[best_column] == rows
-    other_in_column = np.where(is_best, second[best_column], top_of_column[best_column])
-    settled = np.flatnonzero(top > other_in_row + other_in_column)
-    return settled, best_column[settled]
-
-
-def components(weight: FloatArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-    """Yield the rows and the columns of each connected component, (R,) and (C,) bool."""
-    n_rows, n_columns = weight.shape
-    left_over = np.array([row.any() for row in weight])
-    while left_over.any():
-        rows, columns = np.zeros(n_rows, np.bool_), np.zeros(n_columns, np.bool_)
-        new = np.flatnonzero(left_over)[:1]
-        while len(new):
-            rows[new] = True
-            reached = np.zeros(n_columns, np.bool_)
-            for row in new:
-                reached |= weight[row] > 0
-            new = np.flatnonzero(reached & ~columns)
-            columns[new] = True
-            reached = np.zeros(n_rows, np.bool_)
-            for at in range(0, len(new), _COLUMNS):
-                reached |= weight[:, new[at : at + _COLUMNS]].any(1)
-            new = np.flatnonzero(reached & ~rows)
-        left_over &= ~rows
-        yield rows, columns
-
-
-def _best_cells(weight: FloatArray, *, swapped: bool) -> tuple[IndexArray, IndexArray]:
-    """Return the rows and columns of a maximum-weight matching; `weight` is overwritten."""
-    # Negated in place, as maximising with scipy would negate a copy.
-    np.negative(weight, out=weight)
-    ends = _solver()(weight.T if swapped else weight)
-    rows, columns = reversed(ends) if swapped else ends
-    paired = weight[rows, columns] < 0
-    return rows[paired], columns[paired]
-
-
-def _is_swapped(table: Table, rows: IndexArray, columns: IndexArray) -> bool:
-    rank = np.concatenate([table.rank[table.lefts[rows]], table.rank[table.rights[columns]]])
-    is_right = np.arange(len(rank)) >= len(rows)
-    return len(swapped_components(np.zeros(len(rank), np.int64), rank, is_right)) > 0
 
 
 def swapped_components(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
@@ -197,8 +39,8 @@ def swapped_components(component: IndexArray, rank: IndexArray, is_right: BoolAr
 _FEW = 6
 # A long chain settles one pair per round, so a solver gets the rest after this many rounds.
 _ROUNDS = 10
-# Components with larger tables are solved as sparse graphs, unless the table is nearly full.
-_DENSE = 1 << 22
+# Components with larger tables are solved as sparse graphs, unless one cell in four is a pair.
+_DENSE, _FULL = 1 << 22, 4
 
 
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
@@ -216,12 +58,6 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
     top &= np.bincount(node[top], minlength=n_nodes)[node] == 1
     others[top] = second[node[top]]
     return others
-
-
-def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
-    """Return the pairs that are in every optimal matching."""
-    settled: BoolArray = weight > best_other(left, weight) + best_other(right, weight)
-    return settled
 
 
 def assign(
@@ -263,34 +99,22 @@ def assign(
     """
     if len(left) == 0:
         return np.zeros(0, np.int64)
-    if is_full(left, right):
-        chosen, open_pairs = match_full(left, right, weight, ranks, _ROUNDS)
-    else:
-        chosen, open_pairs = _settle(left, right, weight)
-    if len(open_pairs):
-        chosen.append(_solve(left, right, weight, open_pairs, ranks))
-    return np.sort(np.concatenate(chosen))
-
-
-def _settle(
-    left: IndexArray, right: IndexArray, weight: IndexArray
-) -> tuple[list[IndexArray], IndexArray]:
-    """Return pairs that are in every optimal matching, and pairs that are still to be matched."""
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
     _, a, b = numbered_nodes(left[open_pairs], right[open_pairs])
     w = weight[open_pairs]
     for _ in range(_ROUNDS):
-        if len(open_pairs) == 0:
-            break
-        settled = _settled(a, b, w)
+        # Pairs that are in every optimal matching.
+        settled = w > best_other(a, w) + best_other(b, w)
         if not settled.any():
             break
         chosen.append(open_pairs[settled])
         taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
         open_pairs, a, b, w = (each[~taken] for each in (open_pairs, a, b, w))
-    return chosen, open_pairs
+    if len(open_pairs):
+        chosen.append(_solve(left, right, weight, open_pairs, ranks))
+    return np.sort(np.concatenate(chosen))
 
 
 def _solve(
@@ -303,7 +127,16 @@ def _solve(
     """Return the chosen pairs among `pairs`, component by component."""
     left, right, weight = left[pairs], right[pairs], weight[pairs]
     component = connected_components(left, right)
-    left, right = _ranked(component, left, right, ranks)
+    # The ranks of the ends of pairs, with sides swapped in some components.
+    nodes, left, right = numbered_nodes(left, right)
+    rank = nodes if ranks is None else ranks(nodes)
+    is_right = np.zeros(len(nodes), np.bool_)
+    is_right[right] = True
+    home = np.zeros(len(nodes), np.int64)
+    home[left] = home[right] = component
+    swapped = find(swapped_components(home, rank, is_right), component) >= 0
+    left, right = rank[left], rank[right]
+    left, right = np.where(swapped, right, left), np.where(swapped, left, right)
     order = np.lexsort((right, left, component))
     starts = run_starts(component[order])
     sizes = np.diff(starts, append=len(order))
@@ -316,30 +149,9 @@ def _solve(
         rows, row = np.unique(left[part], return_inverse=True)
         columns, column = np.unique(right[part], return_inverse=True)
         cells = len(rows) * len(columns)
-        solver = _dense if cells <= _DENSE or cells <= FULL * len(part) else _sparse
+        solver = _dense if cells <= _DENSE or cells <= _FULL * len(part) else _sparse
         chosen.append(part[solver(row, column, weight[part], len(rows), len(columns))])
     return pairs[np.concatenate(chosen)]
-
-
-def _ranked(
-    component: IndexArray,
-    left: IndexArray,
-    right: IndexArray,
-    ranks: Callable[[IndexArray], IndexArray] | None,
-) -> tuple[IndexArray, IndexArray]:
-    """Return the ranks of the ends of pairs, with sides swapped in some components."""
-    nodes, left, right = numbered_nodes(left, right)
-    rank = nodes if ranks is None else ranks(nodes)
-    is_right = np.zeros(len(nodes), np.bool_)
-    is_right[right] = True
-    home = np.zeros(len(nodes), np.int64)
-    home[left] = component
-    home[right] = component
-    swapped = find(swapped_components(home, rank, is_right), component) >= 0
-    left, right = rank[left], rank[right]
-    if not swapped.any():
-        return left, right
-    return np.where(swapped, right, left), np.where(swapped, left, right)
 
 
 def _best_subsets(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
-    blocks,
     connected_components,
     distinct,
     run_starts,
@@ -287,6 +286,7 @@ class LinkedUnits(msgspec.Struct):
         units are nearest to each other and are joined. As a join never brings units nearer, the
         result is the same as joining the nearest two of all units.
         """
+        near: dict[int, dict[int, int]]
         self.near = near = {unit: {} for unit in distinct(np.append(left, right)).tolist()}
         links = list(zip(left.tolist(), right.tolist(), strict=True))
         for (one, other), value in zip(links, weight.tolist(), strict=True):

@@ -1,7 +1,7 @@
 """Matchers by name, and the units that they make from pairs."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign
 from bboxqa.matching.linkage import author_ranks, average, complete, drawn_ranks, greedy
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
+from bboxqa.model.units import CandidatePairs, UnitTable
 
 
 class Matcher(msgspec.Struct, frozen=True):
@@ -23,8 +23,6 @@ class Matcher(msgspec.Struct, frozen=True):
     join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
     """(annotations, pairs, weight) → the first annotation of each annotation's unit, (N,) int64.
     The P pairs reach the threshold; weights are (P,) int64 and positive."""
-    pair_bytes: PairBytes = MOST_PAIR_BYTES
-    """The bytes that a pair takes from comparison to matching."""
     most_annotators: int | None = None
     """The largest number of annotators in a data set; None for any number."""
     by_order: bool = False
@@ -127,10 +125,10 @@ def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) ->
 
 
 MATCHERS: dict[str, Matcher] = {
-    "auto": Matcher(auto, PairBytes(80, 160)),
-    "hungarian": Matcher(hungarian, PairBytes(60, 260), most_annotators=2),
-    "recursive": Matcher(recursive, PairBytes(60, 260), by_order=True),
-    "greedy": Matcher(greedy, PairBytes(80, 160)),
+    "auto": Matcher(auto),
+    "hungarian": Matcher(hungarian, most_annotators=2),
+    "recursive": Matcher(recursive, by_order=True),
+    "greedy": Matcher(greedy),
     "average": Matcher(average),
     "complete": Matcher(complete),
 }
@@ -237,15 +235,6 @@ def check_matcher(annotations: Annotations, name: str) -> None:
             f"matcher {name!r} is for {'two' if most == 2 else most} annotators and there are "
             f"{n_annotators}; choose {' or '.join(others)}"
         )
-
-
-def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> PairBytes:
-    """Return the most bytes per pair of an image that any of the matchers needs."""
-    only_two = not (author_ranks(annotations) > 1).any()
-    # If no image has a third annotator, `auto` is `hungarian`.
-    names = ["hungarian" if name == "auto" and only_two else name for name in matchers]
-    of_each = [matcher(name).pair_bytes for name in names]
-    return PairBytes(*map(max, zip(*of_each, strict=True)))
 
 
 def match(

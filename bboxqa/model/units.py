@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -100,19 +99,6 @@ class CandidatePairs(FrozenArrays, frozen=True, eq=False):
     def take(self, index: IndexArray | BoolArray) -> "CandidatePairs":
         """Return the pairs at `index`, in that order."""
         return CandidatePairs(self.left[index], self.right[index], self.similarity[index])
-
-
-class PairBytes(NamedTuple):
-    """Most bytes that a pair takes from comparison to matching in a crowded image."""
-
-    in_table: int
-    """Where most annotations overlap, so that they are matched as a table."""
-    in_list: int
-    """Where few annotations overlap."""
-
-
-MOST_PAIR_BYTES = PairBytes(100, 200)
-"""The bytes per pair of matchers that do not state their own."""
 
 
 class UnitTable(FrozenArrays, frozen=True, eq=False):

@@ -21,7 +21,7 @@ from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, neighbours, possible_pairs
 from bboxqa.geometry.polygons import polygon_bounds
 from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
-from bboxqa.matching.matchers import match_pairwise, matcher, pair_weights
+from bboxqa.matching.matchers import match_pairwise, pair_weights
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.masks import SegmentationKind
 from bboxqa.model.rotated_boxes import scaled
@@ -244,7 +244,6 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
         settings.similarity,
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
-        pair_bytes=matcher(settings.matcher).pair_bytes,
     )
     sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):

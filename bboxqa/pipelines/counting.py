@@ -33,7 +33,7 @@ from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
-from bboxqa.matching.matchers import bytes_per_pair, match, match_pairwise, pair_weights
+from bboxqa.matching.matchers import match, match_pairwise, pair_weights
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
@@ -233,13 +233,11 @@ def count_part(
     image whose pairs, or whose objects and annotators, do not fit in memory is refused.
     """
     data = part.data
-    matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
     pairs, counts = candidate_pairs(
         data,
         settings.similarity,
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
-        pair_bytes=bytes_per_pair(data.annotations, matchers),
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     found: dict[str, list[Any]] = {name: [] for name in _OF_THRESHOLDS}

@@ -25,7 +25,7 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of
 from bboxqa.geometry.polygons import is_box, is_intricate, n_crossings, polygon_outlines
 from bboxqa.geometry.rasters import masks
 from bboxqa.matching.linkage import drawn_ranks
-from bboxqa.matching.matchers import bytes_per_pair, match
+from bboxqa.matching.matchers import match
 from bboxqa.model import masks as runs_of
 from bboxqa.model import rotated_boxes as rotated
 from bboxqa.model.annotations import Annotations, Dataset
@@ -146,7 +146,7 @@ def consensus_of(
     no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.greedy`).
     """
     data, of = votes.data, votes.data.annotations
-    pairs, _ = candidate_pairs(data, similarity, link, pair_bytes=bytes_per_pair(of, ["greedy"]))
+    pairs, _ = candidate_pairs(data, similarity, link)
     units = match(of, pairs, "greedy", link)
     n, group, edges = len(units), units.unit, corners(of.bbox)
     n_votes = np.bincount(group, minlength=n)

@@ -19,7 +19,7 @@ from bboxqa.formats.dataset.names import join_advice, left_out_by, variant_remar
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
-from bboxqa.matching.matchers import match, matcher
+from bboxqa.matching.matchers import match
 from bboxqa.matching.objects import loose_objects
 from bboxqa.model.annotations import Dataset, Repeats, Source, join_annotations, joints_of
 from bboxqa.model.results import ReferenceAgreement
@@ -273,7 +273,6 @@ def reference_matches(
         settings.similarity,
         min(map(lower_threshold, settings.iou_threshold)),
         all_touched=settings.all_touched,
-        pair_bytes=matcher(_MATCHER).pair_bytes,
         progress=None
         if progress is None
         else lambda *done: progress("comparing with the reference", *done),

@@ -10,7 +10,6 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.registry import needs_outlines, similarity
-from bboxqa.model.units import PairBytes
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
@@ -126,19 +125,6 @@ def test_an_image_of_one_box_drawn_thousands_of_times_is_refused(monkeypatch):
     with pytest.raises(DatasetError, match=r"image 'image 0001': too many of its 1,600 annot") as e:
         candidate_pairs(data, "bbox", 0.5)
     assert "640,000 pairs reach the threshold 0.5, and matching needs all of them" in str(e.value)
-
-
-def test_pairs_that_are_matched_as_a_list_take_more_memory_than_those_in_a_table(monkeypatch):
-    """One fifth of the pairs of five places overlap: too few of all for a table."""
-    places = [(0, who, 0, (50 * place, 5, 20, 20)) for who in (0, 1) for place in range(5)]
-    data = dataset([box for box in places for _ in range(240)])
-    memory, of_pair = 5 * 240**2 * 220, PairBytes(60, 260)
-    monkeypatch.setattr(candidates, "_MEMORY", memory)
-    with pytest.raises(DatasetError, match="too many of its 2,400 annotations overlap"):
-        candidate_pairs(data, "bbox", 0.5, pair_bytes=of_pair)
-    monkeypatch.setattr(candidates, "_MEMORY", 2 * memory)
-    enough = candidate_pairs(data, "bbox", 0.5, pair_bytes=of_pair)
-    assert len(enough[0]) == 288_000
 
 
 @pytest.mark.parametrize("ask", [similarity, needs_outlines])

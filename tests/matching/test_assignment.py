@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csgraph
 from support.brute import best_matchings
 
-from bboxqa.core import arrays as blocks
 from bboxqa.core.arrays import connected_components
 from bboxqa.matching import assignment
 from bboxqa.matching.assignment import assign
@@ -58,41 +57,6 @@ def test_a_large_tangled_component(dense, monkeypatch):
     chosen = assign(*pairs.T, weight)
     assert weight[chosen].sum() == table[rows, places].sum()
     assert len(np.unique(pairs[chosen, 0])) == len(np.unique(pairs[chosen, 1])) == len(chosen)
-
-
-@given(graphs(), st.sampled_from([1, 3, 100]))
-def test_tables_and_blocks_give_the_same_as_lists(graph, step):
-    pairs, weights = graph
-    left, right = columns(pairs)
-    weight = np.array(weights, np.int64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, "_FEW", 0)
-        expected = assign(left, right, weight).tolist()
-        patch.setattr(blocks, "_ROWS", step)
-        patch.setattr(assignment, "_COLUMNS", step)
-        patch.setattr(assignment, "_MANY", 1)
-        patch.setattr(assignment, "FULL", 1000)
-        assert assign(left, right, weight).tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_table_of_several_components_gives_the_same_as_lists(seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    blocks_of = [np.argwhere(rng.random((n, m)) < 0.8) for n, m in ((5, 30), (40, 30), (30, 41))]
-    parts = [part + 100 * place for place, part in enumerate(blocks_of)]
-    left, right = np.concatenate(parts).T
-    weight = rng.integers(1, 4, len(left))
-    order = rng.permutation(400)
-
-    def ranks(nodes):
-        return order[nodes % 400]
-
-    args = left, right + 400, weight, ranks
-    expected = assign(*args).tolist()
-    monkeypatch.setattr(assignment, "_MANY", 200)
-    monkeypatch.setattr(assignment, "FULL", 1000)
-    monkeypatch.setattr(blocks, "_ROWS", 7)
-    assert assign(*args).tolist() == expected
 
 
 @given(graphs())

@@ -292,8 +292,7 @@ def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
         patch.setattr(assignment, "_FEW", 0)
         expected = run(data, matcher, category_lenient=lenient)
         patch.setattr(blocks, "_ROWS", 3)
-        patch.setattr(assignment, "_MANY", 1)
-        patch.setattr(assignment, "_COLUMNS", 2)
+        patch.setattr(linkage, "_LINKS", 3)
         assert run(data, matcher, category_lenient=lenient) == expected
 
 

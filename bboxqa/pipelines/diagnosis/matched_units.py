@@ -11,7 +11,7 @@ from bboxqa.diagnostics.rates import check_rematching
 from bboxqa.geometry.boxes import rotated_iou
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
-from bboxqa.matching.matchers import match, matcher
+from bboxqa.matching.matchers import match
 from bboxqa.matching.objects import loose_objects, without_repetitions
 from bboxqa.model.rotated_boxes import smallest_angle
 from bboxqa.model.settings import AgreeSettings
@@ -144,7 +144,6 @@ def matched_units(
         settings.similarity,
         lower_threshold(threshold),
         all_touched=settings.all_touched,
-        pair_bytes=matcher(settings.matcher).pair_bytes,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     same = annotations.annotator[pairs.left] == annotations.annotator[pairs.right]
