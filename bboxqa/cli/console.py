@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import file_of_sizes
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
@@ -94,24 +93,12 @@ def show(
         click.echo(f"Written: {path}", err=output_format == "json")
 
 
-class _Discarding(io.RawIOBase):
+class _Discarding(io.FileIO):
     """A stream that discards text after its reader has ended, as `head` does."""
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw = raw
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self._raw.isatty()
-
-    def fileno(self) -> int:
-        return self._raw.fileno()
 
     def write(self, data: Any) -> int | None:
         try:
-            return self._raw.write(data)
+            return super().write(data)
         except OSError as error:
             # Python flushes the rest at exit, which must not fail a second time.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
@@ -133,7 +120,7 @@ def robust(stream: Any) -> Any:
         return stream
     stream.flush()
     return io.TextIOWrapper(
-        io.BufferedWriter(_Discarding(raw)),
+        io.BufferedWriter(_Discarding(raw.fileno(), "wb", closefd=False)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering,
@@ -202,7 +189,9 @@ def refuse_inputs(
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.sources import files_read
 
-    refuse_replacing(outputs, files_read([*inputs, file_of_sizes()], images or ()))
+    size = click.get_current_context().params.get("image_size")
+    of_sizes = size if isinstance(size, str) else None
+    refuse_replacing(outputs, files_read([*inputs, of_sizes], images or ()))
 
 
 def exit_code_of(
@@ -224,7 +213,9 @@ def exit_code_of(
     if number is None and isinstance(error, click.Abort):
         number = SIGINT
     if number is not None:
-        click.echo(f"{signal_words(number)}; {_written(written)}", err=True)
+        names = first_few(written, _MOST_NAMES, lambda path: clean(str(path)))
+        done = f"written before that ({len(written)}): {names}" if names else "nothing was written."
+        click.echo(f"{signal_words(number)}; {done}", err=True)
         return _INTERRUPTED + number
     if isinstance(error, DatasetError) and command is not None:
         error.advice = _possible(error.advice, command)
@@ -243,13 +234,6 @@ def _possible(advice: str, command: click.Command) -> str:
     return "\n".join(possible)
 
 
-def _written(written: Sequence[Path]) -> str:
-    if not written:
-        return "nothing was written."
-    names = first_few(written, _MOST_NAMES, lambda path: clean(str(path)))
-    return f"written before that ({len(written)}): {names}"
-
-
 def _message(error: BaseException) -> str:
     if isinstance(error, ConfigError) and error.setting:
         option = f"--{error.setting.replace('_', '-')}"
@@ -260,17 +244,13 @@ def _message(error: BaseException) -> str:
         return "Error: not enough memory for this input"
     if isinstance(error, OSError) and error.strerror:
         return f"Error: {one_line(str(error.filename or 'output'))}: {error.strerror}"
-    return (
-        f"internal error: {type(error).__name__}: {clean(str(error))} ({_place(error)}); please "
-        "report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
-    )
-
-
-def _place(error: BaseException) -> str:
-    """Return the innermost file and line of this package in the traceback of an error."""
+    # The innermost line of this package.
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
     last = (ours or frames)[-1]
     path = Path(last.filename)
-    shown = path.relative_to(_PACKAGE.parent).as_posix() if ours else path.name
-    return f"{shown}:{last.lineno}"
+    place = path.relative_to(_PACKAGE.parent).as_posix() if ours else path.name
+    return (
+        f"internal error: {type(error).__name__}: {clean(str(error))} ({place}:{last.lineno}); "
+        "please report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
+    )

@@ -18,7 +18,6 @@ _MORE = "Further options"
 _GATES = ("--fail-on", "--min-alpha", "--min-f1")
 # Names of earlier versions, which are accepted but not shown.
 _EARLIER = {"output": "out", "output-format": "format", "filter": "pattern"}
-_FILE_OF_SIZES = "bboxqa.file_of_sizes"
 _SIZE_EXPECTED = (
     "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
 )
@@ -54,11 +53,18 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters and --help-all, which is shown where there are rare options."""
+
+        def show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+            if value:
+                ctx.meta["bboxqa.help_all"] = True
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+
         params = super().get_params(ctx)
         is_hidden = not any(getattr(each, "rare", False) for each in params)
         flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
         flags |= {"hidden": is_hidden, "help": "Show all options and exit."}
-        return [*params, click.Option(["--help-all"], callback=_show_all, **flags)]
+        return [*params, click.Option(["--help-all"], callback=show_all, **flags)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what was typed, in which the options of this command may have earlier names."""
@@ -87,13 +93,6 @@ class Command(click.Command):
         with formatter.indentation():
             formatter.write_paragraph()
             formatter.write_text(f"Exit code 0: done.{failed} 2: could not run. 130: interrupted.")
-
-
-def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta["bboxqa.help_all"] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
 
 
 def option(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Decorator[Any]:
@@ -152,7 +151,7 @@ def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | No
     return result or None
 
 
-def _size(context: click.Context, _param: Any, text: str | None) -> Any:
+def _size(_ctx: Any, _param: Any, text: str | None) -> Any:
     """Return the size of all images, or the file that has the size of each."""
     if text is None:
         return None
@@ -161,8 +160,6 @@ def _size(context: click.Context, _param: Any, text: str | None) -> Any:
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
         raise click.UsageError(f"--image-size is {text!r}, no file or folder; {_SIZE_EXPECTED}")
-    if found is None:
-        context.meta[_FILE_OF_SIZES] = text
     return text if found is None else (int(found[1]), int(found[2]))
 
 
@@ -194,10 +191,6 @@ def _all_thresholds(_ctx: Any, param: click.Parameter, texts: Sequence[str]) -> 
             ) from None
         found += [round(first + step / 20, 10) for step in range(steps + 1)]
     return tuple(found)
-
-
-def _number(_ctx: Any, _param: Any, text: str | None) -> int | None:
-    return None if text is None else int(text)
 
 
 _SHARED: dict[str, _Decorator[Any]] = {
@@ -235,7 +228,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True, type=click.Choice(("asked", "not-asked"))),
     "voc_base": option("--voc-base", READ,
         "Pascal VOC: the number of the first pixel in files that do not state it; default 1.",
-        rare=True, callback=_number, type=click.Choice(("0", "1"))),
+        rare=True, type=click.Choice(("0", "1"))),
     "rotated": option("--rotated FORM", READ,
         "COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, cw "
         "or ccw (counter-clockwise), degrees or radians; without it, they are refused.", rare=True),
@@ -406,12 +399,6 @@ def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
     return source
 
 
-def file_of_sizes() -> str | None:
-    """Return the file of --image-size, if one was given."""
-    found: str | None = click.get_current_context().meta.get(_FILE_OF_SIZES)
-    return found
-
-
 def reading_of(
     config: str | None, given: dict[str, Any], saved: Mapping[str, str] = {}
 ) -> "Choices":
@@ -429,6 +416,8 @@ def reading_of(
         name = str(each.name)
         if name in saved and context.get_parameter_source(name) is ParameterSource.DEFAULT:
             values[name] = each.process_value(context, saved[name])
+    if values["voc_base"] is not None:
+        values["voc_base"] = int(values["voc_base"])
     found = choices_of(values)
     if config is None:
         return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import product
 from math import isnan, nan
 from typing import Any
 
@@ -47,33 +48,30 @@ Values = Mapping[str, Any]
 
 def summary(result: MeasuredAgreement) -> Record:
     """Return a result as `summary_schema` describes it; None where a number is undefined."""
-    settings = msgspec.to_builtins(result.settings)
+    settings, thresholds = msgspec.to_builtins(result.settings), []
+    for part in result.thresholds:
+        found = {**figures_at(part), "categories": part.categories.records()}
+        found["pairs"] = part.pairs.records()
+        if part.repeats is not None:
+            found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
+        if (reference := part.reference) is not None:
+            rotated = ("measure", "unit", "systematic")
+            people = [
+                {"name": row["annotator"]}
+                | _record(row, *_COUNTS_OF_REFERENCE, *_OF_REFERENCE)
+                | _offsets(reference.offsets, row["annotator"], rotated)
+                for row in reference.annotators.records()
+            ]
+            about = picked(reference, "name", *_ABOUT_REFERENCE)
+            found["reference"] = {**about, "annotators": people}
+        thresholds.append(found)
     return {
         **{name: getattr(result, name) for name in _OF_RESULT},
         **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
-        "thresholds": [*map(_threshold, result.thresholds)],
+        "thresholds": thresholds,
     }
-
-
-def _threshold(part: ThresholdResult) -> Record:
-    """Return the figures at a threshold, of categories and of annotators."""
-    found = {**figures_at(part), "categories": part.categories.records()}
-    found["pairs"] = part.pairs.records()
-    if part.repeats is not None:
-        found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
-    if (reference := part.reference) is not None:
-        found["reference"] = {
-            **picked(reference, "name", *_ABOUT_REFERENCE),
-            "annotators": [
-                {"name": row["annotator"]}
-                | _record(row, *_COUNTS_OF_REFERENCE, *_OF_REFERENCE)
-                | _offsets(reference.offsets, row["annotator"], ("measure", "unit", "systematic"))
-                for row in reference.annotators.records()
-            ],
-        }
-    return found
 
 
 def figures_at(part: ThresholdResult) -> Record:
@@ -293,38 +291,28 @@ def headline(parts: Sequence[Values], settings: Values) -> tuple[str, ...]:
     `parts` are the figures of each threshold, as in a summary. The gates of the settings are the
     verdict; without them, chance and then the least of existence, class and place decide.
     """
-    failures = [
-        text
-        for each in parts
-        for text in _failures(
-            each, settings, f" at threshold {each['iou_threshold']:g}" if parts[1:] else ""
-        )
-    ]
+    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
+    gates = {name: float(least) for name, least in asked.items() if least is not None}
+    failures = []
+    for part, (name, least) in product(parts, gates.items()):
+        complete = 0 < part["n_units"] == part["n_complete_units"]
+        all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
+        existence = part["existence"]
+        value = part["alpha"] if name == "alpha" else existence["f1"]
+        reason = part["alpha_reason"] if name == "alpha" else existence["reason"]
+        where = f" at threshold {part['iou_threshold']:g}" if parts[1:] else ""
+        if value is None and not (name == "alpha" and all_agree):
+            failures.append(f"there is no {name}{where} to compare with {least:g}: {reason}")
+        elif value is not None and value < least:
+            found = _below(least, value)
+            failures.append(f"{name}{where} is {found}, and {least:g} was asked for")
     if failures:
         return "failed", f"Not accepted: {failures[0]}", *failures[1:]
-    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
-    gates = [f"{name} is at least {least:g}" for name, least in asked.items() if least is not None]
     if gates:
-        return "passed", f"Accepted: {' and '.join(gates)}"
+        said = (f"{name} is at least {least:g}" for name, least in gates.items())
+        return "passed", f"Accepted: {' and '.join(said)}"
     where = f"Threshold {parts[0]['iou_threshold']:g}: " if parts[1:] else ""
     return "open", f"{where}{_level(parts[0], settings['similarity'])}"
-
-
-def _failures(part: Values, settings: Values, where: str) -> Iterator[str]:
-    """Yield the gates that are not reached at a threshold, which `where` names."""
-    complete = 0 < part["n_units"] == part["n_complete_units"]
-    all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
-    for name, value, least, reason in (
-        ("alpha", part["alpha"], settings["min_alpha"], part["alpha_reason"]),
-        ("F1", part["existence"]["f1"], settings["min_f1"], part["existence"]["reason"]),
-    ):
-        if least is None or (name == "alpha" and all_agree):
-            continue
-        if value is None:
-            yield f"there is no {name}{where} to compare with {least:g}: {reason}"
-        elif value < least:
-            found = _below(least, value)
-            yield f"{name}{where} is {found}, and {least:g} was asked for"
 
 
 def is_by_chance(part: Values) -> bool:
@@ -354,16 +342,26 @@ def _level(part: Values, similarity: str) -> str:
         for name, value in figures.items()
         if value is not None
     }
-    weak = [] if any(levels.values()) else [*_weak_categories(part)]
-    if levels and weak:
-        return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
-    if levels:
-        return _told_level(figures, levels)
-    people = part["reference"]["annotators"] if "reference" in part else ()
-    known = [(row["f1"]["value"], row["name"]) for row in people if row["f1"]["value"] is not None]
-    if not known:
-        return "There is nothing to compare"
-    return f"F1 of {min(known)[1]} with the reference is {number(min(known)[0])}"
+    if not levels:
+        people = part["reference"]["annotators"] if "reference" in part else ()
+        found = [(each["f1"]["value"], each["name"]) for each in people]
+        known = [each for each in found if each[0] is not None]
+        if not known:
+            return "There is nothing to compare"
+        return f"F1 of {min(known)[1]} with the reference is {number(min(known)[0])}"
+    if not (lowest := max(levels.values())):
+        if weak := [*_weak_categories(part)]:
+            return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
+        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in levels])
+        reasons = joined([_BECAUSE[name][0] for name in levels])
+        return f"Agreement is good, because annotators {reasons} ({bounds})"
+    # Which figure is farthest below the next level.
+    bound_of = {name: LEVELS[name][lowest - 1] for name in levels if levels[name] == lowest}
+    least = min(bound_of, key=lambda name: figures[name] / bound_of[name])
+    shown = _below(bound_of[least], figures[least])
+    better = f"{_LEVEL_NAMES[lowest - 1]} from {number(bound_of[least])}"
+    what = f"{_LEVEL_NAMES[lowest]}, because annotators {_BECAUSE[least][lowest]}"
+    return f"Agreement is {what} ({least} {shown}, {better})"
 
 
 def _weak_categories(part: Values) -> Iterator[str]:
@@ -382,21 +380,6 @@ def _weak_categories(part: Values) -> Iterator[str]:
                 found.append((value / good, text))
                 break
     yield from (text for _, text in sorted(found))
-
-
-def _told_level(figures: Values, levels: Mapping[str, int]) -> str:
-    """Return the lowest level, and which figure is farthest below the next one."""
-    lowest = max(levels.values())
-    if not lowest:
-        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in levels])
-        reasons = joined([_BECAUSE[name][0] for name in levels])
-        return f"Agreement is good, because annotators {reasons} ({bounds})"
-    bound_of = {name: LEVELS[name][lowest - 1] for name in levels if levels[name] == lowest}
-    least = min(bound_of, key=lambda name: figures[name] / bound_of[name])
-    shown = _below(bound_of[least], figures[least])
-    better = f"{_LEVEL_NAMES[lowest - 1]} from {number(bound_of[least])}"
-    what = f"{_LEVEL_NAMES[lowest]}, because annotators {_BECAUSE[least][lowest]}"
-    return f"Agreement is {what} ({least} {shown}, {better})"
 
 
 def _below(limit: float, value: float) -> str:

@@ -334,7 +334,11 @@ def _axes(found: Layout) -> Iterator[str]:
     right, bottom = left + found.width, top + chart.height
     for axis in chart.frame:
         is_x = axis == "x"
-        for value, name in _numbers(chart.x if is_x else chart.y):
+        values = round_numbers(*sorted(chart.x if is_x else chart.y))
+        # All with as many decimals.
+        digits = max(len(f"{value:.10g}".partition(".")[2]) for value in values)
+        for value in values:
+            name = f"{value:,.{digits}f}".replace("-", MINUS)
             x, y = (found.at(value, 0)[0], bottom) if is_x else (left, found.at(0, value)[1])
             tick = (x, y + _TICK) if is_x else (x - _TICK, y)
             if chart.grid == axis:
@@ -380,10 +384,3 @@ def _keys(found: Layout) -> Iterator[str]:
         else:
             yield _path([(x, y), (x + 20, y)], Path((), key.color, width=2, dashes=key.dashes))
         yield _text((x + 25, y), Text(0, 0, key.name))
-
-
-def _numbers(ends: Point) -> list[tuple[float, str]]:
-    """Return the numbers of an axis with their texts, all with as many decimals."""
-    values = round_numbers(*sorted(ends))
-    digits = max(len(f"{value:.10g}".partition(".")[2]) for value in values)
-    return [(value, f"{value:,.{digits}f}".replace("-", MINUS)) for value in values]

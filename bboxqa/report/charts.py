@@ -1,7 +1,7 @@
 """The charts: figures with intervals, kinds of disagreement, images, pairs, categories, offsets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Any, Literal
 
@@ -187,7 +187,19 @@ def _of_rows(
     x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
     marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
     for place, row in enumerate(rows):
-        marks += _marks(row, place)
+        if row.lowest is not None:
+            ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
+            marks.append(Path(ends, DIM, dashes=_DASHED))
+        n_figures = len(row.figures)
+        for index, figure in enumerate(row.figures):
+            value, at = figure["value"], place + _APART * (index - (n_figures - 1) / 2)
+            color = SERIES[row.color + index]
+            if figure["interval"] is not None:
+                line = [(end, at) for end in figure["interval"]]
+                width = 8 if n_figures == 1 else 3
+                marks.append(Path(line, color, width=width, opacity=0.4))
+            if value is not None:
+                marks.append(Dot(value, at, color))
     names = [
         row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
     ]
@@ -195,21 +207,6 @@ def _of_rows(
         title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label, keys=keys,
         beside=[row.text for row in rows], grid="x",
     )  # fmt: skip
-
-
-def _marks(row: _Row, place: int) -> Iterator[Mark]:
-    n_figures = len(row.figures)
-    if row.lowest is not None:
-        ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
-        yield Path(ends, DIM, dashes=_DASHED)
-    for index, figure in enumerate(row.figures):
-        value, at = figure["value"], place + _APART * (index - (n_figures - 1) / 2)
-        color = SERIES[row.color + index]
-        if figure["interval"] is not None:
-            line = [(end, at) for end in figure["interval"]]
-            yield Path(line, color, width=8 if n_figures == 1 else 3, opacity=0.4)
-        if value is not None:
-            yield Dot(value, at, color)
 
 
 def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:

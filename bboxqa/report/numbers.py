@@ -15,7 +15,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, guarded, one_line
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Table
 
 MINUS = "\N{MINUS SIGN}"
 _MEASURES = dict.fromkeys(("bbox", "obb", "polygon", "mask", "pixel", "raster"), "IoU")
@@ -222,11 +222,14 @@ def table_excerpt(
     rows = table.take(order[:n_rows])
     # Columns that are undefined in all rows are left out.
     bounds = {f"{name}{end}" for name in table.with_interval for end in ("_low", "_high")}
-    known = [
-        name
-        for name in rows.columns
-        if name != "status" and name not in bounds and not _is_undefined(rows.columns[name])
-    ]
+    known = []
+    for name, column in rows.columns.items():
+        is_empty = (
+            not any(column.names) if isinstance(column, Categorical)
+            else column.dtype.kind == "f" and bool(np.isnan(column).all())
+        )  # fmt: skip
+        if not (name == "status" or name in bounds or is_empty):
+            known.append(name)
     names = [name for name in columns or known[:_MOST_COLUMNS] if name in known]
     cells = [[name, *_cells(rows, name)] for name in names]
     ends = accumulate(_GAP + max(map(_width, each)) for each in cells)
@@ -234,28 +237,19 @@ def table_excerpt(
     lines = [*map(list, zip(*cells[: len(names)], strict=True))]
     words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
     yield from ("", *title.split("\n"))
-    yield from (f" {line}" for line in (*table_lines(lines, words), *_why_undefined(rows, lines)))
+    yield from (f" {line}" for line in table_lines(lines, words))
+    undefined = {name for name, *of in zip(*lines, strict=True) if "–" in of}
+    if "alpha" in undefined and "status" in rows.columns:
+        # The column "status" has the reasons of "alpha".
+        undefined.remove("alpha")
+        unknown = rows.take(np.flatnonzero(np.isnan(rows["alpha"])))
+        yield f" alpha –: {'; '.join(dict.fromkeys(unknown['status'].tolist()))}"
+    if undefined:
+        yield " –: undefined or without meaning"
     left_out = {"row": len(table) - len(rows), "column": len(known) - len(names)}
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
         yield f" … and {more} (in {file}.csv of {out})"
-
-
-def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
-    """Yield why cells are undefined; the column "status" has the reasons of "alpha"."""
-    undefined = {name for name, *cells in zip(*shown, strict=True) if "–" in cells}
-    if "alpha" in undefined and "status" in rows.columns:
-        undefined.remove("alpha")
-        unknown = rows.take(np.flatnonzero(np.isnan(rows["alpha"])))
-        yield f"alpha –: {'; '.join(dict.fromkeys(unknown['status'].tolist()))}"
-    yield from ["–: undefined or without meaning"] * bool(undefined)
-
-
-def _is_undefined(column: Column) -> bool:
-    """Return whether a column has only NaN or empty texts."""
-    if isinstance(column, Categorical):
-        return not any(column.names)
-    return column.dtype.kind == "f" and bool(np.isnan(column).all())
 
 
 def _cells(rows: Table, name: str) -> list[str]:

@@ -123,11 +123,19 @@ def shown_images(
     number = {name: place for place, name in enumerate(order) if name in present}
     pictures = []
     for place, image in enumerate(images, 1):
-        shapes = [
-            _drawn(shape, style[shape["annotator"]])
-            | {"annotator": number[shape["annotator"]], "category": categories[shape["category"]]}
-            for shape in image["shapes"]
-        ]
+        shapes = []
+        for shape in image["shapes"]:
+            who, category, look = shape["annotator"], shape["category"], style[shape["annotator"]]
+            hidden, (color, _, dash) = shape.get("hidden_points", ()), look.partition(" ")
+            said = f"{shape['object']}: {category} by {who} (annotation {shape['annotation']})"
+            shapes.append({
+                "d": outline_path(shape), "number": shape["object"], "style": look, "color": color,
+                "dash": dash, "text": said, "annotator": number[who],
+                "category": categories[category],
+                # Each point is a line of length 0 with round ends.
+                "dots": _dots([*shape.get("visible_points", ()), *hidden]),
+                "hidden": _dots(hidden),
+            })  # fmt: skip
         asked = [(name, style[name]) for name in _people(image)]
         pictures.append(_picture(place, image, shapes, asked, pixels.get(image["file_name"])))
     annotators = [(name, place, style[name]) for name, place in number.items()]
@@ -150,7 +158,14 @@ def _picture(
     pixels = found if found is not None and found.address else None
     # Where outlines coincide, the gaps of a broken line show the solid line below it.
     shapes.sort(key=lambda shape: shape["dash"] != "dash-0")
-    width, height = _size(image, pixels)
+    width, height = image["width"], image["height"]
+    if not (width and height) and pixels is not None:
+        width, height = pixels.width, pixels.height
+    elif not (width and height):
+        # The bounds of all boxes.
+        boxes = [shape["bbox"] for shape in image["shapes"]]
+        width = max([1.0, *(x + across for x, _, across, _ in boxes)])
+        height = max([1.0, *(y + down for _, y, _, down in boxes)])
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
     corners = {each["object"]: (inf, inf) for each in disagreed}
@@ -177,35 +192,6 @@ def _picture(
         "letter": letter,
         "asked": asked,
         "categories": sorted({shape["category"] for shape in shapes}),
-    }
-
-
-def _size(image: Record, pixels: Pixels | None) -> tuple[float, float]:
-    """Return the size of an image; if unknown, that of the bounds of all boxes."""
-    if image["width"] and image["height"]:
-        return image["width"], image["height"]
-    if pixels is not None:
-        return pixels.width, pixels.height
-    boxes = [shape["bbox"] for shape in image["shapes"]]
-    right = max((x + width for x, _, width, _ in boxes), default=1.0)
-    bottom = max((y + height for _, y, _, height in boxes), default=1.0)
-    return max(right, 1.0), max(bottom, 1.0)
-
-
-def _drawn(shape: Record, style: str) -> dict[str, Any]:
-    """Return the paths of an annotation: its outline and its key points, with their classes."""
-    hidden, (color, _, dash) = shape.get("hidden_points", ()), style.partition(" ")
-    who = f"{shape['category']} by {shape['annotator']} (annotation {shape['annotation']})"
-    return {
-        "d": outline_path(shape),
-        "number": shape["object"],
-        "style": style,
-        "color": color,
-        "dash": dash,
-        "text": f"{shape['object']}: {who}",
-        # Each point is a line of length 0 with round ends.
-        "dots": _dots([*shape.get("visible_points", ()), *hidden]),
-        "hidden": _dots(hidden),
     }
 
 

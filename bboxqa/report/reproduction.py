@@ -38,7 +38,16 @@ def command(
     changed = {name: value for name, value in settings if value != defaults.get(name)}
     if inputs and inputs[0]["name"] in _IN_MEMORY:
         return ""
-    words = [word for source in inputs for word in _given(source)]
+    words: list[str] = []
+    for source in inputs:
+        name, role = source["name"], source["role"]
+        if role == "annotations" and source["annotator"] is not None:
+            words += ["--annotator", f"{source['annotator']}={name}"]
+        elif role == "annotations":
+            words.append(name)
+        else:
+            words += [f"--{role}", name]
+            words += ["--score", f"{source['score']:g}"] * (role == "predictions")
     if all(source["role"] != "predictions" for source in inputs):
         # The lowest score that counts in lists of results.
         scores = {source.get("score") for source in inputs} - {None}
@@ -48,16 +57,6 @@ def command(
     given = {**manifest.get("reading", {}), **changed}
     words += [word for name, value in given.items() for word in option_words(name, value)]
     return join(["bboxqa", "agree", *words, *target])
-
-
-def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the arguments that name a file."""
-    name, annotator = source["name"], source["annotator"]
-    if source["role"] == "reference":
-        return ("--reference", name)
-    if source["role"] == "predictions":
-        return ("--predictions", name, "--score", f"{source['score']:g}")
-    return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
 
 
 def option_words(name: str, value: Any) -> Iterator[str]:
