@@ -32,8 +32,8 @@ class _Commands(click.Group):
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return [*_FIRST, *_ALSO]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(ctx):
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in (*_FIRST, *_ALSO):
             return None
         module = import_module(f"bboxqa.cli.{_HOME.get(name, name)}")
         found: click.Command = getattr(module, name)

@@ -96,7 +96,7 @@ def show(
 class _Discarding(io.FileIO):
     """A stream that discards text after its reader has ended, as `head` does."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         try:
             return super().write(data)
         except OSError as error:

@@ -21,15 +21,13 @@ from bboxqa.cli.options import (
 )
 
 
-def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float], ...] | None:
+def _shares(text: str) -> tuple[tuple[str, float], ...]:
     """Return parts and their shares from NAME=SHARE between commas."""
-    if text is None:
-        return None
     try:
         pairs = [each.partition("=") for each in text.split(",")]
         return tuple((name.strip(), float(share)) for name, _, share in pairs)
     except ValueError:
-        raise click.UsageError(f"--parts is {text!r}; expected train=0.8,val=0.2") from None
+        raise ValueError(f"is {text!r}; expected train=0.8,val=0.2") from None
 
 
 @click.command(cls=Command)
@@ -46,7 +44,7 @@ def _shares(_ctx: Any, _param: Any, text: str | None) -> tuple[tuple[str, float]
         is_flag=True),
     option("--parts NAME=SHARE,…", OUT,
         "Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
-        "folder of each part in OUT.", callback=_shares),
+        "folder of each part in OUT.", parse=_shares),
     option("--group-by KEY", OUT,
         "Key of images whose values stay in one part, such as video_id, or folder."),
     option("--seed NUMBER", OUT, "Seed of parts; default 0.", type=int),

@@ -41,10 +41,22 @@ _Decorator = Callable[[_Command], _Command]
 
 
 class Option(click.Option):
-    """An option of a group; a rare one is shown by --help-all alone."""
+    """An option of a group; a rare one is shown by --help-all alone.
 
-    def __init__(self, *names: Any, group: str = OUT, rare: bool = False, **more: Any) -> None:
-        super().__init__(*names, **more)
+    `parse` makes a value of what was typed, or raises ValueError with what was expected.
+    """
+
+    def __init__(
+        self, *names: Any, group: str = OUT, rare: bool = False,
+        parse: Callable[[Any], Any] | None = None, **more: Any,
+    ) -> None:  # fmt: skip
+        def parsed(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+            try:
+                return None if parse is None or value in (None, ()) else parse(value)
+            except ValueError as error:
+                raise click.UsageError(f"{self.opts[0]} {error}") from None
+
+        super().__init__(*names, callback=parse and parsed, **more)
         self.group, self.rare = group, rare
 
 
@@ -120,61 +132,53 @@ def format_option(*choices: str) -> _Decorator[Any]:
 def removed_option(name: str, instead: str) -> _Decorator[Any]:
     """Return an option that is no longer there: it exits 2 with what to type instead."""
 
-    def refuse(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            raise click.UsageError(f"{name} was removed: {instead.format(value=value)}")
+    def refuse(value: str) -> None:
+        raise ValueError(f"was removed: {instead.format(value=value)}")
 
-    return click.option(name, hidden=True, expose_value=False, callback=refuse)
+    return click.option(name, hidden=True, expose_value=False, cls=Option, parse=refuse)
 
 
-def _sigmas(_ctx: Any, _param: Any, text: str | None) -> str | tuple[float, ...] | None:
+def _sigmas(text: str) -> str | tuple[float, ...]:
     """Return comma-separated numbers; "estimated" is returned unchanged."""
-    if text is None or text == "estimated":
-        return text
     try:
-        return tuple(float(part) for part in text.split(","))
+        return text if text == "estimated" else tuple(map(float, text.split(",")))
     except ValueError:
-        raise click.UsageError(
-            f"--sigmas is {text!r}; expected a number, numbers between commas, or estimated"
-        ) from None
+        expected = "a number, numbers between commas, or estimated"
+        raise ValueError(f"is {text!r}; expected {expected}") from None
 
 
-def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | None:
-    """Return pairs OLD=NEW as a dictionary; None if there are none."""
+def _mapped(pairs: Sequence[str]) -> dict[str, str]:
+    """Return pairs OLD=NEW as a dictionary."""
     result: dict[str, str] = {}
     for pair in pairs:
         old, equals, new = pair.partition("=")
         if not (old and equals):
-            raise click.UsageError(f"--map is {pair!r}; expected OLD=NEW, or OLD= to leave it out")
+            raise ValueError(f"is {pair!r}; expected OLD=NEW, or OLD= to leave it out")
         if result.setdefault(old, new) != new:
-            raise click.UsageError(f"--map names {old!r} twice")
-    return result or None
+            raise ValueError(f"names {old!r} twice")
+    return result
 
 
-def _size(_ctx: Any, _param: Any, text: str | None) -> Any:
+def _size(text: str) -> str | tuple[int, int]:
     """Return the size of all images, or the file that has the size of each."""
-    if text is None:
-        return None
     from bboxqa.formats.choices import SIZE
 
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
-        raise click.UsageError(f"--image-size is {text!r}, no file or folder; {_SIZE_EXPECTED}")
+        raise ValueError(f"is {text!r}, no file or folder; {_SIZE_EXPECTED}")
     return text if found is None else (int(found[1]), int(found[2]))
 
 
-def _columns(_ctx: Any, _param: Any, text: str | None) -> dict[str, str] | None:
+def _columns(text: str) -> dict[str, str]:
     """Return pairs WHAT=NAME between commas as a dictionary."""
-    if text is None:
-        return None
     pairs = [each.partition("=") for each in text.split(",")]
-    wrong = next((f"{key}{sign}{name}" for key, sign, name in pairs if not key or not name), None)
-    if wrong is not None:
-        raise click.UsageError(f"--columns: {wrong!r}; expected such as image=file,x=left")
+    wrong = [f"{key}{sign}{name}" for key, sign, name in pairs if not key or not name]
+    if wrong:
+        raise ValueError(f"is {wrong[0]!r}; expected such as image=file,x=left")
     return {key.strip(): name.strip() for key, _, name in pairs}
 
 
-def _all_thresholds(_ctx: Any, param: click.Parameter, texts: Sequence[str]) -> tuple[float, ...]:
+def _all_thresholds(texts: Sequence[str]) -> tuple[float, ...]:
     """Return the thresholds; "0.5:0.95" is each 0.05 of this range."""
     found: list[float] = []
     for text in texts:
@@ -185,9 +189,9 @@ def _all_thresholds(_ctx: Any, param: click.Parameter, texts: Sequence[str]) -> 
             if len(last) > 1 or not 0 <= steps <= _MOST_STEPS or is_far:
                 raise ValueError  # noqa: TRY301 - the same message
         except (ValueError, OverflowError):
-            raise click.UsageError(
-                f"{param.opts[0]} is {text!r}; expected a number such as 0.5, or a range such as "
-                "0.5:0.95, whose ends are a multiple of 0.05 apart"
+            raise ValueError(
+                f"is {text!r}; expected a number such as 0.5, or a range such as 0.5:0.95, whose "
+                "ends are a multiple of 0.05 apart"
             ) from None
         found += [round(first + step / 20, 10) for step in range(steps + 1)]
     return tuple(found)
@@ -208,7 +212,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         type=click.Choice(("path", "name", "stem", "none"))),
     "map": option("--map OLD=NEW", READ,
         "Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
-        "several times.", to="category_map", multiple=True, callback=_mapped),
+        "several times.", to="category_map", multiple=True, parse=_mapped),
     "asked": option("--asked", READ,
         "Who was asked about images that do not list it: those who annotated them (authors, "
         "default), or all annotators, so that who drew nothing missed the objects (all).",
@@ -221,7 +225,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "image_size": option("--image-size WIDTHxHEIGHT|FILE", READ,
         "The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
         "table, annotations or the folder of images with the size of each.",
-        rare=True, callback=_size),
+        rare=True, parse=_size),
     "missing_txt": option("--missing-txt", READ,
         "YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
         "nothing found in it (asked), or not annotated (not-asked, default).",
@@ -235,7 +239,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "columns": option("--columns WHAT=NAME,…", READ,
         "Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md). Label Studio: image=KEY of data.",
-        rare=True, callback=_columns),
+        rare=True, parse=_columns),
     "box_format": option("--box-format FORM[-UNIT]", READ,
         "Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
         "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
@@ -255,10 +259,10 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "iou": option("--iou NUMBER", COMPARE,
         "Lowest similarity (IoU) of two annotations of one object; default 0.5. Agree and compare "
         "take several, and ranges: 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP.",
-        multiple=True, callback=_all_thresholds),
+        multiple=True, parse=_all_thresholds),
     "threshold": option("--threshold NUMBER", COMPARE,
         "The same for a similarity that is not IoU, such as centroid.", rare=True,
-        multiple=True, callback=_all_thresholds),
+        multiple=True, parse=_all_thresholds),
     "matcher": option("--matcher NAME", COMPARE,
         "How annotations are grouped into objects: auto (default; hungarian where two annotate "
         "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
@@ -277,7 +281,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True, is_flag=True, default=None),
     "sigmas": option("--sigmas NUMBERS", COMPARE,
         "With --similarity keypoints: how far key points scatter, as one number or one for each "
-        "between commas, or estimated; default COCO's.", rare=True, callback=_sigmas),
+        "between commas, or estimated; default COCO's.", rare=True, parse=_sigmas),
     "bootstrap": option("--bootstrap NUMBER", COMPARE,
         "Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
         rare=True, type=int),

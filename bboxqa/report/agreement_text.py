@@ -6,7 +6,6 @@ from math import isnan
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
@@ -109,14 +108,23 @@ def text_lines(
     if verdict[_MOST_GATES:]:
         verdict[_MOST_GATES:] = [f"and {count(len(verdict) - _MOST_GATES, 'more threshold')}"]
     above += [*[""] * bool(above), *verdict, ""]
-    figures = [*_figures(result, records)] if result.n_images else []
-    tables = [] if quiet else [*_repeats(first)]
+    figures, tables = [*_figures(result, records)] if result.n_images else [], list[str]()
+    if first.repeats is not None and not quiet:
+        # All annotators, then each, the lowest F1 first.
+        order = np.append(0, 1 + np.argsort(first.repeats["f1"][1:], kind="stable"))
+        title = f"Annotators with themselves, in images annotated again, at {first.threshold_label}"
+        shown = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
+        tables += table_excerpt(first.repeats, order, title, "repeats", 1 + _ROWS, shown, out=_OUT)
     tables += reference_lines(first, offsets=details)
     if quiet:
         yield from (*above, *figures, *tables)
         return
-    last = [*_next_steps(result, story, add, details=details, is_chance=is_chance)]
-    told = []
+    # Images with objects, in the order of what they cost.
+    images = first.images.take(np.flatnonzero(first.images["n_units"] > 0))
+    order = np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
+    costly = images.take(order)
+    last = [*_next_steps(result, story, add, costly, details=details, is_chance=is_chance)]
+    told = list[str]()
     if story is not None:
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
         most = _MOST_WORDS if result.n_annotators <= _FEW else _MOST_OF_MANY
@@ -134,7 +142,7 @@ def text_lines(
     lines = [*above, *told, *figures, *tables, *last]
     yield from lines
     if details:
-        yield from _details(result, story, _MOST_LINES - len(lines))
+        yield from _details(result, story, costly, _MOST_LINES - len(lines))
 
 
 def people(n: int, names: Sequence[str], attribution: str) -> str:
@@ -193,16 +201,17 @@ def _next_steps(
     result: MeasuredAgreement,
     story: Story | None,
     add: Sequence[str],
+    costly: Table,
     *,
     details: bool,
     is_chance: bool,
 ) -> Iterator[str]:
     """Yield the images to look at, the first note, and what to do and to type next."""
-    images, order = _costly_images(result.thresholds[0])
-    costly = [one_line(images["image"][row]) for row in order[:_IMAGES] if images["cost"][row] > 0]
+    worst = costly.head(_IMAGES)
+    names = map(one_line, worst["image"][worst["cost"] > 0])
     yield ""
-    if costly:
-        yield f"Look at: {', '.join(costly)}"
+    if shown := ", ".join(names):
+        yield f"Look at: {shown}"
     notes = result.notes[len(result.headlines) :]
     if notes and not details:
         more = f" ({count(len(notes) - 1, 'more note')}: --details)" if notes[1:] else ""
@@ -215,21 +224,16 @@ def _next_steps(
         yield f"Next: {'; '.join(steps)}"
 
 
-def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:
-    """Return the images with objects, and their rows in the order of what they cost."""
-    images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    return images, np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
-
-
-def _details(result: MeasuredAgreement, story: Story | None, room: int) -> Iterator[str]:
+def _details(
+    result: MeasuredAgreement, story: Story | None, costly: Table, room: int
+) -> Iterator[str]:
     """Yield settings, notes and the first rows of tables, as many as there is room for."""
     part = result.thresholds[0]
     notes = (f"Note: {note}" for note in result.notes[len(result.headlines) :])
     lines = ["", *facts(summary(result)), *notes]
     yield from lines
     room -= len(lines) + 1
-    images, order = _costly_images(part)
-    tables = {"categories": part.categories, "pairs": part.pairs, "images": images.take(order)}
+    tables = {"categories": part.categories, "pairs": part.pairs, "images": costly}
     if len(part.pairs) < 2:
         del tables["pairs"]
     if isinstance(story, Diagnosis):
@@ -275,17 +279,6 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     named = Table({new.get(each, each): column for each, column in table.columns.items()})
     shown = [new.get(each, each) for each in shown]
     yield from table_excerpt(named, rows, title, name, n_rows, shown)
-
-
-def _repeats(part: ThresholdResult) -> Iterator[str]:
-    """Yield the agreement of all annotators with themselves, then of each, the lowest F1 first."""
-    if part.repeats is not None:
-        order = np.append(0, 1 + np.argsort(part.repeats["f1"][1:], kind="stable"))
-        title = f"Annotators with themselves, in images annotated again, at {part.threshold_label}"
-        columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
-        yield from table_excerpt(
-            part.repeats, order, title, "repeats", 1 + _ROWS, columns, out=_OUT
-        )
 
 
 def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator[str]:

@@ -47,7 +47,8 @@ def command(
             words.append(name)
         else:
             words += [f"--{role}", name]
-            words += ["--score", f"{source['score']:g}"] * (role == "predictions")
+            if role == "predictions":
+                words += ["--score", f"{source['score']:g}"]
     if all(source["role"] != "predictions" for source in inputs):
         # The lowest score that counts in lists of results.
         scores = {source.get("score") for source in inputs} - {None}
