@@ -12,7 +12,7 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.scanner import Text, end_of
+from bboxqa.formats.scanner import end_of
 from bboxqa.model.findings import Spot
 
 BLANKS = b" \t\n\r"
@@ -159,7 +159,7 @@ def _plain(text: bytes) -> bytes:
     return text
 
 
-def _key_before(text: Text, start: int) -> int | None:
+def _key_before(text: bytes, start: int) -> int | None:
     """Return where the key of the value at a place begins; None for an item of a list."""
     place = start - 1
     while text[place : place + 1] in (b" ", b"\t", b"\n", b"\r"):
@@ -182,7 +182,7 @@ def _document(reading: RawDocument) -> Span:
     return Span(None, start, start + len(whole.strip(BLANKS)))
 
 
-def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
+def spots(text: bytes, offsets: Iterable[int]) -> Iterator[Spot]:
     r"""Yield line and column of byte offsets, which must be in ascending order.
 
     Examples

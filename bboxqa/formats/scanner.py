@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,6 @@ from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, Image, ReadSettings, image_type
 from bboxqa.formats.source import named_errors, read_whole
-
-Text = bytes
-"""The content of a file."""
 
 ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 """The beginning of the list of annotations; a nested list may have the same name."""
@@ -59,17 +56,6 @@ def begins_with_results(text: bytes, place: int = 0) -> bool:
     head = text[place : place + _FIRST_RESULT]
     is_list = LIST.match(head) is not None
     return is_list and _OF_IMAGE in head and any(key in head for key in _OF_RESULTS)
-
-
-def begins_with_segments(text: bytes, place: int) -> bool:
-    """Return whether the record at a place is one of panoptic COCO, which lists segments.
-
-    Examples
-    --------
-    >>> begins_with_segments(b'[{"image_id": 1, "segments_info": []}]', 1)
-    True
-    """
-    return _SEGMENTS.match(text, place) is not None
 
 
 _ENDED_KEY = re.compile(rb'"\s*:')
@@ -149,24 +135,28 @@ class RecordDecoder:
         keys = dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score",
                               "segments_info", *MARK_KEYS, *firsts, *kinds, *more))  # fmt: skip
         self._keys, self._are_kept = [*keys], settings.records or settings.on_records is not None
-        self._kinds, self._are_plain = kinds, True
-        self._decoder = self._new_decoder(_PLAIN)
+        self._kinds = kinds
+        self._use_types(_PLAIN, _PLAIN_TYPES)
 
-    def _new_decoder(self, plain: Mapping[str, Any]) -> msgspec.json.Decoder[list[Any]]:
-        """Return a decoder of records, of which all have the `plain` keys."""
+    def _use_types(self, plain: Mapping[str, Any], known: Mapping[str, set[type]]) -> None:
+        """Decode records from now on as objects of which all have the `plain` keys."""
         fields = []
         for n, key in enumerate(self._keys):
             kind = plain.get(key, self._kinds.get(key, Any))
             default = {} if key in plain else {"default": MISSING}
             fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
         record: Any = msgspec.defstruct("Record", fields, gc=False)
-        return msgspec.json.Decoder(list[record])
+        self._decoder, self._known = msgspec.json.Decoder(list[record]), known
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
         try:
-            records = self._typed(text)
-            if records is None:
+            try:
+                records = TypedRecords(self._decoder.decode(text), self._keys, self._known)
+            except msgspec.ValidationError:
+                if self._known:
+                    self._use_types({}, {})
+                    return self.decode(text)
                 # A record, a box or a number is another value than usual.
                 return None if nests_deep(text) else _UNTYPED.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -178,16 +168,6 @@ class RecordDecoder:
         )
         return None if are_nested and nests_deep(text) else records
 
-    def _typed(self, text: bytes) -> TypedRecords | None:
-        known = _PLAIN_TYPES if self._are_plain else {}
-        try:
-            return TypedRecords(self._decoder.decode(text), self._keys, known)
-        except msgspec.ValidationError:
-            if not self._are_plain:
-                return None
-        self._decoder, self._are_plain = self._new_decoder({}), False
-        return self._typed(text)
-
 
 class StopReadingError(Exception):
     """The rest of the text is not JSON."""
@@ -197,7 +177,7 @@ _SCALAR = re.compile(rb"[^\s,\]}]*")
 _MARK = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
-def end_of(text: Text, place: int) -> int:
+def end_of(text: bytes, place: int) -> int:
     """Return where the value at a place ends, by its brackets; the end of the text if it is cut.
 
     Examples
@@ -215,64 +195,6 @@ def end_of(text: Text, place: int) -> int:
         if depth <= 0:
             return mark.end()
     return len(text)
-
-
-class ValueReader:
-    """Reads single values of a document, and records their irregularities in it."""
-
-    def __init__(self, out: RawDocument) -> None:
-        self._out = out
-        self._repeated: dict[str, None] = {}
-        # Not a method of self: a cycle would keep the whole text in memory.
-        pairs_hook = partial(_object, self._repeated)
-        hooks: dict[str, Any] = {"object_pairs_hook": pairs_hook, "parse_constant": float}
-        self._strict = json.JSONDecoder(**hooks)
-        self._loose = json.JSONDecoder(strict=False, **hooks)
-
-    def stop(self, place: int, why: str) -> StopReadingError:
-        """Record where and why reading ends, and return the error to raise."""
-        if place >= len(self._out.text):
-            why = "the file ends here"
-        self._out.broken.append((place, why))
-        return StopReadingError()
-
-    def value(self, place: int, pointer: str) -> tuple[Any, int]:
-        """Return the value at a byte offset of the text, and where it ends."""
-        out, end = self._out, end_of(self._out.text, place)
-        raw, encoding = out.text[place:end], "utf-8"
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError as error:
-            encoding = "latin-1"
-            text = raw.decode(encoding)
-            out.note_not_utf8(place + error.start)
-        if nests_deep(raw):
-            raise self.stop(place, TOO_DEEP)
-        try:
-            value, stop = self._decoded(text, place)
-        except json.JSONDecodeError as error:
-            is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-            why = "the file ends here" if is_cut and end == len(out.text) else error.msg
-            offset = place + len(text[: error.pos].encode(encoding, "surrogatepass"))
-            raise self.stop(offset, why) from None
-        except ValueError:
-            raise self.stop(place, "a number of too many digits") from None
-        out.repeated += [(pointer, key) for key in self._repeated]
-        out.not_finite += _not_finite(value, pointer)
-        return value, place + len(text[:stop].encode(encoding, "surrogatepass"))
-
-    def _decoded(self, text: str, offset: int) -> tuple[Any, int]:
-        """Return a value and its end; control characters in its strings are recorded."""
-        self._repeated.clear()
-        try:
-            return self._strict.raw_decode(text)
-        except json.JSONDecodeError as error:
-            if not error.msg.startswith("Invalid control character"):
-                raise
-        self._repeated.clear()
-        found = self._loose.raw_decode(text)
-        self._out.broken.append((offset, "a control character in a text"))
-        return found
 
 
 def _object(repeated: dict[str, None], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -306,16 +228,8 @@ _EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
 _END = re.compile(rb"\}[ \t\n\r]*\]")
 # Ends of inner lists that are tried as that of a list.
 _TRIED = 4
-_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
-
-class _HeldRecords(list[Any]):
-    """The records of a list that are held in memory."""
-
-    add = list.extend
-
-
-Sink = ColumnsBuilder | _HeldRecords
+_Add = Callable[[Sequence[Any]], None]
 _Decode = Callable[[bytes], Sequence[Any] | None]
 
 
@@ -330,38 +244,47 @@ def _decoded_images(decoder: msgspec.json.Decoder[list[Image]], text: bytes) -> 
 class Scanner:
     """Reads a document in one pass: in windows where it is plain JSON, else value by value.
 
-    The fields of `reading` are filled, except for the lists of records, which go to `sinks` by
-    their names; of a repeated list, the last one counts.
+    The fields of `reading` are filled, except for the annotations, which `annotations` collects; of
+    a repeated list, the last one counts.
     """
 
     def __init__(self, reading: RawDocument, settings: ReadSettings) -> None:
         self._out, self._text, self._settings = reading, reading.text, settings
+        self.annotations = ColumnsBuilder(settings)
         self._decoders: dict[str, _Decode] = {}
         if not settings.whole:
             images = msgspec.json.Decoder(list[image_type(settings.keys)])  # type: ignore[misc]
             self._decoders["images"] = partial(_decoded_images, images)
             self._decoders[RESULTS_LIST] = RecordDecoder(settings).decode
-        self._values = ValueReader(reading)
-        self.sinks: dict[str, Sink] = {name: self._new_sink(name) for name in LISTS}
-
-    def _new_sink(self, name: str) -> Sink:
-        return ColumnsBuilder(self._settings) if name == RESULTS_LIST else _HeldRecords()
+        self._repeated: dict[str, None] = {}
+        # Not a method of self: a cycle would keep the whole text in memory.
+        pairs_hook = partial(_object, self._repeated)
+        hooks: dict[str, Any] = {"object_pairs_hook": pairs_hook, "parse_constant": float}
+        self._strict = json.JSONDecoder(**hooks)
+        self._loose = json.JSONDecoder(strict=False, **hooks)
 
     def read(self, start: int) -> None:
         """Read the whole document."""
-        out = self._out
-        place = self._blank(start)
+        out, text = self._out, self._text
+        start = self._blank(start)
         try:
-            if self._text[place : place + 1] == b"{":
-                out.top = {}
-                place = self._top(place + 1)
-            elif self._text[place : place + 1] == b"[":
+            if text[start : start + 1] == b"{":
+                place = self._read_top(start + 1)
+            elif text[start : start + 1] == b"[":
                 out.top = []
-                place = self._top_list(place)
+                is_empty = _EMPTY.match(text, start) is not None
+                if self._settings.whole and not is_empty and not begins_with_results(text, start):
+                    place = self._read_list("", start + 1, None)
+                else:
+                    # Results of detectors and an empty list are annotations.
+                    out.sections[RESULTS_LIST] = Section()
+                    out.spans[RESULTS_LIST] = (start, start, len(text))
+                    place = self._read_list(RESULTS_LIST, start + 1, self.annotations.add)
+                    out.spans[RESULTS_LIST] = (start, start, place)
             else:
-                out.top, place = self._values.value(place, "")
+                out.top, place = self._value(start, "")
             place = self._blank(place)
-            if place < len(self._text):
+            if place < len(text):
                 out.trailing = place
         except StopReadingError:
             out.stopped = True
@@ -370,118 +293,91 @@ class Scanner:
         match = _BLANK.match(self._text, place)
         return match.end() if match else place
 
-    def _top(self, place: int) -> int:
+    def _begin_list(self, name: str) -> _Add:
+        """Forget an earlier list of this name; return the function that adds records."""
+        if name == RESULTS_LIST:
+            self.annotations = ColumnsBuilder(self._settings)
+            return self.annotations.add
+        records: list[Any] = []
+        setattr(self._out, name, records)
+        return records.extend
+
+    def _read_top(self, place: int) -> int:
         """Read the keys and values of the top level; return where it ends."""
-        out = self._out
-        comma = None
+        out, text = self._out, self._text
+        out.top, comma = {}, None
         while True:
-            place = self._blank(place)
-            if self._text[place : place + 1] == b"}":
+            place = key_place = self._blank(place)
+            if text[place : place + 1] == b"}":
                 if comma is not None:
                     out.broken.append((comma, "a comma before '}'"))
                 return place + 1
-            key_place, (key, place) = place, self._key(place)
+            if text[place : place + 1] != b'"':
+                raise self._stop(place, "expected a key or '}'")
+            key, place = self._value(place, "")
+            place = self._blank(place)
+            if text[place : place + 1] != b":":
+                raise self._stop(place, "expected ':'")
             if key in out.spans:
                 out.repeated.append(("", key))
-            value_place = place
-            if self._text[place : place + 1] == b"[":
+            value_place = place = self._blank(place + 1)
+            if text[place : place + 1] == b"[":
+                add = None
                 if key in LISTS:
-                    self.sinks[key] = self._new_sink(key)
+                    add = self._begin_list(key)
                     out.sections[key] = Section()
-                out.spans[key] = (key_place, value_place, len(self._text))
-                place = self._list(key, place + 1, self.sinks.get(key))
+                out.spans[key] = (key_place, value_place, len(text))
+                place = self._read_list(key, place + 1, add)
                 out.top[key] = []
             else:
-                out.top[key], place = self._values.value(place, f"/{key}")
+                out.top[key], place = self._value(place, f"/{key}")
                 # The last of equal keys counts, as in all JSON readers.
                 if out.sections.pop(key, None):
-                    self.sinks[key] = self._new_sink(key)
+                    self._begin_list(key)
             out.spans[key] = (key_place, value_place, place)
             place = self._blank(place)
-            sign, comma = self._text[place : place + 1], None
+            sign, comma = text[place : place + 1], None
             if sign == b",":
                 comma, place = place, place + 1
             elif sign != b"}":
-                raise self._values.stop(place, "expected ',' or '}'")
+                raise self._stop(place, "expected ',' or '}'")
 
-    def _top_list(self, place: int) -> int:
-        """Read a list at the top level; results of detectors and an empty list are annotations."""
-        out, name = self._out, RESULTS_LIST
-        is_empty = _EMPTY.match(self._text, place) is not None
-        if self._settings.whole and not is_empty and not begins_with_results(self._text, place):
-            return self._list("", place + 1, None)
-        out.sections[name] = Section()
-        out.spans[name] = (place, place, len(self._text))
-        stop = self._list(name, place + 1, self.sinks[name])
-        out.spans[name] = (place, place, stop)
-        return stop
-
-    def _key(self, place: int) -> tuple[str, int]:
-        match = _KEY.match(self._text, place)
-        if match is None:
-            raise self._values.stop(place, "expected a key or '}'")
-        try:
-            decoded_key = match[0].decode()
-        except UnicodeDecodeError as error:
-            self._out.note_not_utf8(place + error.start)
-            decoded_key = match[0].decode("utf-8", "replace")
-        try:
-            key = json.loads(decoded_key, strict=False)
-        except ValueError:
-            raise self._values.stop(place, "expected a key") from None
-        place = self._blank(match.end())
-        if self._text[place : place + 1] != b":":
-            raise self._values.stop(place, "expected ':'")
-        return key, self._blank(place + 1)
-
-    def _list(self, name: str, place: int, sink: Sink | None) -> int:
+    def _read_list(self, name: str, place: int, add: _Add | None) -> int:
         """Read the records of a list; return where it ends."""
-        place, ended = self._blank(place), False
+        text, place, ended = self._text, self._blank(place), False
         section = self._out.sections.get(name, Section())
         decode = self._decoders.get(name, decoded_entirely)
-        of_segments = name == RESULTS_LIST and begins_with_segments(self._text, place)
+        of_segments = name == RESULTS_LIST and _SEGMENTS.match(text, place) is not None
         between = BETWEEN_SEGMENTS if of_segments else BETWEEN_RECORDS
         while not ended:
-            cut = between.search(self._text, place + WINDOW)
-            until = len(self._text) if cut is None else cut.end() - 1
-            text = None if cut is None else self._enclosed(place, cut.start() + 1)
-            records = None if text is None else decode(text)
-            if records is None:
-                records, end = self._last_records(place, until, decode)
-                if records is None:
-                    place, ended = self._step(name, place, until, section, sink)
-                    continue
-                until, ended = end, True
+            cut = between.search(text, place + WINDOW)
+            until = len(text) if cut is None else cut.end() - 1
+            # A bracket that ends an inner list leaves a record open, so that it does not decode.
+            last = islice(_END.finditer(text, place, until), _TRIED)
+            stops = chain(
+                () if cut is None else [(cut.start() + 1, until, False)],
+                ((end.end() - 1, end.end(), True) for end in last),
+            )
+            for stop, then, ended in stops:  # noqa: B007 - the last ones count
+                with memoryview(text) as view, view[place:stop] as part:
+                    window = b"".join((b"[", part, b"]"))
+                if (records := decode(window)) is not None:
+                    break
+            else:
+                place, ended = self._step(name, place, until, section, add)
+                continue
             section.rows.append(section.n)
             section.offsets.append(place)
             section.n += len(records)
-            if sink is not None:
-                sink.add(records)
-            place = until
+            if add is not None:
+                add(records)
+            place = then
             if self._settings.progress is not None:
-                self._settings.progress(place, len(self._text))
+                self._settings.progress(place, len(text))
         return place
 
-    def _enclosed(self, start: int, stop: int) -> bytes:
-        """Return a part of the text as a list, copied once."""
-        with memoryview(self._text) as view, view[start:stop] as part:
-            return b"".join((b"[", part, b"]"))
-
-    def _last_records(
-        self, place: int, until: int, decode: _Decode
-    ) -> tuple[Sequence[Any] | None, int]:
-        """Return the records up to the end of a list, and where it ends; None if that is unclear.
-
-        A bracket that ends an inner list leaves a record open, so that the text does not decode.
-        """
-        for end in islice(_END.finditer(self._text, place, until), _TRIED):
-            records = decode(self._enclosed(place, end.end() - 1))
-            if records is not None:
-                return records, end.end()
-        return None, len(self._text)
-
     def _step(
-        self, name: str, place: int, until: int, section: Section, sink: Sink | None
+        self, name: str, place: int, until: int, section: Section, add: _Add | None
     ) -> tuple[int, bool]:
         """Read values one by one, up to an offset or the end of the list.
 
@@ -497,7 +393,7 @@ class Scanner:
                     return place + 1, True
                 number, begin = section.n, place
                 pointer = f"/{name}/{number}" if name else f"/{number}"
-                value, place = self._values.value(place, pointer)
+                value, place = self._value(place, pointer)
                 records.append(value)
                 section.rows.append(number)
                 section.offsets.append(begin)
@@ -507,13 +403,51 @@ class Scanner:
                 if sign == b",":
                     comma, place = place, self._blank(place + 1)
                 elif sign != b"]":
-                    raise self._values.stop(place, "expected ',' or ']'")
+                    raise self._stop(place, "expected ',' or ']'")
         finally:
-            if sink is not None:
-                sink.add(records)
+            if add is not None:
+                add(records)
         if place >= len(text):
-            raise self._values.stop(len(text), "")
+            raise self._stop(len(text), "")
         return place, False
+
+    def _value(self, place: int, pointer: str) -> tuple[Any, int]:
+        """Return the value at a byte offset of the text, and where it ends."""
+        out, end = self._out, end_of(self._text, place)
+        raw, encoding = self._text[place:end], "utf-8"
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            encoding = "latin-1"
+            text = raw.decode(encoding)
+            out.note_not_utf8(place + error.start)
+        if nests_deep(raw):
+            raise self._stop(place, TOO_DEEP)
+        self._repeated.clear()
+        try:
+            try:
+                value, stop = self._strict.raw_decode(text)
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Invalid control character"):
+                    raise
+                self._repeated.clear()
+                value, stop = self._loose.raw_decode(text)
+                out.broken.append((place, "a control character in a text"))
+        except json.JSONDecodeError as error:
+            is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+            why = "the file ends here" if is_cut and end == len(out.text) else error.msg
+            offset = place + len(text[: error.pos].encode(encoding, "surrogatepass"))
+            raise self._stop(offset, why) from None
+        except ValueError:
+            raise self._stop(place, "a number of too many digits") from None
+        out.repeated += [(pointer, key) for key in self._repeated]
+        out.not_finite += _not_finite(value, pointer)
+        return value, place + len(text[:stop].encode(encoding, "surrogatepass"))
+
+    def _stop(self, place: int, why: str) -> StopReadingError:
+        """Record where and why reading ends, and return the error to raise."""
+        self._out.broken.append((place, "the file ends here" if place >= len(self._text) else why))
+        return StopReadingError()
 
 
 _FIRST = b' \t\r\n{["-0123456789ntf'
@@ -532,31 +466,20 @@ def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
 def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:
     """Return the document in the content of a file, even if it is broken; see `read_path`."""
     reading = RawDocument(name, text, len(text))
-    start = _decode(reading)
+    mark, encoding = next((each for each in MARKS if text.startswith(each[0])), (b"", ""))
+    # JSON begins with an ASCII character, so zero bytes show the width of characters.
+    first = text[:2].replace(b"\0", b"")
+    if mark == BYTE_ORDER_MARK:
+        reading.encoding = "UTF-8 with a byte order mark"
+    elif mark:
+        reading.encoding = encoding[: len("UTF-16")].upper()
+    elif len(text) > 1 and len(first) == 1 and first in _FIRST:
+        encoding = "utf-16-le" if text[1] == 0 else "utf-16-be"
+        reading.encoding = encoding.upper()
+    if encoding and mark != BYTE_ORDER_MARK:
+        reading.text = text[len(mark) :].decode(encoding, "replace").encode()
     scanner = Scanner(reading, settings)
     with gc_paused():
-        scanner.read(start)
-    lists: Any = scanner.sinks
-    reading.images, reading.categories = lists["images"], lists["categories"]
-    reading.annotations = lists["annotations"].done()
+        scanner.read(len(mark) if mark == BYTE_ORDER_MARK else 0)
+    reading.annotations = scanner.annotations.done()
     return reading
-
-
-def _decode(reading: RawDocument) -> int:
-    """Convert other encodings to UTF-8; return where the document begins."""
-    head = reading.text[:4]
-    for mark, encoding in MARKS:
-        if head.startswith(mark):
-            if mark == BYTE_ORDER_MARK:
-                reading.encoding = "UTF-8 with a byte order mark"
-                return len(mark)
-            reading.encoding = encoding[: len("UTF-16")].upper()
-            reading.text = reading.text[len(mark) :].decode(encoding, "replace").encode()
-            return 0
-    # JSON begins with an ASCII character, so zero bytes show the width of characters.
-    first = head[:2].replace(b"\0", b"")
-    if len(head) > 1 and len(first) == 1 and first in _FIRST:
-        encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
-        reading.encoding = encoding.upper()
-        reading.text = reading.text[:].decode(encoding, "replace").encode()
-    return 0

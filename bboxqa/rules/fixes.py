@@ -16,7 +16,7 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line, pointer_parts
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.positions import BLANKS, Locator, Span
-from bboxqa.formats.scanner import Text, read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import read_whole
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity, identity
 from bboxqa.model.settings import ValidateSettings
@@ -39,7 +39,7 @@ class Change(msgspec.Struct, frozen=True):
 class Fixed(msgspec.Struct, frozen=True):
     """A fixed file: its text, and the changes in order."""
 
-    text: Text
+    text: bytes
     changes: tuple[Change, ...]
 
 
@@ -84,7 +84,7 @@ def fix(
     return Fixed(document.reading.text, tuple(changes))
 
 
-def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
+def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[bytes, list[Change]]:
     """Return the text with edits applied, and the changes; each edit has the code of its rule.
 
     If there are several edits of a value, removal takes precedence, otherwise the first. Edits
@@ -130,7 +130,7 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
 
 
 def _added(
-    text: Text, parent: Span, pointer: str, value: bytes, splices: Sequence[_Splice]
+    text: bytes, parent: Span, pointer: str, value: bytes, splices: Sequence[_Splice]
 ) -> _Splice:
     """Return the splice that adds a key at the end of an object, or a value at that of a list."""
     end, begin = _back(text, parent.stop - 1), parent.start + 1
@@ -168,19 +168,19 @@ def _json(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def _forward(text: Text, place: int) -> int:
+def _forward(text: bytes, place: int) -> int:
     while text[place : place + 1] and text[place] in BLANKS:
         place += 1
     return place
 
 
-def _back(text: Text, place: int) -> int:
+def _back(text: bytes, place: int) -> int:
     while place and text[place - 1] in BLANKS:
         place -= 1
     return place
 
 
-def _removals(text: Text, removed: Sequence[tuple[int, int]]) -> Iterator[_Splice]:
+def _removals(text: bytes, removed: Sequence[tuple[int, int]]) -> Iterator[_Splice]:
     """Yield splices that remove values together with the commas between them."""
     place = 0
     while place < len(removed):
