@@ -79,51 +79,26 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
 }  # fmt: skip
 
 
-class TypedRecords(list[Any]):
-    """Decoded records, the values of the keys that some of them have, and the types of these."""
-
-    def __init__(
-        self, records: list[Any], keys: Sequence[str], known: Mapping[str, set[type]]
-    ) -> None:
-        super().__init__(records)
-        columns = zip(*map(msgspec.structs.astuple, records), strict=True)
-        n = len(records)
-        self.columns: dict[str, Sequence[Any]] = {
-            key: column
-            for key, column in zip(keys, columns, strict=False)
-            if column[0] is not MISSING or column.count(MISSING) < n
-        }
-        self.types = {
-            key: known.get(key) or set(map(type, column)) for key, column in self.columns.items()
-        }
-
-
-class _Window:
+class Window:
     """Records of any type by key; those that are no objects have no keys."""
 
+    are_typed = False
+
     def __init__(self, values: Sequence[Any]) -> None:
-        self.n = len(values)
+        types = set(map(type, values))
+        self.kinds: Any = kinds_of(values, types)
+        self._objects: Sequence[Any] = values
+        if not types <= {dict}:
+            self._objects = [value if type(value) is dict else {} for value in values]
+        self.keys = set(chain.from_iterable(self._objects))
         self._columns: dict[str, Sequence[Any]] = {}
-        self._objects: list[Any] = []
-        self.are_typed = isinstance(values, TypedRecords)
         self._types: dict[str, set[type]] = {}
-        if isinstance(values, TypedRecords):
-            self._types = values.types
-            self.kinds: Any = np.full(self.n, Kind.DICT, np.uint8)
-            self._columns, self.keys = values.columns, {*values.columns}
-        else:
-            types = set(map(type, values))
-            self.kinds = kinds_of(values, types)
-            self._objects = [*values]
-            if not types <= {dict}:
-                self._objects = [value if type(value) is dict else {} for value in values]
-            self.keys = set(chain.from_iterable(self._objects))
-        self._none = [MISSING] * self.n
+
+    def __len__(self) -> int:
+        return len(self.kinds)
 
     def __getitem__(self, key: str) -> Sequence[Any]:
         """Return the value of a key in each record; MISSING where it is absent."""
-        if key not in self.keys:
-            return self._none
         if key not in self._columns:
             try:
                 self._columns[key] = list(map(itemgetter(key), self._objects))
@@ -136,6 +111,27 @@ class _Window:
         if key not in self._types:
             self._types[key] = set(map(type, self[key]))
         return self._types[key]
+
+
+class TypedWindow(Window):
+    """Decoded records: the values of the keys that some of them have, maybe of `known` types."""
+
+    are_typed = True
+
+    def __init__(
+        self, records: Sequence[Any], keys: Sequence[str], known: Mapping[str, set[type]]
+    ) -> None:
+        n = len(records)
+        self.kinds = np.full(n, Kind.DICT, np.uint8)
+        self._objects = [{}] * n
+        columns = zip(*map(msgspec.structs.astuple, records), strict=True)
+        self._columns = {
+            key: column
+            for key, column in zip(keys, columns, strict=False)
+            if column[0] is not MISSING or column.count(MISSING) < n
+        }
+        self.keys = {*self._columns}
+        self._types = {key: types for key, types in known.items() if key in self.keys}
 
 
 class ColumnsBuilder:
@@ -160,14 +156,14 @@ class ColumnsBuilder:
         self._segment_counts: list[int] = []
         self._empty_records: list[dict[str, Any]] = []
 
-    def add(self, values: Sequence[Any]) -> None:
+    def add(self, values: Sequence[Any] | Window) -> None:
         """Add records of any type."""
-        records = _Window(values)
+        records = values if isinstance(values, Window) else Window(values)
         if not self.settings.whole and "segments_info" in records.keys:
             records = self._segments_of(records)
         types: dict[str, set[type]] = {key: {Missing} for key in _FIELDS}
         self._grow("record", records.kinds)
-        none = np.full(records.n, Kind.MISSING, np.uint8)
+        none = np.full(len(records), Kind.MISSING, np.uint8)
         for key in _FIELDS:
             kinds: Any = none
             if key in records.keys:
@@ -178,12 +174,14 @@ class ColumnsBuilder:
             self._add_ids(key, records[key], types[key])
         self._add_boxes(records, types["bbox"])
         has_area = "area" in records.keys
-        self._grow("area", numbers_of(records["area"]) if has_area else np.full(records.n, np.nan))
+        self._grow(
+            "area", numbers_of(records["area"]) if has_area else np.full(len(records), np.nan)
+        )
         self._add_crowds(records, types["iscrowd"])
         if not types["segmentation"] <= {Missing, msgspec.Raw}:
             self._add_outlines(records, types["segmentation"])
         else:
-            self._grow("form", np.full(records.n, Form.ABSENT))
+            self._grow("form", np.full(len(records), Form.ABSENT))
         if "keypoints" in records.keys:
             self._add_keypoints(records, types)
         for key in self.settings.keys:
@@ -196,7 +194,7 @@ class ColumnsBuilder:
             self._grow_part("scores", row=self.n + rows, value=value)
         if self.settings.whole:
             self._add_others(records)
-        self.n += records.n
+        self.n += len(records)
 
     def add_boxes(
         self,
@@ -253,7 +251,7 @@ class ColumnsBuilder:
             self._texts[key].update(names if is_named else ())
         self.n += n
 
-    def _segments_of(self, records: _Window) -> _Window:
+    def _segments_of(self, records: Window) -> Window:
         """Return the segments of panoptic records as annotations, by whom their record names."""
         segments: list[Any] = []
         firsts = sorted({key.partition(".")[0] for key in self.settings.keys} & records.keys)
@@ -275,7 +273,7 @@ class ColumnsBuilder:
             self._segment_counts.append(len(of_record))
             if known and not of_record:
                 self._empty_records.append({**known, "image_id": image_id})
-        return _Window(segments)
+        return Window(segments)
 
     def _grow(self, name: str, values: Any) -> None:
         self._parts[name].append(np.asarray(values))
@@ -305,7 +303,7 @@ class ColumnsBuilder:
         self._grow(f"whole.{key}", whole)
         self._grow(f"valid.{key}", valid)
 
-    def _add_boxes(self, records: _Window, types: set[type]) -> None:
+    def _add_boxes(self, records: Window, types: set[type]) -> None:
         boxes = records["bbox"]
         found = boxes_of(boxes, types, are_floats=records.are_typed)
         self._grow("bbox", found)
@@ -338,10 +336,10 @@ class ColumnsBuilder:
         own = self.n + np.array(rows, np.int64)
         self._grow_part("rotations", row=own, n_numbers=n_numbers, values=values, angle=said)
 
-    def _add_crowds(self, records: _Window, types: set[type]) -> None:
+    def _add_crowds(self, records: Window, types: set[type]) -> None:
         values = records["iscrowd"]
         if types == {Missing}:
-            values = [-1] * records.n
+            values = [-1] * len(records)
         elif types != {int} or not set(values) <= {0, 1}:
             values = [int(v) if v in (0, 1) else -1 for v in values]
         crowd = np.array(values, np.int8)
@@ -355,12 +353,12 @@ class ColumnsBuilder:
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self._single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, records: _Window, types: set[type]) -> None:
+    def _add_outlines(self, records: Window, types: set[type]) -> None:
         column, outlines = records["segmentation"], records["segmentation"]
-        forms = np.full(records.n, Form.RINGS, np.uint8)
+        forms = np.full(len(records), Form.RINGS, np.uint8)
         if not records.are_typed or types != {list}:
             form = form_of_rings if records.are_typed else form_of
-            forms = np.fromiter(map(form, column), np.uint8, records.n)
+            forms = np.fromiter(map(form, column), np.uint8, len(records))
             outlines = _chosen(column, forms == Form.RINGS)
         if not records.are_typed:
             # All numbers of the window are checked at once, and one by one only if that fails.
@@ -371,7 +369,7 @@ class ColumnsBuilder:
         rings, counts, lengths = _rings_of(outlines)
         if records.are_typed:
             forms[(counts == 0) & (forms == Form.RINGS)] = Form.EMPTY
-            n_pairs = sum_by(np.repeat(np.arange(records.n), counts), lengths == 2, records.n)
+            n_pairs = sum_by(np.repeat(np.arange(len(records)), counts), lengths == 2, len(records))
             are_pairs = (counts > 2) & (n_pairs == counts)
             if are_pairs.any():
                 forms[are_pairs] = Form.PAIRS
@@ -380,7 +378,7 @@ class ColumnsBuilder:
         if (lengths % 2).any():
             numbers = np.delete(numbers, (np.cumsum(lengths) - 1)[lengths % 2 == 1])
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
-        row = np.repeat(self.n + np.arange(records.n), counts)
+        row = np.repeat(self.n + np.arange(len(records)), counts)
         xy = numbers.reshape(-1, 2)
         self._grow_part("rings", row=row, place=place, n_numbers=lengths, xy=xy)
         self._grow("form", forms)
@@ -393,7 +391,7 @@ class ColumnsBuilder:
             columns = {name: np.array([getattr(mask, name) for mask in masks]) for name in names}
             self._grow_part("rles", row=self.n + rows, problem=problem, **columns)
 
-    def _add_keypoints(self, records: _Window, types: dict[str, set[type]]) -> None:
+    def _add_keypoints(self, records: Window, types: dict[str, set[type]]) -> None:
         values = records["keypoints"]
         if not types["bbox"] <= {list}:
             for row, box in enumerate(records["bbox"]):
@@ -411,10 +409,10 @@ class ColumnsBuilder:
         own = self.n + np.array(rows, np.int64)
         self._grow_part("keypoints", row=own, n_numbers=lengths, numbers=numbers)
 
-    def _add_annotators(self, key: str, records: _Window) -> None:
+    def _add_annotators(self, key: str, records: Window) -> None:
         first, *rest = key.split(".")
         if first not in records.keys:
-            self._grow(f"annotator.{key}", np.full(records.n, -1, np.int32))
+            self._grow(f"annotator.{key}", np.full(len(records), -1, np.int32))
             return
         values = records[first]
         for part in rest:
@@ -424,7 +422,7 @@ class ColumnsBuilder:
         types = types - {Missing, type(None)}
         if types <= {str} or types <= {int}:
             codes = {value: self._number(value) for value in dict.fromkeys(values)}
-            found: Any = np.fromiter(map(codes.__getitem__, values), np.int32, records.n)
+            found: Any = np.fromiter(map(codes.__getitem__, values), np.int32, len(records))
             self._texts[key].update(value for value in codes if isinstance(value, str))
         else:
             found = list(map(self._number, values))
@@ -438,7 +436,7 @@ class ColumnsBuilder:
             return -1
         return self._names.setdefault(annotator_name(value), len(self._names))
 
-    def _add_others(self, records: _Window) -> None:
+    def _add_others(self, records: Window) -> None:
         """Add values that only rules examine."""
         counts = map(whole_number, records["num_keypoints"])
         self._grow("num_keypoints", [-1 if value is None else value for value in counts])
@@ -465,7 +463,7 @@ class ColumnsBuilder:
             elif value is not MISSING:
                 places.append((row, -1))
                 segments.append(None)
-        found = _Window(segments)
+        found = Window(segments)
         iscrowd = _whole(found["iscrowd"])
         of_list = np.array(places, np.int64).reshape(-1, 2)
         self._grow_part(

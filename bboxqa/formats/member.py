@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tarfile import TarInfo
 
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
+_TAR, _OF_TAR = slice(257, 262), b"ustar"
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
 
 
@@ -43,22 +44,15 @@ def is_picture(name: str) -> bool:
 
 def is_archive(head: bytes) -> bool:
     """Return whether a file begins like a zip, gzip or tar archive."""
-    return head.startswith((*ZIP, GZIP)) or is_tar(head)
-
-
-def is_tar(head: bytes) -> bool:
-    """Return whether a file begins like a tar archive."""
-    return head[257:262] == b"ustar"
+    return head.startswith((*ZIP, GZIP)) or head[_TAR] == _OF_TAR
 
 
 MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30
 """Most bytes of all files of an archive together, except for images."""
-MAX_RATIO = 200
-SMALL = 16 << 20
+MAX_RATIO, SMALL = 200, 16 << 20
 AGAIN = "Export or download it again."
 READABLE = "Allow reading it, or move it elsewhere."
-LIMIT = f"expected at most {MAX_RATIO} times its packed size, or {SMALL:,} bytes"
 UNPACK = "If that is right, unpack the archive, and name what is inside."
 ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
 
@@ -147,8 +141,9 @@ class Member(NamedTuple):
 
 def too_large(shown: str, most: int) -> DatasetError:
     """Return the error for content that is larger than expected, as of a zip bomb."""
-    problem = f"{shown}: has more than {most:,} bytes of content"
-    return DatasetError([f"{problem}; in an archive, {LIMIT}"], UNPACK)
+    limit = f"expected at most {MAX_RATIO} times its packed size, or {SMALL:,} bytes"
+    problem = f"{shown}: has more than {most:,} bytes of content; in an archive, {limit}"
+    return DatasetError([problem], UNPACK)
 
 
 def opened_file(path: str | Path) -> IO[bytes]:
@@ -189,42 +184,32 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
         if one.name == other.name and not is_picture(one.name):
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
-    top = _top(own_name(path), found)
-    return [each._replace(top=top) for each in found] if top else found
-
-
-def _top(archive: str, members: list[Member]) -> str:
-    """Return the only folder at the top of an archive that is named after it, else ""."""
     # File managers name an archive after the folder they pack, and number copies and downloads.
-    top = members[0].name.partition("/")[0] if members else ""
+    archive, top = own_name(path), found[0].name.partition("/")[0] if found else ""
     is_named = archive.startswith(top) and _OF_COPIES.fullmatch(archive[len(top) :])
-    is_only = all(each.name.startswith(f"{top}/") for each in members)
-    return f"{top}/" if top and is_named and is_only else ""
+    is_only = bool(top) and all(each.name.startswith(f"{top}/") for each in found)
+    return [each._replace(top=f"{top}/") for each in found] if is_named and is_only else found
 
 
 def _too_many(path: Path) -> DatasetError:
     return DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
 
 
-_TAR_HEAD = 262
-
-
-def packed_members(path: Path) -> list[Member]:
-    """Return the files of a tar archive, maybe inside of gzip, sorted, or the one in a gzip file.
-
-    Raises DatasetError as `members_of` does.
-    """
+def archive_members(path: Path) -> list[Member]:
+    """Return the files of an archive, sorted, or the one in a gzip file; see `members_of`."""
+    with path.open("rb") as file:
+        head = file.read(_TAR.stop)
+    if head.startswith(ZIP):
+        return _zip_members(path)
+    is_plain, inside = head[_TAR] == _OF_TAR, b""
+    # A longer head would fail where a short archive is cut off.
+    with suppress(*ZIP_ERRORS), _unzipped(path) as stream:
+        inside = stream.read(_TAR.stop)
+    most = min(max(MAX_RATIO * path.stat().st_size, SMALL), MAX_SIZE)
+    if not is_plain and inside[_TAR] != _OF_TAR:
+        return [Member("", str(path), most, partial(_unzipped, path))]
     import tarfile
 
-    head = b""
-    # A longer head would fail where a short archive is cut off.
-    with suppress(*ZIP_ERRORS), unzipped(path) as stream:
-        head = stream.read(_TAR_HEAD)
-    with path.open("rb") as file:
-        is_plain = is_tar(file.read(_TAR_HEAD))
-    most = min(max(MAX_RATIO * path.stat().st_size, SMALL), MAX_SIZE)
-    if not is_plain and not is_tar(head):
-        return [Member("", str(path), most, partial(unzipped, path))]
     try:
         content = None if is_plain else _unpacked(path, most)
         with tarfile.open(path, "r:", fileobj=content) as archive:
@@ -258,7 +243,7 @@ def _part(content: mmap.mmap | Path, start: int, size: int) -> IO[bytes]:
         return io.BytesIO(file.read(size))
 
 
-def unzipped(path: Path) -> IO[bytes]:
+def _unzipped(path: Path) -> IO[bytes]:
     """Open the content of a gzip file."""
     return cast("IO[bytes]", gzip.GzipFile(path))
 
@@ -280,9 +265,17 @@ _UNIX = 3
 _ZIP_END = struct.Struct("<4s4H2LH")
 
 
-def zip_members(path: Path) -> list[Member]:
-    """Return the files of a zip archive, sorted; see `members_of`."""
-    if _n_entries(path) > MAX_MEMBERS:
+def _zip_members(path: Path) -> list[Member]:
+    # The number of entries that the archive declares, before they are read into memory.
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
+        tail = file.read()
+    place, wide, n_entries = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06"), 0
+    if 0 <= place <= len(tail) - _ZIP_END.size:
+        n_entries = _ZIP_END.unpack_from(tail, place)[4]
+        if n_entries == 0xFFFF and 0 <= wide <= len(tail) - 40:
+            n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
+    if n_entries > MAX_MEMBERS:
         raise _too_many(path)
     try:
         archive = zipfile.ZipFile(path)
@@ -290,21 +283,6 @@ def zip_members(path: Path) -> list[Member]:
         problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
     return _listing(path, _zip_entries(path, archive))
-
-
-def _n_entries(path: Path) -> int:
-    """Return the number of entries a zip archive declares, before reading them into memory."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
-        tail = file.read()
-    place = tail.rfind(b"PK\x05\x06")
-    if place < 0 or len(tail) - place < _ZIP_END.size:
-        return 0
-    n_entries: int = _ZIP_END.unpack_from(tail, place)[4]
-    wide = tail.rfind(b"PK\x06\x06")
-    if n_entries == 0xFFFF and wide >= 0 and len(tail) - wide >= 40:
-        n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
-    return n_entries
 
 
 def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:

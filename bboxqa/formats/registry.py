@@ -336,7 +336,10 @@ def _of_others(folder: SourcePath, names: Iterable[str]) -> Iterator[SourcePath]
 def all_formats() -> Iterator[Format]:
     """Yield the built-in formats, and those of other packages."""
     yield from FORMATS.values()
-    yield from _added()
+    for name, plugin in plugins(GROUP).items():
+        if name in FORMATS:
+            plugin.refuse_built_in()
+        yield plugin.load(Format)
 
 
 def suffixes() -> tuple[str, ...]:
@@ -346,13 +349,6 @@ def suffixes() -> tuple[str, ...]:
     the name of a built-in one.
     """
     return tuple(dict.fromkeys(suffix for each in all_formats() for suffix in each.suffixes))
-
-
-def _added() -> Iterator[Format]:
-    for name, plugin in plugins(GROUP).items():
-        if name in FORMATS:
-            plugin.refuse_built_in()
-        yield plugin.load(Format)
 
 
 _WRITERS = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.machine import gc_paused
-from bboxqa.formats.column_builder import ColumnsBuilder, TypedRecords
+from bboxqa.formats.column_builder import ColumnsBuilder, TypedWindow
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
@@ -148,11 +148,11 @@ class RecordDecoder:
         record: Any = msgspec.defstruct("Record", fields, gc=False)
         self._decoder, self._known = msgspec.json.Decoder(list[record]), known
 
-    def decode(self, text: bytes) -> Sequence[Any] | None:
+    def decode(self, text: bytes) -> Sequence[Any] | TypedWindow | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
         try:
             try:
-                records = TypedRecords(self._decoder.decode(text), self._keys, self._known)
+                records = TypedWindow(self._decoder.decode(text), self._keys, self._known)
             except msgspec.ValidationError:
                 if self._known:
                     self._use_types({}, {})
@@ -163,8 +163,7 @@ class RecordDecoder:
             return None
         # Only values of any type that are kept can nest: others are typed, or skipped.
         are_nested = self._are_kept or any(
-            dict in types or (list in types and key not in _TYPED)
-            for key, types in records.types.items()
+            records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in records.keys
         )
         return None if are_nested and nests_deep(text) else records
 
@@ -229,8 +228,8 @@ _END = re.compile(rb"\}[ \t\n\r]*\]")
 # Ends of inner lists that are tried as that of a list.
 _TRIED = 4
 
-_Add = Callable[[Sequence[Any]], None]
-_Decode = Callable[[bytes], Sequence[Any] | None]
+_Add = Callable[[Any], None]
+_Decode = Callable[[bytes], Sequence[Any] | TypedWindow | None]
 
 
 def _decoded_images(decoder: msgspec.json.Decoder[list[Image]], text: bytes) -> Any:

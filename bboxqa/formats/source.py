@@ -22,8 +22,8 @@ from bboxqa.formats.member import (
     MAX_MEMBERS,
     MAX_SIZE,
     READABLE,
-    ZIP,
     Member,
+    archive_members,
     is_archive,
     is_picture,
     opened_file,
@@ -59,6 +59,13 @@ class _Archive(NamedTuple):
     folders: dict[str, Names]
 
 
+class _Shared(NamedTuple):
+    """What paths that are made of one another know together."""
+
+    paths: "dict[str, SourcePath]"
+    heads: dict[str, bytes]
+
+
 class SourcePath(_Path):
     """A path with what it holds, which is listed once, when it is asked for.
 
@@ -71,30 +78,23 @@ class SourcePath(_Path):
         return path if isinstance(path, cls) else cls(path)
 
     @cached_property
-    def _known(self) -> dict[str, "SourcePath"]:
-        return {str(self): self}
-
-    @cached_property
-    def _heads(self) -> dict[str, bytes]:
-        return {}
-
-    @cached_property
-    def _made(self) -> dict[Any, Any]:
-        return {}
+    def _shared(self) -> _Shared:
+        return _Shared({str(self): self}, {})
 
     def once(self, make: "Callable[[SourcePath, *_Key], _Value]", *key: *_Key) -> _Value:
         """Return ``make(source, *key)``, computed once per combination of keys."""
-        if (make, *key) not in self._made:
-            self._made[make, *key] = make(self, *key)
-        value: _Value = self._made[make, *key]
-        return value
+        made: dict[Any, _Value] = vars(self).setdefault("_made", {})
+        if (make, *key) not in made:
+            made[make, *key] = make(self, *key)
+        return made[make, *key]
 
     def beside(self, path: Path) -> "SourcePath":
         """Return another path, which is looked at together with this one."""
-        if (name := str(path)) not in self._known:
-            self._known[name] = found = SourcePath(path)
-            vars(found).update(_known=self._known, _heads=self._heads)
-        return self._known[name]
+        paths = self._shared.paths
+        if (name := str(path)) not in paths:
+            paths[name] = found = SourcePath(path)
+            vars(found)["_shared"] = self._shared
+        return paths[name]
 
     def __truediv__(self, name: str | os.PathLike[str]) -> "SourcePath":
         return self.beside(super().__truediv__(name))
@@ -118,9 +118,22 @@ class SourcePath(_Path):
         if self.archive is not None:
             return self.archive._packed  # noqa: SLF001 - of this class
         try:
-            return _content_of(self) if self.is_file() and is_archive(self.head) else None
+            members = archive_members(self) if self.is_file() and is_archive(self.head) else None
         except DatasetError as error:
             return error.with_traceback(None)
+        if members is None:
+            return None
+        folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+        for name in (each.name for each in members):
+            *parts, last = name.split("/")
+            for depth, part in enumerate(parts):
+                around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+                if inside not in folders:
+                    folders[inside] = [], []
+                    folders[around][0].append(part)
+            folders["/".join(parts)][1].append(last)
+        named = {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
+        return _Archive({each.name: each for each in members}, named)
 
     @cached_property
     def is_folder(self) -> bool:
@@ -169,22 +182,20 @@ class SourcePath(_Path):
     @property
     def head(self) -> bytes:
         """The first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read."""
-        name = str(self)
-        if name not in self._heads:
-            if len(self._heads) == _KEPT_HEADS:
-                del self._heads[next(iter(self._heads))]
-            self._heads[name] = self._read_head()
-        return self._heads[name]
-
-    def _read_head(self) -> bytes:
-        with suppress(DatasetError, OSError, LookupError):
-            # Reading a pipe would consume its data, and may block.
-            if self.is_file():
-                with self.open("rb") as file:
-                    return file.read(HEAD)
-            if isinstance(packed := self._packed, _Archive):
-                return packed.files[self._place].head()
-        return b""
+        name, heads = str(self), self._shared.heads
+        if name not in heads:
+            if len(heads) == _KEPT_HEADS:
+                del heads[next(iter(heads))]
+            found = b""
+            with suppress(DatasetError, OSError, LookupError):
+                # Reading a pipe would consume its data, and may block.
+                if self.is_file():
+                    with self.open("rb") as file:
+                        found = file.read(HEAD)
+                elif isinstance(packed := self._packed, _Archive):
+                    found = packed.files[self._place].head()
+            heads[name] = found
+        return heads[name]
 
     @property
     def text_head(self) -> tuple[str, bytes]:
@@ -253,33 +264,6 @@ class SourcePath(_Path):
             return [each for each in self.readable_members if "/" not in each.name]
         files = {each: f"{self}{os.sep}{each}" for each in self.names.files}
         return [Member(e, file, MAX_SIZE, partial(opened_file, file)) for e, file in files.items()]
-
-
-def _content_of(path: Path) -> _Archive:
-    """Return the content of an archive."""
-    from bboxqa.formats.member import packed_members, zip_members
-
-    with path.open("rb") as file:
-        is_zip = file.read(4).startswith(ZIP)
-    members = zip_members(path) if is_zip else packed_members(path)
-    folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
-    for name in (each.name for each in members):
-        *parts, last = name.split("/")
-        for depth, part in enumerate(parts):
-            around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-            if inside not in folders:
-                folders[inside] = [], []
-                folders[around][0].append(part)
-        folders["/".join(parts)][1].append(last)
-    named = {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
-    return _Archive({each.name: each for each in members}, named)
-
-
-def is_there(path: Path) -> bool:
-    """Return whether a path leads to a file or a folder, maybe inside an archive."""
-    with suppress(DatasetError, OSError):
-        return path.exists() or bool(SourcePath.at(path).members)
-    return False
 
 
 def members_of(path: Path) -> list[Member]:

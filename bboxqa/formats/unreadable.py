@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -71,19 +71,6 @@ def is_review_queue(file: Path) -> bool:
     return file.name == REVIEW_QUEUE and _is_result(file)
 
 
-class _Sent(msgspec.Struct):
-    files: dict[str, str]
-
-
-def _sent_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the files that were sent, and of their lists; none if nothing was."""
-    with suppress(OSError, ValueError, msgspec.MsgspecError):
-        if (folder / SENT_LISTS[1]).is_file():
-            listed = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes(), type=_Sent)
-            return (*SENT_LISTS, *listed.files.values())
-    return ()
-
-
 def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
     """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations.
 
@@ -91,17 +78,21 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
     """
     for path in paths:
         folder = path if path.is_dir() else path.parent
-        sent = _sent_names(folder)
-        refused = sent if sent_files else SENT_LISTS
-        if sent and (path.is_dir() or path.name in refused):
+        sent: dict[str, str] | None = None
+        if (folder / SENT_LISTS[1]).is_file():
+            with suppress(OSError, ValueError, LookupError, RecursionError, msgspec.MsgspecError):
+                listed = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes())
+                of_files = msgspec.convert(listed, dict[str, Any])["files"]
+                sent = msgspec.convert(of_files, dict[str, str])
+        refused = (*SENT_LISTS, *(sent.values() if sent and sent_files else ()))
+        if sent is not None and (path.is_dir() or path.name in refused):
             problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
         if path.name in {*WRITTEN_FILES, "units.csv"} and _is_result(path):
             problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
-            raise DatasetError(
-                [problem], f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
-            )
+            page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
+            raise DatasetError([problem], page)
 
 
 # A single letter may be a drive of Windows.
