@@ -280,10 +280,6 @@ def blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS, n_rows))
 
 
-# A table of at most so many cells per pair is faster than sorting the nodes.
-_SPARSE_COMPONENTS = 4
-
-
 def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     """Return the component of each pair, as the smallest node in it.
 
@@ -333,15 +329,8 @@ def numbered_nodes(
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Return the nodes that occur, sorted, and the two ends of each pair as places among them."""
     size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
-    if size > _SPARSE_COMPONENTS * len(left):
-        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-        return nodes, ends[: len(left)], ends[len(left) :]
-    # Takes less memory than sorting, and less time.
-    occurs = np.zeros(size, np.bool_)
-    occurs[left] = True
-    occurs[right] = True
-    number = np.cumsum(occurs) - 1
-    return np.flatnonzero(occurs), number[left], number[right]
+    nodes, ends = compact(np.concatenate([left, right]), size)
+    return nodes, ends[: len(left)], ends[len(left) :]
 
 
 # Number of pairs compared at a time.
@@ -389,8 +378,11 @@ def overlapping_boxes(
         for few in np.split(np.arange(len(group)), cuts):
             place, offsets = rows(start[few], stop[few])
             one, other = np.repeat(few, np.diff(offsets)), some[order[place]]
-            kept = np.flatnonzero(_share_an_area(edges, other_edges, one, other))
-            yield one[kept], other[kept]
+            shared = np.ones(len(one), np.bool_)
+            for side in (0, 1):
+                shared &= edges[one, side] < other_edges[other, side + 2]
+                shared &= other_edges[other, side] < edges[one, side + 2]
+            yield one[shared], other[shared]
 
 
 def _ranges(
@@ -420,17 +412,6 @@ def _searched(known: NDArray[Any], wanted: NDArray[Any]) -> IndexArray:
     found = np.empty(len(wanted), np.int64)
     found[order] = np.searchsorted(known, wanted[order])
     return found
-
-
-def _share_an_area(
-    edges: FloatArray, other_edges: FloatArray, one: IndexArray, other: IndexArray
-) -> BoolArray:
-    """Return which pairs of boxes overlap along both axes, (P,) bool."""
-    result = np.ones(len(one), np.bool_)
-    for side in (0, 1):
-        result &= edges[one, side] < other_edges[other, side + 2]
-        result &= other_edges[other, side] < edges[one, side + 2]
-    return result
 
 
 AnyPath = str | PathLike[str]

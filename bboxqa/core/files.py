@@ -166,7 +166,13 @@ def write_atomically(
     except (OSError, RuntimeError):
         raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
     if path.exists() and not path.is_file():
-        _write_through(path, data)
+        # A pipe or a device must not be replaced by a file.
+        try:
+            with path.open("wb") as stream:
+                PLACED.append(path)
+                stream.write(data)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
         return
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
@@ -179,7 +185,9 @@ def write_atomically(
                 os.fsync(file.fileno())
         if path.exists() and not private:
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        _check_unchanged(path, replaces)
+        if replaces is not None and identity_of(path) != replaces:
+            again = f"{path}: another program changed it; run the command again"
+            raise OutputError(again)  # noqa: TRY301 - the temporary file is removed
         with placing(path):
             temporary.replace(path)
     except BaseException as error:
@@ -189,11 +197,6 @@ def write_atomically(
         if not isinstance(error, OSError):
             raise
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _check_unchanged(path: Path, before: Identity | None) -> None:
-    if before is not None and identity_of(path) != before:
-        raise OutputError(f"{path}: another program changed it; run the command again")
 
 
 @contextmanager
@@ -258,13 +261,3 @@ def locked(lock: Path, name: Path, busy: str, seconds: float = 0) -> Iterator[No
         yield
     finally:
         held.release()
-
-
-def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
-    """Write to a pipe or a device, which must not be replaced by a file."""
-    try:
-        with path.open("wb") as stream:
-            PLACED.append(path)
-            stream.write(data)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -176,19 +176,17 @@ def one_blas_thread() -> Iterator[None]:
 
     With several threads, the order of additions, and so the last bit of a sum, would vary.
     """
-    if _is_alone and _uses_openblas():
-        yield
-        return
+    if _is_alone:
+        import numpy as np
+
+        built_with: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
+        # A build that says nothing of it is limited as others are.
+        blas = built_with.get("Build Dependencies", {}).get("blas", {}).get("name", "")
+        if "openblas" in blas:
+            yield
+            return
     with _libraries().limit(limits=1, user_api="blas"):
         yield
-
-
-def _uses_openblas() -> bool:
-    import numpy as np
-
-    built_with: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
-    # A build that says nothing of it is limited as others are.
-    return "openblas" in built_with.get("Build Dependencies", {}).get("blas", {}).get("name", "")
 
 
 @lru_cache(maxsize=1)

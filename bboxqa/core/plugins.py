@@ -83,31 +83,26 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 
     Nothing is imported until a plugin is loaded.
     """
-    if not _may_be_offered(group):
-        return {}
+    own = (each for each in sys.meta_path if each is not PathFinder)
+    if not any(hasattr(each, "find_distributions") for each in own):
+        for folder in sys.path:
+            try:
+                changed = Path(folder or ".").stat().st_mtime_ns
+                if group.encode() in _entry_points(folder or ".", changed):
+                    break
+            except NotADirectoryError:
+                # An archive may have any.
+                break
+            except OSError:
+                continue
+        else:
+            return {}
     from importlib.metadata import entry_points
 
     by_name: dict[str, list[EntryPoint]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _package(entry))):
         by_name.setdefault(entry.name, []).append(entry)
     return {name: Plugin(tuple(entries)) for name, entries in by_name.items()}
-
-
-def _may_be_offered(group: str) -> bool:
-    """Return whether an installed package may have entry points of a group."""
-    if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
-        return True
-    return any(_offers(folder or ".", group) for folder in sys.path)
-
-
-def _offers(folder: str, group: str) -> bool:
-    """Return whether packages in a folder may have entry points of a group; always for archives."""
-    try:
-        return group.encode() in _entry_points(folder, Path(folder).stat().st_mtime_ns)
-    except NotADirectoryError:
-        return True
-    except OSError:
-        return False
 
 
 @lru_cache(maxsize=64)

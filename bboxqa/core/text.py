@@ -144,17 +144,16 @@ def in_natural_order(names: Iterable[str]) -> list[str]:
     >>> in_natural_order(["person 10", "ann", "person 2", "person 1"])
     ['ann', 'person 1', 'person 2', 'person 10']
     """
-    return sorted(names, key=_natural_key)
 
+    def key(name: str) -> tuple[list[tuple[str, int, str]], str]:
+        pieces = _DIGITS.split(name)
+        # Without leading zeros, more digits mean a larger number.
+        numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
+        pairs = zip(pieces[::2], numbers, strict=True)
+        # The name comes last, as 7 is not 007.
+        return [(text, len(number), number) for text, number in pairs], name
 
-def _natural_key(name: str) -> tuple[list[tuple[str, int, str]], str]:
-    """Return the texts of a name, each with the number after it, and the name, as 7 is not 007."""
-    pieces = _DIGITS.split(name)
-    # Without leading zeros, more digits mean a larger number.
-    numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
-    return [
-        (text, len(number), number) for text, number in zip(pieces[::2], numbers, strict=True)
-    ], name
+    return sorted(names, key=key)
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

@@ -34,11 +34,7 @@ _ALLOWED = {
 }
 
 
-class _Block(threading.local):
-    choices = NO_CHOICES
-
-
-_block = _Block()
+_block = threading.local()
 
 
 def given() -> Choices:
@@ -46,7 +42,8 @@ def given() -> Choices:
 
     Public functions ask for them once, and hand them on.
     """
-    return _block.choices
+    found: Choices = getattr(_block, "choices", NO_CHOICES)
+    return found
 
 
 @contextmanager

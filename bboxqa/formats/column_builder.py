@@ -34,7 +34,6 @@ from bboxqa.formats.raw_values import (
     degrees,
     floats,
     form_of,
-    form_of_rings,
     kinds_of,
     mask_of,
     numbers_of,
@@ -357,8 +356,8 @@ class ColumnsBuilder:
         column, outlines = records["segmentation"], records["segmentation"]
         forms = np.full(len(records), Form.RINGS, np.uint8)
         if not records.are_typed or types != {list}:
-            form = form_of_rings if records.are_typed else form_of
-            forms = np.fromiter(map(form, column), np.uint8, len(records))
+            of_type: dict[type, Form] = {list: Form.RINGS} if records.are_typed else {}
+            forms = np.array([of_type.get(type(v)) or form_of(v) for v in column], np.uint8)
             outlines = _chosen(column, forms == Form.RINGS)
         if not records.are_typed:
             # All numbers of the window are checked at once, and one by one only if that fails.

@@ -1,7 +1,7 @@
 """Classifying the values of raw records, and converting them to numbers and outlines."""
 
-import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -56,14 +56,8 @@ def floats(values: Sequence[Any]) -> FloatArray:
     try:
         return np.fromiter(values, np.float64, len(values))
     except OverflowError:
-        return np.array([_float(value) for value in values])
-
-
-def _float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        largest, signs = sys.float_info.max, (-np.inf, np.inf)
+        return np.array([signs[v > 0] if abs(v) > largest else v for v in values], np.float64)
 
 
 def boxes_of(column: Sequence[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
@@ -98,32 +92,18 @@ def numbers_of(column: Sequence[Any]) -> FloatArray:
 
 def form_of(value: Any) -> int:
     """Return the `Form` of an outline."""
-    if type(value) is list:
-        return _form_of_list(value)
-    if type(value) is dict:
-        return Form.RLE
-    if value is None or value == "":
+    if value in (None, "", []):
         return Form.EMPTY
-    if type(value) is str:
-        return Form.TEXT
-    return Form.ABSENT if value is MISSING else Form.OTHER
-
-
-def form_of_rings(value: Any) -> int:
-    """Return the `Form` of an outline that is rings if it is a list."""
-    return Form.RINGS if type(value) is list else form_of(value)
-
-
-def _form_of_list(value: list[Any]) -> int:
-    if not value:
-        return Form.EMPTY
+    if type(value) is not list:
+        forms = {dict: Form.RLE, str: Form.TEXT, Missing: Form.ABSENT}
+        return forms.get(type(value), Form.OTHER)
     types = set(map(type, value))
     if types != {list}:
         return Form.FLAT if types <= NUMBERS else Form.OTHER
     if any(inner and type(inner[0]) is list for inner in value):
         points = list(chain.from_iterable(value))
-        pairs = set(map(type, points)) == {list} and _are_pairs(points)
-        return Form.NESTED if pairs else Form.OTHER
+        is_nested = set(map(type, points)) == {list} and _are_pairs(points)
+        return Form.NESTED if is_nested else Form.OTHER
     return Form.PAIRS if len(value) > 2 and _are_pairs(value) else Form.RINGS
 
 
@@ -223,7 +203,6 @@ def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
 
 
 def _mark(values: tuple[object, ...]) -> str:
-    """Return the key that says that a machine created an annotation first; "" if none does."""
     machine, source, model = values
     if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
         return "machine"
