@@ -90,6 +90,22 @@ def folder_problem(folder: Path, expected: str = "a folder") -> str:
     return ""
 
 
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder, or a link to one; False for a link to itself."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a file, or a link to one or to nothing, which reading reports."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))  # noqa: PTH110
+    except OSError:
+        return True
+
+
 def split_in(name: str) -> tuple[str, str] | None:
     """Return what stands beside the split in the name of a folder or file, and the split.
 

@@ -55,6 +55,8 @@ MOST_NUMBERS = 8
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
+_OTHERS = ("composed_names", "text_ids", "marks", "angles", "single_crowds", "ignored",
+           "point_rows", "empty_records")  # fmt: skip
 # Type, width and value for missing keys of columns.
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
     "record": ("u1", 0, 0), "id": ("i8", 0, 0), "image_id": ("i8", 0, 0),
@@ -145,15 +147,16 @@ class ColumnsBuilder:
         self._track_names: dict[str, int] = {}
         self._names: dict[str, int] = {}
         self._texts: dict[str, set[str]] = {key: set() for key in settings.keys}
-        self._composed: set[str] = set()
-        self._text_ids: dict[int, str] = {}
-        self._marks: Counter[str] = Counter()
-        self._angles: dict[int, float] = {}
-        self._single_crowds: set[int] = set()
-        self._ignored: set[int] = set()
-        self._point_rows: set[int] = set()
+        # The fields of the columns that are no arrays.
+        self.composed_names: set[str] = set()
+        self.text_ids: dict[int, str] = {}
+        self.marks: Counter[str] = Counter()
+        self.angles: dict[int, float] = {}
+        self.single_crowds: set[int] = set()
+        self.ignored: set[int] = set()
+        self.point_rows: set[int] = set()
+        self.empty_records: list[dict[str, Any]] = []
         self._segment_counts: list[int] = []
-        self._empty_records: list[dict[str, Any]] = []
 
     def add(self, values: Sequence[Any] | Window) -> None:
         """Add records of any type."""
@@ -186,7 +189,7 @@ class ColumnsBuilder:
         for key in self.settings.keys:
             self._add_annotators(key, records)
         if records.keys & {*MARK_KEYS}:
-            self._marks += count_marks(zip(*(records[key] for key in MARK_KEYS), strict=True))
+            self.marks += count_marks(zip(*(records[key] for key in MARK_KEYS), strict=True))
         if "score" in records.keys:
             rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
             value = numbers_of(records["score"])[rows]
@@ -240,7 +243,7 @@ class ColumnsBuilder:
         if degrees is not None:
             known = np.flatnonzero(np.isfinite(degrees))
             found = dict(zip(known.tolist(), degrees[known].tolist(), strict=True))
-            self._angles |= {self.n + row: angle for row, angle in found.items()}
+            self.angles |= {self.n + row: angle for row, angle in found.items()}
             self._add_rotations({}, found)
         of_row, names = authors
         codes = np.array([*map(self._number, names), -1], np.int32)
@@ -271,7 +274,7 @@ class ColumnsBuilder:
                     segments.append(each)
             self._segment_counts.append(len(of_record))
             if known and not of_record:
-                self._empty_records.append({**known, "image_id": image_id})
+                self.empty_records.append({**known, "image_id": image_id})
         return Window(segments)
 
     def _grow(self, name: str, values: Any) -> None:
@@ -298,7 +301,7 @@ class ColumnsBuilder:
             valid = whole | np.array([is_id(value) for value in column], np.bool_)
             self._grow(key, np.array([id_number(value) for value in column], np.int64))
             for row in np.flatnonzero(valid & ~whole).tolist() if key == "id" else ():
-                self._text_ids[self.n + row] = column[row]
+                self.text_ids[self.n + row] = column[row]
         self._grow(f"whole.{key}", whole)
         self._grow(f"valid.{key}", valid)
 
@@ -313,12 +316,18 @@ class ColumnsBuilder:
                     angle = degrees(said["rotation"])
                     if angle == angle:  # noqa: PLR0124
                         angles[row] = angle
-            self._angles |= {self.n + row: angle for row, angle in angles.items()}
+            self.angles |= {self.n + row: angle for row, angle in angles.items()}
         if WRITTEN_ANGLE in records.keys:
             written = enumerate(records[WRITTEN_ANGLE])
             angles |= {row: degrees(value) for row, value in written if value is not MISSING}
         odd = np.flatnonzero(np.isnan(found[:, 0])).tolist() if types != {Missing} else []
-        self._add_rotations({row: box for row in odd if (box := _numbers(boxes[row]))}, angles)
+        lists = {row: boxes[row] for row in odd if isinstance(boxes[row], list)}
+        numbers = {
+            row: floats(box).tolist()
+            for row, box in lists.items()
+            if len(box) in _LENGTHS and are_numbers(box)
+        }
+        self._add_rotations(numbers, angles)
 
     def _add_rotations(self, numbers: dict[int, list[float]], angles: dict[int, float]) -> None:
         """Add boxes of five or eight numbers, and angles other than 0."""
@@ -345,12 +354,12 @@ class ColumnsBuilder:
         self._grow("iscrowd", crowd)
         if "ignore" in records.keys:
             pairs = enumerate(zip(records["ignore"], crowd.tolist(), strict=True))
-            self._ignored.update(self.n + row for row, each in pairs if each[0] == 1 != each[1])
+            self.ignored.update(self.n + row for row, each in pairs if each[0] == 1 != each[1])
         rows = np.flatnonzero(crowd == 1).tolist()
         if rows and "attributes" in records.keys:
             said, outlines = records["attributes"], records["segmentation"]
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
-            self._single_crowds.update(self.n + row for row in single)
+            self.single_crowds.update(self.n + row for row in single)
 
     def _add_outlines(self, records: Window, types: set[type]) -> None:
         column, outlines = records["segmentation"], records["segmentation"]
@@ -395,7 +404,7 @@ class ColumnsBuilder:
         if not types["bbox"] <= {list}:
             for row, box in enumerate(records["bbox"]):
                 if box in (MISSING, None) and _is_filled(values[row]):
-                    self._point_rows.add(self.n + row)
+                    self.point_rows.add(self.n + row)
         if msgspec.Raw in types["keypoints"]:
             return
         rows = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
@@ -427,7 +436,7 @@ class ColumnsBuilder:
             found = list(map(self._number, values))
             self._texts[key].update(value for value in values if isinstance(value, str))
             composed = (value for value in values if isinstance(value, list | dict))
-            self._composed.update(map(annotator_name, composed))
+            self.composed_names.update(map(annotator_name, composed))
         self._grow(f"annotator.{key}", np.array(found, np.int32))
 
     def _number(self, value: object) -> int:
@@ -481,45 +490,36 @@ class ColumnsBuilder:
         columns: dict[str, Any] = {}
         for name, (dtype, width, missing) in _COLUMNS.items():
             shape = (self.n, width) if width else (self.n,)
-            columns[name] = self._done(name, dtype, width, np.full(shape, missing, dtype))
+            columns[name] = self._array(name, dtype, width, np.full(shape, missing, dtype))
         more: dict[str, dict[str, Any]] = defaultdict(dict)
         more["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
         for part, (kind, fields) in _PARTS.items():
             for name, (dtype, width) in fields.items():
-                none = np.zeros((0, width) if width else (0,), dtype)
-                more[part][name] = self._done(f"{part}.{name}", dtype, width, none)
+                more[part][name] = self._array(f"{part}.{name}", dtype, width)
             if part == "rings":
                 ends = np.cumsum(more[part]["n_numbers"] // 2)
                 more[part]["offsets"] = np.concatenate([[0], ends])
             columns[part] = kind(**more[part])
         return Columns(
             **columns,
-            kind=self._by_key("kind", _FIELDS, "u1"),
-            whole=self._by_key("whole", ID_KEYS, "?"),
-            valid=self._by_key("valid", ID_KEYS, "?"),
+            kind={key: self._array(f"kind.{key}", "u1") for key in _FIELDS},
+            whole={key: self._array(f"whole.{key}", "?") for key in ID_KEYS},
+            valid={key: self._array(f"valid.{key}", "?") for key in ID_KEYS},
             track_names=tuple(self._track_names),
-            annotator=self._by_key("annotator", self.settings.keys, "i4"),
+            annotator={key: self._array(f"annotator.{key}", "i4") for key in self.settings.keys},
             annotator_names=tuple(self._names),
-            annotator_texts={key: frozenset(texts) for key, texts in self._texts.items()},
-            composed_names=frozenset(self._composed),
-            text_ids=self._text_ids,
-            marks=self._marks,
-            angles=self._angles,
-            single_crowds=frozenset(self._single_crowds),
-            ignored=frozenset(self._ignored),
-            point_rows=frozenset(self._point_rows),
+            annotator_texts=self._texts,
             segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
-            empty_records=tuple(self._empty_records),
+            **{name: getattr(self, name) for name in _OTHERS},
         )
 
-    def _by_key(self, part: str, keys: Sequence[str], dtype: str) -> dict[str, NDArray[Any]]:
-        none: NDArray[Any] = np.zeros(0, dtype)
-        return {key: self._done(f"{part}.{key}", dtype, 0, none) for key in keys}
-
-    def _done(self, name: str, dtype: str, width: int, missing: NDArray[Any]) -> NDArray[Any]:
+    def _array(
+        self, name: str, dtype: str, width: int = 0, missing: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return the values of a column; if there are none, `missing` or an empty array."""
         found = self._parts.pop(name, None)
         if found is None:
-            return missing
+            return np.zeros((0, width) if width else 0, dtype) if missing is None else missing
         array: NDArray[Any] = np.concatenate(found).astype(dtype, copy=False)
         return array.reshape(-1, width) if width else array
 
@@ -539,14 +539,6 @@ def _rings_of(outlines: Sequence[Any]) -> tuple[list[Any], IndexArray, IndexArra
 
 def _inside(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else None
-
-
-def _numbers(value: object) -> list[float]:
-    """Return the numbers of a box of five or eight; none for anything else."""
-    if isinstance(value, list) and len(value) in _LENGTHS and are_numbers(value):
-        found: list[float] = floats(value).tolist()
-        return found
-    return []
 
 
 def _whole(column: Sequence[Any]) -> IndexArray:

@@ -1,7 +1,8 @@
 """Annotations of a file, valid or not, as columns."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -238,23 +239,23 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     """dict of str to (N,) bool. By id key, whether the id is a whole number or a text."""
     text_ids: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By row, the ids that are no whole numbers, as text."""
-    annotator_texts: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
+    annotator_texts: Mapping[str, AbstractSet[str]] = msgspec.field(default_factory=dict)
     """By annotator key, the texts under it, before blanks are removed."""
-    composed_names: frozenset[str] = frozenset()
+    composed_names: AbstractSet[str] = frozenset()
     """The annotators that are lists or objects in the file."""
     marks: Mapping[str, int] = msgspec.field(default_factory=Counter)
     """The number of annotations that a machine created first, by the key that says so."""
     angles: Mapping[int, float] = msgspec.field(default_factory=dict)
     """By row, the attribute `rotation` in degrees, also if it is 0."""
-    single_crowds: frozenset[int] = frozenset()
+    single_crowds: AbstractSet[int] = frozenset()
     """The rows with `iscrowd` 1 that are single objects, as CVAT writes masks."""
-    ignored: frozenset[int] = frozenset()
+    ignored: AbstractSet[int] = frozenset()
     """The rows with `ignore` 1 whose `iscrowd` is not 1."""
-    point_rows: frozenset[int] = frozenset()
+    point_rows: AbstractSet[int] = frozenset()
     """The rows without a box whose list of key points is not empty."""
     segment_counts: tuple[int, ...] | None = None
     """If segments of panoptic records were read as annotations, their number in each record."""
-    empty_records: tuple[Mapping[str, Any], ...] = ()
+    empty_records: Sequence[Mapping[str, Any]] = ()
     """Panoptic records without segments that name an annotator."""
 
     def __len__(self) -> int:

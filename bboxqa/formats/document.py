@@ -54,6 +54,7 @@ class OwnPlace(msgspec.Struct, frozen=True):
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANKS = b" \t\n\r"
 RESULTS_LIST = "annotations"
 """The name given to the records of a top-level list of results."""
 
@@ -109,13 +110,6 @@ class RawDocument(msgspec.Struct):
     `bboxqa.formats.translation.reading`; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""
-
-    def note_not_utf8(self, offset: int) -> None:
-        """Record the first byte that is not UTF-8."""
-        if self.not_utf8 is None:
-            self.not_utf8 = offset
-            wrong = f"not UTF-8 (byte {offset:,} is 0x{self.text[offset]:02x})"
-            self.encoding = self.encoding or wrong
 
     @property
     def is_results(self) -> bool:

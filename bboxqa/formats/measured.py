@@ -13,7 +13,6 @@ from bboxqa.core.arrays import (
     ByteArray,
     FloatArray,
     IndexArray,
-    TextArray,
     distinct,
     rows,
 )
@@ -163,13 +162,18 @@ def measured(
     if options.outlines:
         outlines = outlines_of(columns, bbox if boxes_are_outlines else None)
     rotated = _rotated_columns(columns, bbox, turned) if options.rotated else None
+    text_ids = None
+    if columns.text_ids:
+        texts = [text[:_LONGEST_ID] for text in columns.text_ids.values()]
+        text_ids = columns.id.astype(f"U{max(20, *map(len, texts))}")
+        text_ids[list(columns.text_ids)] = texts
     crowd = columns.iscrowd == 1
     crowd[list(columns.single_crowds)] = False
     crowd[list(columns.ignored)] = True
     found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
-        keypoints, _text_ids(columns), rotated, score,
+        keypoints, text_ids, rotated, score,
     )  # fmt: skip
     angles = {} if boxes_are_outlines or has_more else columns.angles
     notes = [*_notes(columns, options, found, turned, angles)]
@@ -203,17 +207,7 @@ def _authors(columns: Columns, key: str) -> Authors:
     own_names = tuple(names[each] for each in used.tolist())
     own_code = np.full(len(names) + 1, -1, np.int32)
     own_code[used] = np.arange(len(used))
-    composed = columns.composed_names & {*own_names} if columns.composed_names else frozenset()
-    return Authors(own_code[code], own_names, frozenset(composed))
-
-
-def _text_ids(columns: Columns) -> TextArray | None:
-    if not columns.text_ids:
-        return None
-    texts = [text[:_LONGEST_ID] for text in columns.text_ids.values()]
-    found = columns.id.astype(f"U{max(20, *map(len, texts))}")
-    found[list(columns.text_ids)] = texts
-    return found
+    return Authors(own_code[code], own_names, frozenset(columns.composed_names & {*own_names}))
 
 
 def _boxes(columns: Columns, turned: _Turned | None, keypoints: Keypoints | None) -> FloatArray:

@@ -11,11 +11,9 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.scanner import end_of
 from bboxqa.model.findings import Spot
-
-BLANKS = b" \t\n\r"
 
 _SIZE = 1 << 20
 _KEPT = 16

@@ -419,7 +419,10 @@ class Scanner:
         except UnicodeDecodeError as error:
             encoding = "latin-1"
             text = raw.decode(encoding)
-            out.note_not_utf8(place + error.start)
+            if out.not_utf8 is None:
+                out.not_utf8 = place + error.start
+                wrong = f"not UTF-8 (byte {out.not_utf8:,} is 0x{out.text[out.not_utf8]:02x})"
+                out.encoding = out.encoding or wrong
         if nests_deep(raw):
             raise self._stop(place, TOO_DEEP)
         self._repeated.clear()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import is_file, is_folder
 from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.heads import HEAD, begins
@@ -162,25 +163,16 @@ class SourcePath(_Path):
             return Names()
         if isinstance(self._packed, _Archive):
             return self._packed.folders[self._place]
-        folders, files, links = list[str](), list[str](), set[str]()
         try:
             with os.scandir(self) as found:
-                for each in (entry for entry in found if entry.name[0] != "."):
-                    is_link = each.is_symlink()
-                    try:
-                        is_dir, is_regular = each.is_dir(), each.is_file()
-                    except OSError:
-                        # Reading it reports what is wrong; a link to itself is one to nothing.
-                        is_dir, is_regular = False, True
-                    if is_dir:
-                        folders.append(each.name)
-                        links.update([each.name] * is_link)
-                    # Pipes and devices may have no end.
-                    elif is_regular or (is_link and not os.path.exists(each.path)):  # noqa: PTH110
-                        files.append(each.name)
+                entries = [each for each in found if each.name[0] != "."]
         except OSError as error:
             return Names(problem=error.strerror or str(error))
-        return Names(sorted(folders), sorted(files), frozenset(links))
+        folders = [each for each in entries if is_folder(each)]
+        links = frozenset(each.name for each in folders if each.is_symlink())
+        # Pipes and devices may have no end.
+        files = sorted(each.name for each in entries if is_file(each))
+        return Names(sorted(each.name for each in folders), files, links)
 
     @property
     def folders(self) -> list["SourcePath"]:

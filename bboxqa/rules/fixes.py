@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line, pointer_parts
-from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.positions import BLANKS, Locator, Span
+from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.positions import Locator, Span
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import read_whole
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity, identity

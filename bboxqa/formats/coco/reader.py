@@ -19,12 +19,18 @@ from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.document import BYTE_ORDER_MARK, UNUSABLE, RawDocument, more_rows, problems_of
+from bboxqa.formats.document import (
+    BLANKS,
+    BYTE_ORDER_MARK,
+    UNUSABLE,
+    RawDocument,
+    more_rows,
+    problems_of,
+)
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken
 from bboxqa.formats.member import Member
-from bboxqa.formats.positions import BLANKS, Locator
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
     LISTS,
@@ -92,7 +98,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     problems += problems_of(document.name, columns, found)
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    lists = _decoded(document) if options.records else None
+    lists = _loaded(document.text) if options.records else None
     if options.on_records is not None:
         for records in _annotations_in(document):
             options.on_records(records)
@@ -118,12 +124,9 @@ def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
     return text, Source(str(path), len(text), digest)
 
 
-def _decoded(document: RawDocument) -> Any:
-    """Return the content of a document with all its keys."""
-    return _loaded(document.text.removeprefix(BYTE_ORDER_MARK))
-
-
 def _loaded(text: bytes) -> Any:
+    """Return the content of a document with all its keys."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -379,7 +382,7 @@ def _results_file(
         n_below=len(columns) - len(rows),
         own_ids=FilePlaces((f"{path.name}#/",), np.zeros(len(rows), np.int32), rows),
         # Images and categories follow from another file.
-        lists={"annotations": _annotations(_decoded(document))} if options.records else None,
+        lists={"annotations": _annotations(_loaded(document.text))} if options.records else None,
     )
 
 
@@ -416,6 +419,8 @@ def _ids(document: RawDocument, key: str) -> list[int | str]:
     numbers, first = np.unique(getattr(document.annotations, key), return_index=True)
     if (document.annotations.whole[key][first]).all():
         return list(map(int, numbers.tolist()))
+    from bboxqa.formats.positions import Locator
+
     found: set[int | str] = set()
     locator = Locator(document)
     for row in first.tolist():
