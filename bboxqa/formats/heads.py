@@ -1,14 +1,12 @@
 """What files are, by how they begin: those that are read, and those of other programs.
 
-A line of `_SIGNATURES` is all that a kind of file costs: its name, how it begins, what it is
-called, and what to do with it.
+A line of `_SIGNATURES` is all that a kind of file costs.
 """
 
 import codecs
 import re
 from contextlib import suppress
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -35,173 +33,161 @@ _BY_JQ = "Convert it: jq '{}' FILE > OUT.json"
 _DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
 
-class _Signature(NamedTuple):
-    kind: str
-    group: str
-    """Where the pattern applies: to bytes, XML without blanks, JSON without blanks, or files named
-    .txt. Kinds that are "named" are recognised elsewhere."""
-    pattern: bytes
-    what: str
-    advice: str
-
-
 def _tool(kind: str, pattern: bytes, advice: str = "") -> tuple[str, str, bytes, str, str]:
     """Return the signature of JSON of a tool that exports tables or COCO if there is no advice."""
     advice = advice or f"Export COCO JSON, or a table of boxes, from {kind}."
     return kind, _JSON, pattern, f"JSON of {kind}", advice
 
 
-# Of each group, the first pattern that matches counts.
-_SIGNATURES = tuple(
-    _Signature(*each)
-    for each in (
-        (
-            "image", _BYTES, (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP"
-            rb"|BM.{4}\0\0\0\0"),
-            "an image",
-            "Name the JSON file with its annotations; of masks, name the folder, with --mask.",
-        ),
-        ("office", _BYTES, rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)",
-         "an office document", "Save its tables as CSV."),
-        ("archive", _BYTES, (rb"PK\x03\x04|PK\x05\x06|\x1f\x8b|7z\xbc\xaf|Rar!|BZh|\xfd7zXZ"
-         rb"|.{257}ustar"),
-         "a compressed archive", "Unpack it into a folder of its own, and name the folder."),
-        ("Parquet", _BYTES, PARQUET, "a Parquet table", _COLUMNS),
-        ("pointer", _BYTES, rb"version https://git-lfs",
-         "a Git LFS pointer", "Fetch its content first: git lfs pull"),
-        ("ELAN", _XML, rb".*<ANNOTATION_DOCUMENT\b",
-         "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
-        ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
-         "XML of CVAT", _MEASURED),
-        (
-            "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
-            rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
-            rb"(?=.*<(?:filename|object|size|folder)\b)"),
-            "XML of Pascal VOC", _MEASURED,
-        ),
-        ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",
-         "Open it in a browser: it may be a login or error page instead of the requested file."),
-        ("XML", _XML, rb"", "XML of neither CVAT nor Pascal VOC", _EXPORT),
-        (
-            "Label Studio", _JSON, rb"(?:\[\s*\{|\{" + _NO_COCO + rb")(?:"
-            rb'(?=.*"(?:annotations|completions|predictions)"\s*:)'
-            rb'(?=.*"(?:from_name|completed_by|result|data)"\s*:)'
-            rb'|(?=.*"result"\s*:\s*\[)(?=.*"(?:from_name|original_width)"\s*:)'
-            rb'|(?=.*"(?:rectangle|polygon|ellipse|brush|keypoint)labels"\s*:\s*\[)'
-            rb'(?=.*"(?:original_width|annotation_id|lead_time)"\s*:)'
-            rb'|(?=.*"annotation_id"\s*:)(?=.*"lead_time"\s*:))',
-            "Label Studio's own JSON",
-            ("`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
-            "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"),
-        ),
-        _tool("CreateML", rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{'),
-        _tool("a CVAT backup", rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
-              "In CVAT, export the task or job as CVAT for images 1.1."),
-        ("Labelbox", _JSON, rb'(?:\[\s*)?\{\s*"data_row"\s*:\s*\{', "JSON of Labelbox", _MEASURED),
-        _tool("Labelbox's first export", _ITEM + rb'(?=.*"Labeled Data"\s*:).*"Label"\s*:',
-              "Export it again as NDJSON (export v2)."),
-        (
-            "SageMaker", _JSON, (rb'\{(?:(?=.*"source-ref"\s*:)(?=.*"groundtruth/)'
-            rb'|\s*"answers"\s*:\s*\[.*"answerContent"\s*:)'
-            rb'|\[\s*\{(?=.*"annotationData"\s*:).*"dataObject"\s*:'),
-            "JSON of SageMaker Ground Truth", _MEASURED,
-        ),
-        (
-            # An image embedded before the shapes may be larger than the examined beginning.
-            "LabelMe", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"shapes"\s*:\s*\[)'
-            rb'(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
-            rb'|(?=.*"(?:version|imagePath|flags|lineColor)"\s*:)(?=.*"imageData"\s*:\s*")'
-            rb'|\s*"imageData"\s*:\s*")',
-            "JSON of LabelMe", _MEASURED,
-        ),
-        (
-            "VIA", _JSON, (rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
-            rb'|\s*"(?:[^"\\]|\\.)*"\s*:\s*\{(?=.{0,4000}"filename"\s*:)'
-            rb'.{0,4000}"(?:regions|file_attributes|base64_img_data)"\s*:)'),
-            "JSON of VIA", _MEASURED,
-        ),
-        (
-            "Supervisely", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"objects"\s*:\s*\[)'
-            rb'(?=.*"(?:classTitle|tags)"\s*:)(?=.*"(?:size|classTitle|figures|frames)"\s*:)',
-            "Supervisely's own JSON", _MEASURED,
-        ),
-        (
-            "Datumaro", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"categories"\s*:\s*\{\s*(?:"|\}))'
-            rb'(?:.*"items"\s*:\s*\[|.*"dm_format_version"\s*:'
-            rb'|.*"categories"\s*:\s*\{\s*"label"\s*:\s*\{)',
-            "Datumaro's own JSON", _MEASURED,
-        ),
-        (
-            "FiftyOne", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"samples"\s*:\s*\[).*"filepath"\s*:'
-            rb'|\s*"classes"\s*:.*"labels"\s*:\s*\{.*"bounding_box"\s*:)',
-            "FiftyOne's own JSON",
-            ("In Python, load it and call bboxqa.agree(bboxqa.read(dataset)); or export COCO "
-            "JSON."),
-        ),
-        ("Hugging Face", _JSON,
-         rb'\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
-         "the description of a Hugging Face data set",
-         'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")'),
-        _tool("GeoJSON", rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', _EXPORT),
-        _tool("YOLOv6's cache of labels", rb'\{\s*"information"\s*:.*"labels"\s*:\s*\[\[', _LABELS),
-        _tool("VOC as JSON", rb'[\[{].*"annotation"\s*:\s*\{.*"bndbox"\s*:\s*\{\s*"[xy]m',
-              "Name the folder of the XML files that it was made from."),
-        ("Darwin", _JSON,
-         rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
-         rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
-         "JSON of V7 Darwin", _MEASURED),
-        _tool("Hasty", rb'\{.*"export_format_version"\s*:'),
-        _tool("Cityscapes", rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
-              _DATUMARO.format("cityscapes")),
-        _tool("Mapillary Vistas", rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',
-              _DATUMARO.format("mapillary_vistas")),
-        _tool("ADE20K", rb'\{\s*"annotation"\s*:\s*\{.*"imsize"\s*:',
-              _DATUMARO.format("ade20k2020")),
-        _tool("MPII", rb'\[\s*\{.*"joint_self"\s*:', _DATUMARO.format("mpii_json")),
-        _tool("BDD100K", _ITEM + rb'(?=.*"category"\s*:).*"\w+2d"\s*:', "Convert it by its own "
-              "program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
-        _tool("SA-1B", rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"predicted_iou"\s*:',
-              _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
-                            "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
-                            '[{id: 1, name: "object"}]}')),
-        _tool("Dataloop", rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"itemId"\s*:',
-              "In Python: dtlpy.Converter().convert_dataset(DATASET, "
-              'to_format="coco", local_path=OUT)'),
-        _tool("SuperAnnotate", rb'\{(?=.*"metadata"\s*:)(?=.*"instances"\s*:\s*\[).*"\w+Id"\s*:'),
-        _tool("Encord", _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:'),
-        _tool("Scale", _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:'),
-        _tool("Kili", _ITEM + rb'.*"jsonResponse"\s*:'),
-        _tool("VoTT", rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:)'
-              rb'|(?=.*"securityToken"\s*:).*"videoSettings"\s*:)', "Export Pascal VOC, or CSV."),
-        ("Lightly", _JSON, rb'\{\s*"file_name"\s*:.*"predictions"\s*:\s*\[',
-         "predictions of Lightly",
-         "Name the COCO JSON that they were made from, or write them as COCO results."),
-        ("detectron2", _JSON, rb'\[\s*\{.*"bbox_mode"\s*:', "dicts of detectron2",
-         "In Python: detectron2.data.datasets.convert_to_coco_json(NAME_OF_DATASET, OUT)"),
-        ("KITTI", _TEXT, rb"[A-Za-z_]+(?:" + _FLOAT + rb"){14,15}\s*(?:\n|\Z)",
-         "labels of KITTI", _DATUMARO.format("kitti")),
-        ("MOT", _TEXT, rb"\d+(?:, ?-?\d+(?:\.\d+)?){5,9}\s*(?:\n|\Z)",
-         "a table of MOT without a header", _DATUMARO.format("mot_seq")),
-        ("WIDER FACE", _TEXT, rb"[^\n]+\.jpe?g\s*\n\d+\s*\n\d+(?: -?\d+){3,9}\s*(?:\n|\Z)",
-         "the list of WIDER FACE", _DATUMARO.format("wider_face")),
-        ("binary", _NAMED, b"", "not text",
-         "Open it in the tool that wrote it, and export COCO JSON from there."),
-        ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),
-        ("table", _NAMED, b"", "a table", _COLUMNS),
-        ("YAML", _NAMED, b"", "YAML",
-         "Name the folder that has the annotations; labels of YOLO are read with its data.yaml."),
-        ("YOLO", _NAMED, b"", "labels of YOLO", _LABELS),
-        ("DOTA", _NAMED, b"", "labels of DOTA",
-         "Name the folder that has them, one for each annotator."),
-    )
+# The kind; the group, which says what the pattern applies to: bytes, XML without blanks, JSON
+# without blanks, or files named .txt ("named" kinds are recognised elsewhere); the pattern; what it
+# is called; and what to do. Of each group, the first pattern that matches counts.
+_SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
+    (
+        "image", _BYTES, (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP"
+        rb"|BM.{4}\0\0\0\0"),
+        "an image",
+        "Name the JSON file with its annotations; of masks, name the folder, with --mask.",
+    ),
+    ("office", _BYTES, rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)",
+     "an office document", "Save its tables as CSV."),
+    ("archive", _BYTES, (rb"PK\x03\x04|PK\x05\x06|\x1f\x8b|7z\xbc\xaf|Rar!|BZh|\xfd7zXZ"
+     rb"|.{257}ustar"),
+     "a compressed archive", "Unpack it into a folder of its own, and name the folder."),
+    ("Parquet", _BYTES, PARQUET, "a Parquet table", _COLUMNS),
+    ("pointer", _BYTES, rb"version https://git-lfs",
+     "a Git LFS pointer", "Fetch its content first: git lfs pull"),
+    ("ELAN", _XML, rb".*<ANNOTATION_DOCUMENT\b",
+     "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
+    ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
+     "XML of CVAT", _MEASURED),
+    (
+        "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
+        rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
+        rb"(?=.*<(?:filename|object|size|folder)\b)"),
+        "XML of Pascal VOC", _MEASURED,
+    ),
+    ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",
+     "Open it in a browser: it may be a login or error page instead of the requested file."),
+    ("XML", _XML, rb"", "XML of neither CVAT nor Pascal VOC", _EXPORT),
+    (
+        "Label Studio", _JSON, rb"(?:\[\s*\{|\{" + _NO_COCO + rb")(?:"
+        rb'(?=.*"(?:annotations|completions|predictions)"\s*:)'
+        rb'(?=.*"(?:from_name|completed_by|result|data)"\s*:)'
+        rb'|(?=.*"result"\s*:\s*\[)(?=.*"(?:from_name|original_width)"\s*:)'
+        rb'|(?=.*"(?:rectangle|polygon|ellipse|brush|keypoint)labels"\s*:\s*\[)'
+        rb'(?=.*"(?:original_width|annotation_id|lead_time)"\s*:)'
+        rb'|(?=.*"annotation_id"\s*:)(?=.*"lead_time"\s*:))',
+        "Label Studio's own JSON",
+        ("`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
+        "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"),
+    ),
+    _tool("CreateML", rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{'),
+    _tool("a CVAT backup", rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
+          "In CVAT, export the task or job as CVAT for images 1.1."),
+    ("Labelbox", _JSON, rb'(?:\[\s*)?\{\s*"data_row"\s*:\s*\{', "JSON of Labelbox", _MEASURED),
+    _tool("Labelbox's first export", _ITEM + rb'(?=.*"Labeled Data"\s*:).*"Label"\s*:',
+          "Export it again as NDJSON (export v2)."),
+    (
+        "SageMaker", _JSON, (rb'\{(?:(?=.*"source-ref"\s*:)(?=.*"groundtruth/)'
+        rb'|\s*"answers"\s*:\s*\[.*"answerContent"\s*:)'
+        rb'|\[\s*\{(?=.*"annotationData"\s*:).*"dataObject"\s*:'),
+        "JSON of SageMaker Ground Truth", _MEASURED,
+    ),
+    (
+        # An image embedded before the shapes may be larger than the examined beginning.
+        "LabelMe", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"shapes"\s*:\s*\[)'
+        rb'(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
+        rb'|(?=.*"(?:version|imagePath|flags|lineColor)"\s*:)(?=.*"imageData"\s*:\s*")'
+        rb'|\s*"imageData"\s*:\s*")',
+        "JSON of LabelMe", _MEASURED,
+    ),
+    (
+        "VIA", _JSON, (rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
+        rb'|\s*"(?:[^"\\]|\\.)*"\s*:\s*\{(?=.{0,4000}"filename"\s*:)'
+        rb'.{0,4000}"(?:regions|file_attributes|base64_img_data)"\s*:)'),
+        "JSON of VIA", _MEASURED,
+    ),
+    (
+        "Supervisely", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"objects"\s*:\s*\[)'
+        rb'(?=.*"(?:classTitle|tags)"\s*:)(?=.*"(?:size|classTitle|figures|frames)"\s*:)',
+        "Supervisely's own JSON", _MEASURED,
+    ),
+    (
+        "Datumaro", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"categories"\s*:\s*\{\s*(?:"|\}))'
+        rb'(?:.*"items"\s*:\s*\[|.*"dm_format_version"\s*:'
+        rb'|.*"categories"\s*:\s*\{\s*"label"\s*:\s*\{)',
+        "Datumaro's own JSON", _MEASURED,
+    ),
+    (
+        "FiftyOne", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"samples"\s*:\s*\[).*"filepath"\s*:'
+        rb'|\s*"classes"\s*:.*"labels"\s*:\s*\{.*"bounding_box"\s*:)',
+        "FiftyOne's own JSON",
+        ("In Python, load it and call bboxqa.agree(bboxqa.read(dataset)); or export COCO "
+        "JSON."),
+    ),
+    ("Hugging Face", _JSON,
+     rb'\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
+     "the description of a Hugging Face data set",
+     'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")'),
+    _tool("GeoJSON", rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', _EXPORT),
+    _tool("YOLOv6's cache of labels", rb'\{\s*"information"\s*:.*"labels"\s*:\s*\[\[', _LABELS),
+    _tool("VOC as JSON", rb'[\[{].*"annotation"\s*:\s*\{.*"bndbox"\s*:\s*\{\s*"[xy]m',
+          "Name the folder of the XML files that it was made from."),
+    ("Darwin", _JSON,
+     rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
+     rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
+     "JSON of V7 Darwin", _MEASURED),
+    _tool("Hasty", rb'\{.*"export_format_version"\s*:'),
+    _tool("Cityscapes", rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
+          _DATUMARO.format("cityscapes")),
+    _tool("Mapillary Vistas", rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',
+          _DATUMARO.format("mapillary_vistas")),
+    _tool("ADE20K", rb'\{\s*"annotation"\s*:\s*\{.*"imsize"\s*:',
+          _DATUMARO.format("ade20k2020")),
+    _tool("MPII", rb'\[\s*\{.*"joint_self"\s*:', _DATUMARO.format("mpii_json")),
+    _tool("BDD100K", _ITEM + rb'(?=.*"category"\s*:).*"\w+2d"\s*:', "Convert it by its own "
+          "program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
+    _tool("SA-1B", rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"predicted_iou"\s*:',
+          _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
+                        "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
+                        '[{id: 1, name: "object"}]}')),
+    _tool("Dataloop", rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"itemId"\s*:',
+          "In Python: dtlpy.Converter().convert_dataset(DATASET, "
+          'to_format="coco", local_path=OUT)'),
+    _tool("SuperAnnotate", rb'\{(?=.*"metadata"\s*:)(?=.*"instances"\s*:\s*\[).*"\w+Id"\s*:'),
+    _tool("Encord", _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:'),
+    _tool("Scale", _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:'),
+    _tool("Kili", _ITEM + rb'.*"jsonResponse"\s*:'),
+    _tool("VoTT", rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:)'
+          rb'|(?=.*"securityToken"\s*:).*"videoSettings"\s*:)', "Export Pascal VOC, or CSV."),
+    ("Lightly", _JSON, rb'\{\s*"file_name"\s*:.*"predictions"\s*:\s*\[',
+     "predictions of Lightly",
+     "Name the COCO JSON that they were made from, or write them as COCO results."),
+    ("detectron2", _JSON, rb'\[\s*\{.*"bbox_mode"\s*:', "dicts of detectron2",
+     "In Python: detectron2.data.datasets.convert_to_coco_json(NAME_OF_DATASET, OUT)"),
+    ("KITTI", _TEXT, rb"[A-Za-z_]+(?:" + _FLOAT + rb"){14,15}\s*(?:\n|\Z)",
+     "labels of KITTI", _DATUMARO.format("kitti")),
+    ("MOT", _TEXT, rb"\d+(?:, ?-?\d+(?:\.\d+)?){5,9}\s*(?:\n|\Z)",
+     "a table of MOT without a header", _DATUMARO.format("mot_seq")),
+    ("WIDER FACE", _TEXT, rb"[^\n]+\.jpe?g\s*\n\d+\s*\n\d+(?: -?\d+){3,9}\s*(?:\n|\Z)",
+     "the list of WIDER FACE", _DATUMARO.format("wider_face")),
+    ("binary", _NAMED, b"", "not text",
+     "Open it in the tool that wrote it, and export COCO JSON from there."),
+    ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),
+    ("table", _NAMED, b"", "a table", _COLUMNS),
+    ("YAML", _NAMED, b"", "YAML",
+     "Name the folder that has the annotations; labels of YOLO are read with its data.yaml."),
+    ("YOLO", _NAMED, b"", "labels of YOLO", _LABELS),
+    ("DOTA", _NAMED, b"", "labels of DOTA",
+     "Name the folder that has them, one for each annotator."),
 )  # fmt: skip
-WHAT = {each.kind: (each.what, each.advice) for each in _SIGNATURES}
+WHAT = {kind: (what, advice) for kind, _, _, what, advice in _SIGNATURES}
 # By kind, the pattern, and words that it needs if it has no alternatives: they are found faster.
 _PATTERNS = {
-    each.kind: (each.pattern, [] if re.search(rb"\||\(\?!", each.pattern) else
-                re.findall(rb'"\w+"', each.pattern))
-    for each in _SIGNATURES
-}  # fmt: skip
+    kind: (pattern, [] if re.search(rb"\||\(\?!", pattern) else re.findall(rb'"\w+"', pattern))
+    for kind, _, pattern, *_ in _SIGNATURES
+}
 TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
 """Byte order marks, and the first character of JSON in each encoding."""
 _ELEMENT = re.compile(rb"<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
@@ -255,7 +241,7 @@ def kind_in(group: str, head: bytes) -> str | None:
     ('KITTI', None)
     """
     plain = head if group == _BYTES else plain_head(head)
-    of_group = (each.kind for each in _SIGNATURES if each.group == group)
+    of_group = (kind for kind, of, *_ in _SIGNATURES if of == group)
     return next((kind for kind in of_group if _is_like(kind, plain)), None)
 
 

@@ -88,7 +88,11 @@ class Locator:
         reading, key = self._reading, None
         parts = pointer_parts(pointer)
         if not parts:
-            return _document(reading)
+            # Without blanks and trailing text.
+            text = reading.text[: reading.trailing]
+            whole = text.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
+            start = len(text) - len(whole)
+            return Span(None, start, start + len(whole.rstrip(BLANKS)))
         if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
             found, rest = self._record(parts[0], int(parts[1])), parts[2:]
         else:
@@ -171,13 +175,6 @@ def _key_before(text: bytes, start: int) -> int | None:
         if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
             return place
         place -= 1
-
-
-def _document(reading: RawDocument) -> Span:
-    """Return the byte range of the document, without blanks and trailing text."""
-    whole = reading.text[: reading.trailing].removeprefix(BYTE_ORDER_MARK)
-    start = len(reading.text[: reading.trailing]) - len(whole.lstrip(BLANKS))
-    return Span(None, start, start + len(whole.strip(BLANKS)))
 
 
 def spots(text: bytes, offsets: Iterable[int]) -> Iterator[Spot]:

@@ -45,15 +45,12 @@ if TYPE_CHECKING:
 
 GROUP = "bboxqa.formats"
 _OF_ZOONIVERSE = {b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids"}
-_SERVICES = ("sagemaker", "labelbox", "zooniverse")
-_MODULES = ("darwin", "datumaro", "dota", "labelme", "supervisely", "via", "voc")
 # The number of files examined beside labels, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
 
 def _begins(kind: str, source: SourcePath) -> bool:
-    head = source.text_head[1]
-    return is_via_head(head) if kind == "VIA" else bool(kind) and begins(kind, head)
+    return begins(kind, source.text_head[1])
 
 
 def _all_begin(kind: str, folder: SourcePath) -> bool:
@@ -116,6 +113,11 @@ def _of_kind(kind: str, suffix: str = ".json") -> LabelFolders:
     return LabelFolders(suffix, lambda head, _strict: begins(kind, head))
 
 
+def _in_folders(_file: SourcePath) -> int:
+    """Return 0: formats without a mark are recognised by their folders only."""
+    return 0
+
+
 _YOLO = LabelFolders(
     ".txt", lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
 )
@@ -123,17 +125,15 @@ _YOLO = LabelFolders(
 
 def _format(
     name: str,
+    place: str,
     suffixes: tuple[str, ...],
-    recognises: str | Recognises = "",
+    recognises: str | Recognises,
     recognises_folder: Recognises | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
-    """Return a format whose reader is `translate` in the module or folder of its name."""
+    """Return a format whose files begin like a kind, and whose reader is "module:function"."""
     if folders is not None:
         recognises_folder = recognises_folder or folders.is_one_source
-    folder = "box_tables" if name == "table" else name.replace("-", "_")
-    place = f"{folder}:translate" if name in _MODULES else f"{folder}.reader:translate"
-    place = f"services:{name}" if name in _SERVICES else place
     return translated_format(
         name,
         suffixes,
@@ -161,32 +161,29 @@ def _is_zooniverse(source: SourcePath) -> bool:
 
 _BUILT_IN = (
     COCO,
-    _format("label-studio", (".json",), "Label Studio"),
-    _format("cvat", (".xml",), "CVAT"),
-    _format("supervisely", (".json",), "Supervisely", _is_supervisely),
-    _format("dota", (), folders=LabelFolders(".txt", lambda head, _strict: is_dota_head(head))),
-    _format("yolo", (), recognises_folder=_is_yolo, folders=_YOLO),
-    _format("via", (".json", ".csv"), "VIA"),
-    _format("darwin", (".json",), "Darwin", folders=_of_kind("Darwin")),
-    _format("datumaro", (".json",), "Datumaro", _is_datumaro),
-    _format("sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker", _is_sagemaker),
-    _format("labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox"),
-    _format("zooniverse", (".csv",), _is_zooniverse),
-    _format("table", TABLES, _has_boxes),
-    _format("voc", (), "VOC", folders=_of_kind("VOC", ".xml")),
-    _format("labelme", (), "LabelMe", folders=_of_kind("LabelMe")),
-)
+    _format("label-studio", "label_studio.reader:translate", (".json",), "Label Studio"),
+    _format("cvat", "cvat.reader:translate", (".xml",), "CVAT"),
+    _format("supervisely", "supervisely:translate", (".json",), "Supervisely", _is_supervisely),
+    _format("dota", "dota:translate", (), _in_folders,
+            folders=LabelFolders(".txt", lambda head, _strict: is_dota_head(head))),
+    _format("yolo", "yolo.reader:translate", (), _in_folders, _is_yolo, _YOLO),
+    _format("via", "via:translate", (".json", ".csv"), lambda of: is_via_head(of.text_head[1])),
+    _format("darwin", "darwin:translate", (".json",), "Darwin", folders=_of_kind("Darwin")),
+    _format("datumaro", "datumaro:translate", (".json",), "Datumaro", _is_datumaro),
+    _format("sagemaker", "services:sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker",
+            _is_sagemaker),
+    _format("labelbox", "services:labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox"),
+    _format("zooniverse", "services:zooniverse", (".csv",), _is_zooniverse),
+    _format("table", "box_tables.reader:translate", TABLES, _has_boxes),
+    _format("voc", "voc:translate", (), "VOC", folders=_of_kind("VOC", ".xml")),
+    _format("labelme", "labelme:translate", (), "LabelMe", folders=_of_kind("LabelMe")),
+)  # fmt: skip
 # Grey pictures look like masks, so that only what the user says recognises them.
 _MASKS, _OBJECT_FILES = (
-    translated_format(
-        "masks",
-        (),
-        lambda _: 0,
-        "bboxqa.formats.masks:translate",
-        folders_in_parts=partial(people_of_masks, by_image=by_image),
-    )
+    translated_format("masks", (), _in_folders, "bboxqa.formats.masks:translate",
+                      folders_in_parts=partial(people_of_masks, by_image=by_image))
     for by_image in (False, True)
-)
+)  # fmt: skip
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 _DEPTH = 12
