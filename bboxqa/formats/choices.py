@@ -26,7 +26,7 @@ SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 
 
 _MASK = re.compile(r"instances|classes|(?:binary|objects)(?::[1-9]\d{0,9})?")
-_ALLOWED = {
+_ALLOWED: dict[str, tuple[object, ...]] = {
     "missing_txt": get_args(MissingTxt),
     "box_format": get_args(BoxFormat),
     "rotated": get_args(FiveNumbers),
@@ -110,10 +110,13 @@ def reading(
 
 def choices_of(values: Mapping[str, Any]) -> Choices:
     """Return the values of `reading`, checked, without those that are None."""
-    from bboxqa.formats.registry import names
-
     values = {name: value for name, value in values.items() if value is not None}
-    for name, allowed in {**_ALLOWED, "from_format": names()}.items():
+    known = _ALLOWED
+    if "from_format" in values:
+        from bboxqa.formats.registry import names
+
+        known = {**_ALLOWED, "from_format": names()}
+    for name, allowed in known.items():
         value = values.get(name)
         if value is not None and (isinstance(value, bool) or value not in allowed):
             forms = ", ".join(map(repr, allowed))

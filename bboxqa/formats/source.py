@@ -141,9 +141,9 @@ class SourcePath(_Path):
         if self.is_dir():
             return True
         with suppress(OSError):
-            packed, place = self._packed, self._place
-            is_whole = isinstance(packed, _Archive) and "" in packed.files
-            return isinstance(packed, _Archive) and place in packed.folders and not is_whole
+            packed = self._packed
+            if isinstance(packed, _Archive) and "" not in packed.files:
+                return self._place in packed.folders
         return False
 
     @property
