@@ -59,10 +59,11 @@ _OTHERS = ("composed_names", "text_ids", "marks", "angles", "single_crowds", "ig
            "point_rows", "empty_records")  # fmt: skip
 # Type, width and value for missing keys of columns.
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
-    "record": ("u1", 0, 0), "id": ("i8", 0, 0), "image_id": ("i8", 0, 0),
-    "category_id": ("i8", 0, 0), "bbox": ("f8", 4, np.nan), "area": ("f8", 0, np.nan),
-    "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1),
-    "form": ("u1", 0, Form.ABSENT),
+    "record": ("u1", 0, 0), "bbox": ("f8", 4, np.nan), "area": ("f8", 0, np.nan),
+    "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1), "form": ("u1", 0, Form.ABSENT),
+    **dict.fromkeys(ID_KEYS, ("i8", 0, 0)),
+    **{f"kind.{key}": ("u1", 0, Kind.MISSING) for key in _FIELDS},
+    **{f"{part}.{key}": ("?", 0, False) for part in ("whole", "valid") for key in ID_KEYS},
 }  # fmt: skip
 _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
     "rings": (Rings, {"row": ("i8", 0), "place": ("i8", 0), "n_numbers": ("i8", 0),
@@ -139,8 +140,9 @@ class ColumnsBuilder:
     """Collects records, window by window."""
 
     def __init__(self, settings: ReadSettings = WHOLE) -> None:
-        self.n = 0
+        self.n = self._n_windows = 0
         self.settings = settings
+        self._columns = _COLUMNS | {f"annotator.{key}": ("i4", 0, -1) for key in settings.keys}
         self._parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
         self._counts: list[bytes] = []
         self._problems: dict[str, int] = {"": 0}
@@ -163,40 +165,40 @@ class ColumnsBuilder:
         records = values if isinstance(values, Window) else Window(values)
         if not self.settings.whole and "segments_info" in records.keys:
             records = self._segments_of(records)
-        types: dict[str, set[type]] = {key: {Missing} for key in _FIELDS}
+        keys = records.keys
         self._grow("record", records.kinds)
-        none = np.full(len(records), Kind.MISSING, np.uint8)
         for key in _FIELDS:
-            kinds: Any = none
-            if key in records.keys:
-                types[key] = records.types(key)
-                kinds = kinds_of(records[key], types[key])
-            self._grow(f"kind.{key}", kinds)
-        for key in ID_KEYS:
-            self._add_ids(key, records[key], types[key])
-        self._add_boxes(records, types["bbox"])
-        has_area = "area" in records.keys
-        self._grow(
-            "area", numbers_of(records["area"]) if has_area else np.full(len(records), np.nan)
-        )
-        self._add_crowds(records, types["iscrowd"])
-        if not types["segmentation"] <= {Missing, msgspec.Raw}:
-            self._add_outlines(records, types["segmentation"])
-        else:
-            self._grow("form", np.full(len(records), Form.ABSENT))
-        if "keypoints" in records.keys:
-            self._add_keypoints(records, types)
+            if key in keys:
+                self._grow(f"kind.{key}", kinds_of(records[key], records.types(key)))
+                if key in ID_KEYS:
+                    self._add_ids(key, records[key], records.types(key))
+        self._add_boxes(records)
+        if "area" in keys:
+            self._grow("area", numbers_of(records["area"]))
+        self._add_crowds(records)
+        if "segmentation" in keys and not records.types("segmentation") <= {Missing, msgspec.Raw}:
+            self._add_outlines(records)
+        if "keypoints" in keys:
+            self._add_keypoints(records)
         for key in self.settings.keys:
-            self._add_annotators(key, records)
-        if records.keys & {*MARK_KEYS}:
+            if key.partition(".")[0] in keys:
+                self._add_annotators(key, records)
+        if keys & {*MARK_KEYS}:
             self.marks += count_marks(zip(*(records[key] for key in MARK_KEYS), strict=True))
-        if "score" in records.keys:
+        if "score" in keys:
             rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
             value = numbers_of(records["score"])[rows]
             self._grow_part("scores", row=self.n + rows, value=value)
         if self.settings.whole:
             self._add_others(records)
-        self.n += len(records)
+        self._end_window(len(records))
+
+    def _end_window(self, n: int) -> None:
+        """Count the records of a window, and fill the columns that it has no values for."""
+        self.n, self._n_windows = self.n + n, self._n_windows + 1
+        for name, (dtype, width, missing) in self._columns.items():
+            if len(self._parts[name]) < self._n_windows:
+                self._grow(name, np.full((n, width) if width else n, missing, dtype))
 
     def add_boxes(
         self,
@@ -224,19 +226,14 @@ class ColumnsBuilder:
         n = len(bbox)
         self._grow("record", np.full(n, Kind.DICT))
         given = {**dict.fromkeys(ID_KEYS, Kind.INT), "bbox": Kind.LIST}
-        if corners is not None:
-            given["segmentation"] = Kind.LIST
-        for key in _FIELDS:
-            self._grow(f"kind.{key}", np.full(n, given.get(key, Kind.MISSING)))
         for key, values in zip(ID_KEYS, ids, strict=True):
             self._grow(key, values)
             self._grow(f"whole.{key}", np.ones(n, np.bool_))
             self._grow(f"valid.{key}", np.ones(n, np.bool_))
         self._grow("bbox", bbox)
-        for name in ("area", "iscrowd", "num_keypoints"):
-            self._grow(name, np.full(n, _COLUMNS[name][2]))
-        self._grow("form", np.full(n, Form.ABSENT if corners is None else Form.RINGS))
         if corners is not None:
+            given["segmentation"] = Kind.LIST
+            self._grow("form", np.full(n, Form.RINGS))
             row, none = self.n + np.arange(n), np.zeros(n, np.int64)
             xy = corners.reshape(-1, 2)
             self._grow_part("rings", row=row, place=none, n_numbers=none + 8, xy=xy)
@@ -245,13 +242,14 @@ class ColumnsBuilder:
             found = dict(zip(known.tolist(), degrees[known].tolist(), strict=True))
             self.angles |= {self.n + row: angle for row, angle in found.items()}
             self._add_rotations({}, found)
-        of_row, names = authors
-        codes = np.array([*map(self._number, names), -1], np.int32)
-        for key in self.settings.keys:
-            is_named = key == ANNOTATOR_KEYS[0]
-            self._grow(f"annotator.{key}", codes[of_row] if is_named else np.full(n, -1))
-            self._texts[key].update(names if is_named else ())
-        self.n += n
+        for key, kind in given.items():
+            self._grow(f"kind.{key}", np.full(n, kind))
+        if (key := ANNOTATOR_KEYS[0]) in self.settings.keys:
+            of_row, names = authors
+            codes = np.array([*map(self._number, names), -1], np.int32)
+            self._grow(f"annotator.{key}", codes[of_row])
+            self._texts[key].update(names)
+        self._end_window(n)
 
     def _segments_of(self, records: Window) -> Window:
         """Return the segments of panoptic records as annotations, by whom their record names."""
@@ -293,9 +291,6 @@ class ColumnsBuilder:
         if numbers is not None:
             whole = valid = np.ones(n, np.bool_)
             self._grow(key, numbers)
-        elif types == {Missing}:
-            whole = valid = np.zeros(n, np.bool_)
-            self._grow(key, np.zeros(n, np.int64))
         else:
             whole = np.array([whole_number(value) is not None for value in column], np.bool_)
             valid = whole | np.array([is_id(value) for value in column], np.bool_)
@@ -305,11 +300,17 @@ class ColumnsBuilder:
         self._grow(f"whole.{key}", whole)
         self._grow(f"valid.{key}", valid)
 
-    def _add_boxes(self, records: Window, types: set[type]) -> None:
-        boxes = records["bbox"]
-        found = boxes_of(boxes, types, are_floats=records.are_typed)
-        self._grow("bbox", found)
+    def _add_boxes(self, records: Window) -> None:
         angles: dict[int, float] = {}
+        numbers: dict[int, list[float]] = {}
+        if "bbox" in records.keys:
+            boxes = records["bbox"]
+            found = boxes_of(boxes, records.types("bbox"), are_floats=records.are_typed)
+            self._grow("bbox", found)
+            for row in np.flatnonzero(np.isnan(found[:, 0])).tolist():
+                box = boxes[row]
+                if isinstance(box, list) and len(box) in _LENGTHS and are_numbers(box):
+                    numbers[row] = floats(box).tolist()
         if "attributes" in records.keys:
             for row, said in enumerate(records["attributes"]):
                 if type(said) is dict and "rotation" in said:
@@ -320,13 +321,6 @@ class ColumnsBuilder:
         if WRITTEN_ANGLE in records.keys:
             written = enumerate(records[WRITTEN_ANGLE])
             angles |= {row: degrees(value) for row, value in written if value is not MISSING}
-        odd = np.flatnonzero(np.isnan(found[:, 0])).tolist() if types != {Missing} else []
-        lists = {row: boxes[row] for row in odd if isinstance(boxes[row], list)}
-        numbers = {
-            row: floats(box).tolist()
-            for row, box in lists.items()
-            if len(box) in _LENGTHS and are_numbers(box)
-        }
         self._add_rotations(numbers, angles)
 
     def _add_rotations(self, numbers: dict[int, list[float]], angles: dict[int, float]) -> None:
@@ -344,14 +338,14 @@ class ColumnsBuilder:
         own = self.n + np.array(rows, np.int64)
         self._grow_part("rotations", row=own, n_numbers=n_numbers, values=values, angle=said)
 
-    def _add_crowds(self, records: Window, types: set[type]) -> None:
-        values = records["iscrowd"]
-        if types == {Missing}:
-            values = [-1] * len(records)
-        elif types != {int} or not set(values) <= {0, 1}:
-            values = [int(v) if v in (0, 1) else -1 for v in values]
-        crowd = np.array(values, np.int8)
-        self._grow("iscrowd", crowd)
+    def _add_crowds(self, records: Window) -> None:
+        crowd = np.full(len(records), -1, np.int8)
+        if "iscrowd" in records.keys:
+            values = records["iscrowd"]
+            if records.types("iscrowd") != {int} or not set(values) <= {0, 1}:
+                values = [int(v) if v in (0, 1) else -1 for v in values]
+            crowd = np.array(values, np.int8)
+            self._grow("iscrowd", crowd)
         if "ignore" in records.keys:
             pairs = enumerate(zip(records["ignore"], crowd.tolist(), strict=True))
             self.ignored.update(self.n + row for row, each in pairs if each[0] == 1 != each[1])
@@ -361,10 +355,10 @@ class ColumnsBuilder:
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self.single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, records: Window, types: set[type]) -> None:
+    def _add_outlines(self, records: Window) -> None:
         column, outlines = records["segmentation"], records["segmentation"]
         forms = np.full(len(records), Form.RINGS, np.uint8)
-        if not records.are_typed or types != {list}:
+        if not records.are_typed or records.types("segmentation") != {list}:
             of_type: dict[type, Form] = {list: Form.RINGS} if records.are_typed else {}
             forms = np.array([of_type.get(type(v)) or form_of(v) for v in column], np.uint8)
             outlines = _chosen(column, forms == Form.RINGS)
@@ -399,13 +393,13 @@ class ColumnsBuilder:
             columns = {name: np.array([getattr(mask, name) for mask in masks]) for name in names}
             self._grow_part("rles", row=self.n + rows, problem=problem, **columns)
 
-    def _add_keypoints(self, records: Window, types: dict[str, set[type]]) -> None:
+    def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]
-        if not types["bbox"] <= {list}:
+        if not records.types("bbox") <= {list}:
             for row, box in enumerate(records["bbox"]):
                 if box in (MISSING, None) and _is_filled(values[row]):
                     self.point_rows.add(self.n + row)
-        if msgspec.Raw in types["keypoints"]:
+        if msgspec.Raw in records.types("keypoints"):
             return
         rows = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
         lists = [values[n] if type(values[n]) is list else None for n in rows]
@@ -419,9 +413,6 @@ class ColumnsBuilder:
 
     def _add_annotators(self, key: str, records: Window) -> None:
         first, *rest = key.split(".")
-        if first not in records.keys:
-            self._grow(f"annotator.{key}", np.full(len(records), -1, np.int32))
-            return
         values = records[first]
         for part in rest:
             values = [_inside(value, part) for value in values]
@@ -446,8 +437,9 @@ class ColumnsBuilder:
 
     def _add_others(self, records: Window) -> None:
         """Add values that only rules examine."""
-        counts = map(whole_number, records["num_keypoints"])
-        self._grow("num_keypoints", [-1 if value is None else value for value in counts])
+        if "num_keypoints" in records.keys:
+            counts = map(whole_number, records["num_keypoints"])
+            self._grow("num_keypoints", [-1 if value is None else value for value in counts])
         if "segments_info" in records.keys:
             self._add_segments(records["segments_info"])
         if not records.keys & {"attributes", "track_id"}:
@@ -487,10 +479,8 @@ class ColumnsBuilder:
 
     def done(self) -> Columns:
         """Return the collected columns."""
-        columns: dict[str, Any] = {}
-        for name, (dtype, width, missing) in _COLUMNS.items():
-            shape = (self.n, width) if width else (self.n,)
-            columns[name] = self._array(name, dtype, width, np.full(shape, missing, dtype))
+        found = {name: self._array(name, of[0], of[1]) for name, of in self._columns.items()}
+        columns: dict[str, Any] = {name: each for name, each in found.items() if "." not in name}
         more: dict[str, dict[str, Any]] = defaultdict(dict)
         more["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
         for part, (kind, fields) in _PARTS.items():
@@ -502,25 +492,20 @@ class ColumnsBuilder:
             columns[part] = kind(**more[part])
         return Columns(
             **columns,
-            kind={key: self._array(f"kind.{key}", "u1") for key in _FIELDS},
-            whole={key: self._array(f"whole.{key}", "?") for key in ID_KEYS},
-            valid={key: self._array(f"valid.{key}", "?") for key in ID_KEYS},
+            kind={key: found[f"kind.{key}"] for key in _FIELDS},
+            whole={key: found[f"whole.{key}"] for key in ID_KEYS},
+            valid={key: found[f"valid.{key}"] for key in ID_KEYS},
             track_names=tuple(self._track_names),
-            annotator={key: self._array(f"annotator.{key}", "i4") for key in self.settings.keys},
+            annotator={key: found[f"annotator.{key}"] for key in self.settings.keys},
             annotator_names=tuple(self._names),
             annotator_texts=self._texts,
             segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
             **{name: getattr(self, name) for name in _OTHERS},
         )
 
-    def _array(
-        self, name: str, dtype: str, width: int = 0, missing: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """Return the values of a column; if there are none, `missing` or an empty array."""
-        found = self._parts.pop(name, None)
-        if found is None:
-            return np.zeros((0, width) if width else 0, dtype) if missing is None else missing
-        array: NDArray[Any] = np.concatenate(found).astype(dtype, copy=False)
+    def _array(self, name: str, dtype: str, width: int) -> NDArray[Any]:
+        parts = self._parts.pop(name, [np.zeros(0, dtype)])
+        array: NDArray[Any] = np.concatenate(parts).astype(dtype, copy=False)
         return array.reshape(-1, width) if width else array
 
 
