@@ -199,13 +199,13 @@ def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
     >>> count_marks([(None, "auto", None), (None, None, "")])
     Counter({'source': 1})
     """
-    return Counter(mark for mark in map(_mark, values) if mark)
-
-
-def _mark(values: tuple[object, ...]) -> str:
-    machine, source, model = values
-    if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
-        return "machine"
-    if isinstance(source, str) and source.lower() in _MACHINES:
-        return "source"
-    return "model" if isinstance(model, str) and model else ""
+    found: Counter[str] = Counter()
+    for machine, source, model in values:
+        is_true = isinstance(machine, str) and machine.lower() == "true"
+        if machine is True or machine == 1 or is_true:
+            found["machine"] += 1
+        elif isinstance(source, str) and source.lower() in _MACHINES:
+            found["source"] += 1
+        elif isinstance(model, str) and model:
+            found["model"] += 1
+    return found

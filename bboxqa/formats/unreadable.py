@@ -62,13 +62,10 @@ def results_among(names: Collection[str]) -> set[str]:
     return found
 
 
-def _is_result(file: Path) -> bool:
-    return file.name in results_among(SourcePath.at(file.parent).names.files)
-
-
 def is_review_queue(file: Path) -> bool:
     """Return whether a file is the review queue in a result of `agree --out`."""
-    return file.name == REVIEW_QUEUE and _is_result(file)
+    beside = SourcePath.at(file.parent).names.files
+    return file.name == REVIEW_QUEUE and file.name in results_among(beside)
 
 
 def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
@@ -89,7 +86,8 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
             problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
-        if path.name in {*WRITTEN_FILES, "units.csv"} and _is_result(path):
+        may_be_result = path.name in {*WRITTEN_FILES, "units.csv"}
+        if may_be_result and path.name in results_among(SourcePath.at(folder).names.files):
             problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
             page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
             raise DatasetError([problem], page)
