@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, distinct, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Rows, merge
@@ -390,7 +390,7 @@ def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
         if len(files) > 1 and are_few and (advice := join_advice(names_of_images(files))):
             n_joined = count(int(several.sum()), "image")
             yield f"only {n_joined} of {len(several):,} joined: {advice}"
-        used = np.unique(data.annotations.category).tolist()
+        used = distinct(data.annotations.category).tolist()
         if remark := variant_remark(data.category_names[each] for each in used):
             yield remark
     if marks := sum((file.columns.marks for file in files), Counter[str]()):
