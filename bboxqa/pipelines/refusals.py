@@ -114,7 +114,7 @@ def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[s
         # Outlines and areas of some annotations may contradict the boxes.
         keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
         author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
-        found = boxes_in(sample, *_images_of(file, sample.image_id), author)
+        found = boxes_in(sample, _images_of(file, sample.image_id), author)
         if layout_of(found) is not None or outlines_elsewhere(found, np.ones(len(found), np.bool_)):
             codes = _LAYOUTS
     if file.records == "annotations":

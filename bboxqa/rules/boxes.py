@@ -40,9 +40,8 @@ _NEAR = 0.04
     "B001 error, unsafe fix: box without area",
     breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels of
         YOLO, Ultralytics ignores the whole image if a side is negative.""",
-    explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
-        bounds of the outline, or makes negative sides positive; an annotation with a side of 0 and
-        no outline is removed.""",
+    explanation="""The width or height of a box is 0 or negative. The unsafe fix writes the bounds
+        of the outline, makes negative sides positive, or removes boxes with a side of 0.""",
     bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
     good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
     requires=("R008",),
@@ -111,7 +110,7 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
     where = np.isfinite(beyond).any(axis=1) & ~np.any(beyond >= np.tile(sides, 2), axis=1)
     where &= np.any(beyond > settings.overshoot_px, axis=1) == is_far
     # O006 checks the corners of rotated boxes.
-    where[document.once(shapes.rows_with_corners)] = False
+    where[document.once(shapes.oriented_boxes).cornered] = False
 
     def says(row: int) -> str:
         of = size_text(document.size[row])
@@ -305,13 +304,9 @@ def _layout(code: str, document: Document, _settings: ValidateSettings) -> Check
     """B005 to B007: boxes in the layout that the rule reports."""
     found = document.once(layout.diagnose)
     if found is not None and found.layout.code == code:
-        yield summary(
-            found.message,
-            "annotations/bbox",
-            found.rows,
-            expected=layout.EXPECTED_LAYOUT,
-            edits=partial(_converted, document, found) if found.is_certain else None,
-        )
+        edits = partial(_converted, document, found) if found.is_certain else None
+        at, expected = "annotations/bbox", layout.EXPECTED_LAYOUT
+        yield summary(found.message, at, found.rows, expected=expected, edits=edits)
 
 
 def _converted(document: Document, found: layout.Diagnosis, row: int) -> Iterator[Edit]:
@@ -337,14 +332,12 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
     rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
     boxes &= document.has_box
     n_cured = layout.inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
-    yield summary(
+    what = (
         f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes extend "
-        f"beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap",
-        "images",
-        rows,
-        expected="the size of the image as it is shown",
-        ids={"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {},
     )
+    what += f"beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap"
+    ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
+    yield summary(what, "images", rows, expected="the size of the image as it is shown", ids=ids)
 
 
 def _copied(document: Document, _settings: ValidateSettings) -> Checked:
@@ -358,13 +351,10 @@ def _copied(document: Document, _settings: ValidateSettings) -> Checked:
     yield Rows(
         rows,
         lambda row: f"bbox has the same four numbers as others on images of {sizes[row]:,} sizes",
-        "annotations/bbox",
-        "boxes drawn on each image",
+        "annotations/bbox", "boxes drawn on each image", total=len(rows), few=0,
         summary=f"{len(rows):,} boxes have the same four numbers as others on images of more sizes",
         severity=Severity.ERROR if nearly_all or is_off else None,
-        total=len(rows),
-        few=0,
-    )
+    )  # fmt: skip
 
 
 def _box(*numbers: float) -> dict[str, object]:
@@ -445,8 +435,7 @@ RULES = (
         "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
         explanation="""At least five boxes extend beyond their images, and all boxes of these images
-            lie inside after width and height are swapped. Compare with the images (rule M004), then
-            swap the two numbers.""",
+            lie inside after width and height are swapped. Compare with the images (M004).""",
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
         requires=("B014",),

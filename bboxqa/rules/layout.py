@@ -27,6 +27,10 @@ _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
 
 
+ImagesOfBoxes = tuple[FloatArray, IndexArray | IntArray, int]
+"""The `size`, `image` and `n_images` of `Boxes`."""
+
+
 class Boxes(msgspec.Struct, frozen=True, eq=False):
     """N boxes, with what may show their layout; NaN for numbers that are unknown."""
 
@@ -57,23 +61,16 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
 
 def boxes_of(document: Document) -> Boxes:
     """Return the boxes of a document."""
-    of_images = document.size, document.image, len(document.images)
-    return boxes_in(document.annotations, *of_images, document.annotator)
+    images = document.size, document.image, len(document.images)
+    return boxes_in(document.annotations, images, document.annotator)
 
 
-def boxes_in(
-    columns: Columns,
-    size: FloatArray,
-    image: IndexArray | IntArray,
-    n_images: int,
-    author: IntArray,
-) -> Boxes:
+def boxes_in(columns: Columns, images: ImagesOfBoxes, author: IntArray) -> Boxes:
     """Return the boxes of annotations, with their outlines and areas; see `Boxes`."""
     outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
     area = np.where(outlined, np.nan, columns.area)
-    bounds = outline_bounds(columns, size) if outlined.any() else None
-    names = columns.annotator_names
-    return Boxes(columns.bbox, size, image, n_images, author, names, area, bounds)
+    bounds = outline_bounds(columns, images[0]) if outlined.any() else None
+    return Boxes(columns.bbox, *images, author, columns.annotator_names, area, bounds)
 
 
 def sized_boxes(boxes: Boxes | Document) -> BoolArray:

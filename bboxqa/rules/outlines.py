@@ -151,9 +151,13 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
         if n_crossings(shapes.ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS:
             return ()
         whole = shapely.make_valid(shapes.ring_polygons(rings, np.array([ring]))[0])
-        if not (parts := shapes.polygons_of(whole)):
+        parts = shapely.get_parts(shapely.get_parts(whole))
+        solid = [part for part in parts.tolist() if part.area > shapes.DUST]
+        if not solid or any(part.interiors for part in solid):
             return ()
-        result += map(shapes.flat, parts)
+        for part in solid:
+            numbers = np.asarray(part.exterior.coords)[:-1, :2].ravel().tolist()
+            result.append([int(v) if v.is_integer() else v for v in numbers])
     return record_edit("annotations", row, "segmentation", value=result) if result else ()
 
 
@@ -177,7 +181,7 @@ def _beyond(document: Document) -> FloatArray:
 def _outside(document: Document, settings: ValidateSettings) -> Checked:
     beyond = document.once(_beyond)
     far = np.any(beyond > settings.overshoot_px, axis=1)
-    far[document.once(shapes.rows_with_corners)] = False
+    far[document.once(shapes.oriented_boxes).cornered] = False
 
     def says(row: int) -> str:
         of = size_text(document.size[row])

@@ -27,7 +27,7 @@ _MAX_COORDINATE = 1e9
 # Cutting out more rings takes long.
 _MOST_RINGS = 1000
 # Smaller areas are rounding errors.
-_DUST = 1e-6
+DUST = 1e-6
 
 
 class RingState(IntEnum):
@@ -112,7 +112,7 @@ def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, Float
     unions = [shapely.union_all(shapely.get_parts(each)) for each in together[meet].tolist()]
     filled = np.array(shapely.area(unions), np.float64)
     shared = shapely.area(together[meet]) - filled
-    kept = shared > _DUST
+    kept = shared > DUST
     return rows[meet][kept], filled[kept], shared[kept]
 
 
@@ -140,24 +140,6 @@ def invalid_reason(rings: Rings, ring: int) -> str:
     near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
     words = {"Self-intersection": "crosses itself", "Ring Self-intersection": "touches itself"}
     return words.get(what, "has too few points") + (f" at ({near})" if near else "")
-
-
-def polygons_of(shape: Any) -> list[Any] | None:
-    """Return the polygons of a shape; None if one has a hole."""
-    import shapely
-
-    parts = [
-        part
-        for part in shapely.get_parts(shapely.get_parts(shape)).tolist()
-        if part.geom_type == "Polygon" and part.area > _DUST
-    ]
-    return None if any(part.interiors for part in parts) else parts
-
-
-def flat(shape: Any) -> list[float]:
-    """Return the vertices of a polygon as in COCO, without a closing vertex."""
-    numbers: list[float] = np.asarray(shape.exterior.coords)[:-1, :2].ravel().tolist()
-    return [int(v) if v.is_integer() else v for v in numbers]
 
 
 def _visible(document: Document, row: int) -> Any:
@@ -224,6 +206,8 @@ class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
     """(Q, 4, 2) float64. Corners in pixels; NaN for five numbers, which are ambiguous."""
     is_written: BoolArray
     """(Q,) bool. Whether the file has these corners rather than an angle."""
+    cornered: IndexArray
+    """(K,) int64. The annotations of boxes whose corners are known."""
 
 
 def is_rotated_file(document: Document) -> bool:
@@ -236,40 +220,31 @@ def is_rotated_file(document: Document) -> bool:
 def oriented_boxes(document: Document) -> OrientedBoxes:
     """Return the rotated boxes: those with an angle, five or eight numbers, or labels of DOTA."""
     columns, origin = document.annotations, document.reading.origin
-    rings, rotations = columns.rings, columns.rotations
+    rings, turns = columns.rings, columns.rotations
     is_dota = origin is not None and origin.title == "DOTA labels"
+    # Most files have no rotated boxes.
+    corners = np.full((len(columns) * (is_dota or len(turns.row) > 0), 4, 2), np.nan)
     # Of outlines beside an angle, rings of four points are the box; ellipses have more.
     quads = np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
     if not is_dota:
-        quads = quads[np.isin(rings.row[quads], rotations.row)]
-    listed = rotations.row
+        quads = quads[np.isin(rings.row[quads], turns.row)]
+    corners[rings.row[quads]] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
+    listed = ~np.isin(turns.row, np.setdiff1d(rings.row, rings.row[quads]))
     if origin is None and not is_rotated_file(document):
-        listed = listed[np.isfinite(rotations.angle)]
-    listed = np.setdiff1d(listed, np.setdiff1d(rings.row, rings.row[quads]))
-    row = np.union1d(rings.row[quads], listed)
-    corners, written = np.full((len(row), 4, 2), np.nan), np.zeros(len(row), np.bool_)
-    at = np.searchsorted(row, rings.row[quads])
-    corners[at] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
-    written[at] = is_dota
-    said = np.flatnonzero(np.isin(rotations.row, row))
-    at, number = np.searchsorted(row, rotations.row[said]), rotations.n_numbers[said]
-    angle = rotations.angle[said]
-    eight = number == 8
-    written[at[eight]] = True
-    corners[at[eight]] = rotations.values[said[eight]].reshape(-1, 4, 2)
+        listed &= np.isfinite(turns.angle)
+    eight = listed & (turns.n_numbers == 8)
+    corners[turns.row[eight]] = turns.values[eight].reshape(-1, 4, 2)
     # Boxes with an angle and no outline are turned.
-    is_turned = (number != 5) & np.isnan(corners[at, 0, 0]) & np.isfinite(angle)
-    is_turned &= document.has_box[row[at]] & ~np.isin(row[at], columns.rles.row)
-    boxes = rotated_boxes.upright(columns.bbox[row[at[is_turned]]])
-    boxes[:, 4] = angle[is_turned]
-    corners[at[is_turned]] = rotated_boxes.corners(boxes)
-    return OrientedBoxes(row, corners, written)
-
-
-def rows_with_corners(document: Document) -> IndexArray:
-    """Return the annotations that are rotated boxes with known corners, ascending."""
-    boxes = document.once(oriented_boxes)
-    return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
+    angled = listed & (turns.n_numbers != 5) & np.isfinite(turns.angle)
+    angled &= np.isnan(corners[turns.row, 0, 0]) & document.has_box[turns.row]
+    angled &= ~np.isin(turns.row, columns.rles.row)
+    boxes = rotated_boxes.upright(columns.bbox[turns.row[angled]])
+    boxes[:, 4] = turns.angle[angled]
+    corners[turns.row[angled]] = rotated_boxes.corners(boxes)
+    row = np.union1d(rings.row[quads], turns.row[listed])
+    is_written = is_dota | np.isin(row, turns.row[eight])
+    cornered = row[np.isfinite(corners[row, 0, 0])]
+    return OrientedBoxes(row, corners[row], is_written, cornered)
 
 
 # The bounds of thin boxes overlap less than the boxes themselves.
