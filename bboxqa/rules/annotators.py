@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, distinct, distinct_rows, run_starts
+from bboxqa.core.arrays import FloatArray, distinct, distinct_rows, run_starts
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import Checked, Defect, Rows, ids_of, rule, summary, value_at
+from bboxqa.rules.base import Checked, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import authorship, image_list, names_in, quoted
 
@@ -30,12 +29,8 @@ def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
     return [{"bbox": [5 + 30 * place, 10 + shift, 20, 30], "rater": rater} for place in range(3)]
 
 
-def _on_images(*pairs: tuple[int, str]) -> list[dict[str, object]]:
-    return [{"image_id": image, "rater": rater} for image, rater in pairs]
-
-
 _TWO = {"rater_list": ["ann", "bob"]}
-_OF_TWO = ((1, "ann"), (1, "bob"), (2, "ann"), (2, "bob"))
+_OF_TWO = [{"image_id": image, "rater": rater} for image in (1, 2) for rater in ("ann", "bob")]
 _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
 
 
@@ -44,51 +39,37 @@ _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
     breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
     explanation="""It is an error if keys of an annotation name different annotators, only some
         records name one, or a list stands in place of a name. It is a warning if names differ only
-        in case, blanks or invisible characters. Write one spelling, under one key, on every
-        annotation.""",
+        in case, blanks or invisible characters. Write one spelling under one key.""",
     bad={"annotations": [{"rater": "ann"}, _ELSEWHERE]},
     good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
 )
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
-    yield from _two_names(document)
-    yield from _unnamed(document)
-    yield from _odd_names(document)
-    yield from _spellings(document)
-
-
-def _two_names(document: Document) -> Checked:
-    """Yield pairs of keys that name different annotators on one annotation."""
     columns, codes = document.annotations, document.annotations.annotator
     used = [key for key in ANNOTATOR_KEYS if key != _CREATOR and (codes[key] >= 0).any()]
     for first, second in combinations(used, 2):
         left, right = codes[first], codes[second]
         rows = np.flatnonzero((left >= 0) & (right >= 0) & (left != right))
         # An annotator's name and number differ.
-        is_same = first.endswith("_id") == second.endswith("_id") or bool(
-            np.intersect1d(left[left >= 0], right[right >= 0]).size
-        )
-        if is_same and len(rows):
+        is_same = first.endswith("_id") == second.endswith("_id")
+        if len(rows) and (is_same or np.isin(left[left >= 0], right[right >= 0]).any()):
             what = f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} "
             what += f"and another under {shortened(second)}; expected the same"
             found = [columns.annotator_names[each[rows[0]]] for each in (left, right)]
             expected = "one annotator, whichever key is read"
             yield summary(what, _under(second), rows, document, found=found, expected=expected)
-
-
-def _unnamed(document: Document) -> Checked:
-    """Yield the records without an annotator if other records name theirs."""
-    mild = Severity.WARNING if document.annotator_key == _CREATOR else None
     key, name, at = document.annotator_key, "annotations", _under(document.annotator_key or "")
     named, sound = document.annotator >= 0, document.is_object
     if key is None and document.once(authorship).by_records:
         key, name, at = "annotator", "images", "images/annotator"
         named, sound = document.once(authorship).listed, document.images.is_object
-    rows = np.flatnonzero(sound & ~named)
     if key is not None:
+        rows, mild = np.flatnonzero(sound & ~named), Severity.WARNING if key == _CREATOR else None
         what = f"{len(rows):,} of {count(int(sound.sum()), name[:-1])} do not name their annotator "
         what += f"under {shortened(key)}; expected it on all"
         expected = f"{key} on every {name[:-1]}"
         yield summary(what, at, rows, document, expected=expected, severity=mild)
+    yield from _odd_names(document)
+    yield from _spellings(document)
 
 
 def _odd_names(document: Document) -> Checked:
@@ -169,9 +150,9 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
         nothing on an image that others annotated; list in rater_list who has looked at it.""",
     bad={
         "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
-        "annotations": _on_images(*_OF_TWO, (3, "ann")),
+        "annotations": [*_OF_TWO, {"image_id": 3, "rater": "ann"}],
     },
-    good={"images": [_TWO, _TWO], "annotations": _on_images(*_OF_TWO)},
+    good={"images": [_TWO, _TWO], "annotations": _OF_TWO},
 )
 def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     authors, is_complete = document.once(authorship), document.complete("annotations")
@@ -195,37 +176,33 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     is_idle = ~np.isin(asked[:, 1], drawn[:, 1])
     if not is_complete or is_idle.all():
         return
-    if is_idle.any():
-        names = [authors.names[code] for code in distinct(asked[is_idle, 1]).tolist()]
-        message = f"no annotations by {count(len(names), 'annotator')} "
-        message += f"({first_few(names, 3, quoted)}) listed on {count(int(is_idle.sum()), 'image')}"
-        yield _by_nobody(document, asked[is_idle, 0], names, message)
     n = len(folded) + 1
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
-    if is_quiet.any():
-        names = [authors.names[int(asked[is_quiet, 1][0])]]
-        message = f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an "
-        message += f"image that others annotated, such as {quoted(names[0])} here"
-        quiet = _by_nobody(document, asked[is_quiet, 0], names, message)
-        yield replace(quiet, found=names[0], severity=Severity.INFO)
-
-
-def _by_nobody(document: Document, rows: IndexArray, names: list[str], message: str) -> Defect:
-    """Return a defect of the images that list annotators who have no annotations there."""
-    ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
+    idle = [authors.names[code] for code in distinct(asked[is_idle, 1]).tolist()]
+    quiet = [authors.names[code] for code in asked[is_quiet, 1][:1].tolist()]
+    of_idle = f"no annotations by {count(len(idle), 'annotator')} ({first_few(idle, 3, quoted)}) "
+    of_idle += f"listed on {count(int(is_idle.sum()), 'image')}"
+    of_quiet = f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
+    of_quiet += f"that others annotated, such as {first_few(quiet, 1, quoted)} here"
     expected = "annotations by every listed annotator"
-    message += f"; expected {expected}"
-    return summary(message, "images", rows, document, ids=ids, found=names[:3], expected=expected)
+    for where, names, found, message, severity in (
+        (is_idle, idle, idle[:3], of_idle, None),
+        (is_quiet, quiet, "".join(quiet), of_quiet, Severity.INFO),
+    ):
+        if names:
+            rows, what = asked[where, 0], f"{message}; expected {expected}"
+            ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
+            yield summary(what, "images", rows, document, ids=ids, found=found, expected=expected,
+                          severity=severity)  # fmt: skip
 
 
 @rule(
     "A004 warning: two annotators with identical boxes",
     breaks="Agreement is measured on copies, so it is 1 there.",
     explanation="""Two annotators have boxes that are equal to the last digit on an image where each
-        has at least 3 annotations, on 3 such images or more than half of those that both annotated,
-        with equal outlines if they have any. Leave copied images out of the measurement of
-        agreement, or annotate them again.""",
+        has at least 3 annotations, on 3 such images or more than half of those of both, with equal
+        outlines if any. Leave copied images out, or annotate them again.""",
     bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
     good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
     requires=("B014",),

@@ -62,23 +62,12 @@ class LazyEdits(Sequence[Edit]):
 
 
 class Defect(msgspec.Struct, frozen=True):
-    """A defect of one record, or of the document.
-
-    Attributes
-    ----------
-    message : str
-        What was found and what was expected, in one line.
-    offset : int or None
-        Byte offset in the file, where no JSON pointer leads.
-    severity : Severity or None
-        Replaces the rule's severity.
-    pointer, found, expected, ids, edits, count, examples, key
-        See `bboxqa.model.findings.Finding`.
-    """
+    """A defect of one record, or of the document; see `bboxqa.model.findings.Finding`."""
 
     message: str
     pointer: str = ""
     offset: int | None = None
+    """Byte offset in the file, where no JSON pointer leads."""
     found: Any = None
     expected: str = ""
     ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -87,6 +76,7 @@ class Defect(msgspec.Struct, frozen=True):
     examples: tuple[str, ...] = ()
     key: str = ""
     severity: Severity | None = None
+    """Replaces the rule's severity."""
 
 
 Check = Callable[..., Iterable[Any]]
@@ -168,11 +158,9 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     where: BoolArray | IndexArray | Sequence[int]
     """(N,) bool, or (H,) int64."""
     says: Callable[[int], str] | str = ""
-    """What is wrong, without what was expected; a text may hold "{value}". By default, the key is
-    named with its value, as missing or wrong."""
+    """What is wrong, without what was expected, with "{value}" if any; by default the value."""
     at: str = "annotations"
-    """The list and the keys that lead to the value, such as "annotations/bbox"; "" for defects
-    that do not belong to single records."""
+    """The list and the keys that lead to the value, as in "annotations/bbox"; "" for `defects`."""
     expected: str = ""
     found: Callable[[int], Any] | None = None
     """The value; by default the one at the pointer."""
@@ -197,8 +185,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     few: int = MANY
     """Up to this many records are reported one by one, even if they are most of the list."""
     apart: bool = False
-    """Whether each record is reported separately, however many there are, as each has its own
-    cause."""
+    """Whether each record is reported separately, as each has its own cause."""
     fix: Fix | None = None
     """Replaces that of the rule."""
     examples: Callable[[int], tuple[str, ...]] | None = None
@@ -237,11 +224,9 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
         found = value_at(document, name, row, *keys) if keys else ABSENT
         if self.found is not None:
             found = self.found(number)
-        if callable(self.says):
-            says = self.says(number)
-        else:
-            value = "missing" if found is ABSENT else shortened(found)
-            says = (self.says or f"{self.key} is {{value}}").replace("{value}", value)
+        value = "missing" if found is ABSENT else shortened(found)
+        says = self.says or f"{self.key} is {{value}}"
+        says = says.replace("{value}", value) if isinstance(says, str) else says(number)
         return Defect(
             says + (f"; expected {self.expected}" if self.expected else ""),
             pointer_to(name, row, *keys),

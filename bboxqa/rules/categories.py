@@ -101,8 +101,7 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     "C002 warning: category name used twice",
     breaks="A model learns to distinguish two classes that are the same.",
     explanation="""Two categories have the same name and different ids. Give their annotations one
-        id, or rename the later category. It is an info finding for the root category of
-        Roboflow.""",
+        id, or rename the later one. It is an info finding for the root category of Roboflow.""",
     bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
     good=_example({"name": "cat"}, {"name": "cats"}),
     requires=("C001",),
@@ -156,8 +155,7 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Ch
     "C004 info: category without annotations",
     breaks="Trainers add an output that the model never learns.",
     explanation="""A category is listed, but no annotation has it, which is right in one of several
-        files. Remove a category from all files or from none; otherwise class numbers differ between
-        files.""",
+        files. Remove a category from all files or from none, to keep class numbers.""",
     bad={"categories": [{}, {}]},
     good=_example({}, {}),
 )

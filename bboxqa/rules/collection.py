@@ -328,30 +328,21 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
         yield Rows(rows[odd], says, "images", found=lambda row: int(number[row]))
 
 
-def _tracks(document: Document) -> IndexArray:
-    """Return the track of each annotation in a track, (T,) int64, per annotator and video."""
-    tracks, images = document.annotations.tracks, document.images
+def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: bool) -> Checked:
+    """C010 and D004: categories that differ from most of a track, and tracks twice in an image."""
+    columns, images, rows = document.annotations, document.images, document.annotations.tracks.row
     is_single = document.reading.origin is None or document.name.lower().endswith((".json", ".xml"))
-    if not len(tracks.row) or not is_single:
-        return np.zeros(0, np.int64)
-    # The video of an image is that of its id, or the folder of its frames.
+    if not is_single or (is_category and "tracks" in document.reading.spans):
+        return
+    # A track is of one annotator and video. The video of an image is that of its id, or the folder
+    # of its frames.
     videos = [
         str(images.get(row, "video_id") or PurePosixPath(name).parent)
         for row, name in enumerate(images.texts("file_name"))
     ]
-    video = np.append(np.unique(videos, return_inverse=True)[1], -1)[document.image[tracks.row]]
-    author = document.once(authorship).author[tracks.row]
-    keys = np.stack([tracks.code, author, video], 1)
-    found: IndexArray = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    return found
-
-
-def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: bool) -> Checked:
-    """C010 and D004: categories that differ from most of a track, and tracks twice in an image."""
-    columns, track = document.annotations, document.once(_tracks)
-    rows = columns.tracks.row
-    if not len(track) or (is_category and "tracks" in document.reading.spans):
-        return
+    video = np.append(np.unique(videos, return_inverse=True)[1], -1)[document.image[rows]]
+    keys = np.stack([columns.tracks.code, document.once(authorship).author[rows], video], 1)
+    track = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     category, image = document.category[rows], document.image[rows]
     first = layout.first_equal([track, image])
     keys, sizes = np.unique(np.stack([track, category], 1), axis=0, return_counts=True)
@@ -389,8 +380,7 @@ RULES = (
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
             least 0.9 (duplicate_iou), and so have their outlines, if both have one. Crowds, and
-            boxes without a name on an image given to several annotators, are not reported. Look at
-            both boxes and delete one.""",
+            unnamed boxes on an image of several annotators, are not reported. Delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
         requires=("B014",),
@@ -400,8 +390,7 @@ RULES = (
         breaks="One or both labels are wrong: training penalises either answer.",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
             at least 0.9 (duplicate_iou), and so have their outlines, if both have one. Delete one
-            of them. Ignore D003 if objects may have several categories, as in LVIS, where it is not
-            applied.""",
+            of them. Ignore D003 if objects may have several categories, as in LVIS.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         requires=("B014",),

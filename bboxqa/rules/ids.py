@@ -62,22 +62,6 @@ def _referred(document: Document, key: str) -> tuple[Records, IndexArray, IndexA
     return document.categories, document.annotations.category_id, document.category
 
 
-def _are_fixable(document: Document, key: str) -> BoolArray:
-    """Return which references equal the id of their record once both are integers, (N,) bool."""
-    records, ids, target = _referred(document, key)
-    kind = document.annotations.kind[key]
-    if not document.complete(_LISTS[key]) or (kind == Kind.INT).all():
-        return np.zeros(len(kind), np.bool_)
-    # "7" and 7 may be ids of two records.
-    is_text, whole = records.kind == Kind.TEXT, records.whole
-    texts, others = records.id[whole & is_text], records.id[whole & ~is_text]
-    ambiguous = (find(texts, ids) >= 0) & (find(others, ids) >= 0)
-    # An id that is no integer becomes one where no other record has it.
-    exact = (whole & (records.kind == Kind.INT)) | _is_unique(records.id, whole & (records.id >= 0))
-    fixable: BoolArray = np.append(exact, False)[target] & (target >= 0)
-    return fixable & ~ambiguous
-
-
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 
 
@@ -94,30 +78,38 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
     lists = [("annotations", columns.kind["id"], columns.id, columns.whole["id"])]
     lists += [(name, each.kind, each.id, each.whole) for name, each in document.lists]
+    found: list[tuple[str, str, BoolArray, IndexArray]] = []
     for name, kind, ids, whole in lists:
         odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (ids >= 0))
         if odd.any():
             # An annotation may not have the id 0.
             new, least = (_new_ids(document), 1) if name == "annotations" else (ids, 0)
             fixable = _is_unique(ids, whole) & (kind != Kind.INT) & (new >= least)
-            yield _odd_ids(document, name, "id", odd, np.where(fixable, new, -1))
+            found.append((name, "id", odd, np.where(fixable, new, -1)))
     for key in (key for key in _LISTS if key in kind_of(document).required):
-        kind, whole, new = columns.kind[key], columns.whole[key], _referred(document, key)[1]
-        odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole)
+        (records, ids, target), kind = _referred(document, key), columns.kind[key]
+        odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & columns.whole[key])
         odd &= (key != "image_id") | (document.once(_named_images) < 0)
-        new = np.where(_are_fixable(document, key), new, -1)
-        yield _odd_ids(document, "annotations", key, odd, new)
+        if odd.any():
+            # "7" and 7 may be ids of two records. An id that is no integer becomes one where no
+            # other record has it.
+            whole, is_text = records.whole, records.kind == Kind.TEXT
+            exact = _is_unique(records.id, whole & (records.id >= 0))
+            exact |= whole & (records.kind == Kind.INT)
+            ambiguous = find(records.id[whole & is_text], ids) >= 0
+            ambiguous &= find(records.id[whole & ~is_text], ids) >= 0
+            fixable = np.append(exact, False)[target] & ~ambiguous & document.complete(_LISTS[key])
+            found.append(("annotations", key, odd, np.where(fixable, ids, -1)))
+    for name, key, odd, new in found:
+        to_new = partial(_new_id, document, name, key, new)
+        yield Rows(odd, at=f"{name}/{key}", expected=_WHOLE, new=to_new)
 
 
-def _odd_ids(document: Document, name: str, key: str, odd: BoolArray, new: IndexArray) -> Rows:
-    """Return the records whose value of a key is no valid id; `new` is the id, or negative."""
-
-    def new_id(row: int) -> int | None:
-        value = value_at(document, name, row, key)
-        is_number = isinstance(value, float) or bool(_DIGITS.fullmatch(str(value)))
-        return int(new[row]) if is_number and 0 <= new[row] <= _EXACT else None
-
-    return Rows(odd, at=f"{name}/{key}", expected=_WHOLE, new=new_id)
+def _new_id(document: Document, name: str, key: str, new: IndexArray, row: int) -> int | None:
+    """Return the new id in place of a number, or of a text in plain digits; None for others."""
+    value = value_at(document, name, row, key)
+    is_number = isinstance(value, float) or bool(_DIGITS.fullmatch(str(value)))
+    return int(new[row]) if is_number and 0 <= new[row] <= _EXACT else None
 
 
 def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:

@@ -39,9 +39,8 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
     "M001 error, unsafe fix: image file missing",
     breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
     explanation="""No file in the image folders, or next to the COCO file in one of them, has that
-        name. Nothing outside of the folders is opened. The unsafe fix writes the name that differs
-        only in folder, case, slashes or Unicode form, if there is one and no other record may mean
-        it.""",
+        name. Nothing outside of the folders is opened. The unsafe fix writes the only name that
+        differs in folder, case, slashes or Unicode form alone, if no other record may mean it.""",
     bad=_one("C:\\photos\\A.JPG"),
     good=_one("photos/a.jpg"),
 )
@@ -211,8 +210,7 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
     "M009 warning: image twice in one file",
     breaks="The image weighs twice, and a random split puts one into each part.",
     explanation="""Two records with different names have image files with equal bytes, or refer to
-        the same file. Remove one record and move its annotations. In the example, both files hold
-        the same image.""",
+        the same file, as in the example. Remove one record and move its annotations.""",
     bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
     good=_one("a.jpg"),
 )
@@ -342,8 +340,7 @@ RULES = (
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
             boxes.""",
         explanation="""Width and height are swapped compared with the file. The unsafe fix swaps
-            them if all annotations then fit; make sure that they were drawn on the upright
-            image.""",
+            them if all annotations then fit; make sure that they were drawn upright.""",
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
     )(partial(_other_size, are_swapped=True)),

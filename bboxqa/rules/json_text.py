@@ -21,9 +21,8 @@ _FINITE = "a finite number"
 @rule(
     "F001 error: file is not valid JSON",
     breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-    explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left before
-        a bracket. The records before the break are checked. Export the file again, or correct it in
-        an editor.""",
+    explanation="""The text is not JSON from this byte on: it was cut off, or has a comma before a
+        bracket. The records before the break are checked. Export the file again, or correct it.""",
     bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
     good=_PLAIN,
 )
@@ -55,8 +54,7 @@ def _around(reading: RawDocument, start: int, stop: int) -> str:
     "F002 error, unsafe fix: text follows the document",
     breaks="Python's decoder stops with 'Extra data'.",
     explanation="""The file continues after the end of the document, as when a shorter file is
-        written over a longer one. The unsafe fix removes that text; first check that it is not
-        needed.""",
+        written over a longer one. The unsafe fix removes that text; look at it first.""",
     bad=_PLAIN + '{"annotations": []}',
     good=_PLAIN + "\n\n",
 )

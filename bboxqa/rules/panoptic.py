@@ -53,8 +53,7 @@ def panoptic_example(**segment: object) -> str:
     "G001 error: segment without a required key",
     breaks="panopticapi stops with a KeyError or TypeError at the first one.",
     explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
-        category_id, an area in pixels and iscrowd, 0 or 1. Export the file again, or compute areas
-        from the PNG.""",
+        category_id, an area in pixels and iscrowd, 0 or 1. Export the file again.""",
     bad=panoptic_example(area="9"),
     good=panoptic_example(),
 )
@@ -122,8 +121,7 @@ def _unknown_category(document: Document, _settings: ValidateSettings) -> Checke
     "G004 warning: area of a segment does not fit",
     breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
     explanation="""The area of a segment, its number of pixels, is not above 0 or is more than the
-        bbox; or the areas in an image add up to more than its size. Count the pixels in the
-        PNG.""",
+        bbox; or the areas in an image add up to more than its size. Count pixels in the PNG.""",
     bad=panoptic_example(area=900),
     good=panoptic_example(),
 )
@@ -203,8 +201,7 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
     "G006 error: segments differ from their PNG",
     breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
     explanation="""The PNG and segments_info have different segments, or the area of a segment is
-        not that of its pixels. The PNG may have been resized, or the two come from different
-        versions.""",
+        not that of its pixels: the PNG was resized, or the two come from different versions.""",
     bad=panoptic_example(area=8),
     good=panoptic_example(),
 )

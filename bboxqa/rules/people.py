@@ -40,11 +40,8 @@ class Authorship(msgspec.Struct, frozen=True, eq=False):
     """(I,) bool. Whether an image lists its annotators."""
     asked: IndexArray
     """(P, 2) int64. Image record and listed annotator, each pair once."""
-
-    @property
-    def folded(self) -> IndexArray:
-        """(K,) int64. The first of the names that each name equals when they are folded."""
-        return first_rows(map(folded, self.names))
+    folded: IndexArray
+    """(K,) int64. The first of the names that each name equals when they are folded."""
 
 
 def image_list(image: Any) -> tuple[str, Any]:
@@ -97,7 +94,8 @@ def authorship(document: Document) -> Authorship:
         names = [record.get("file_name") for record in records]
         first = first_rows(name if type(name) is str and name else None for name in names)
         picture = np.where(first >= 0, first, picture)
-    return Authorship(tuple(number), author, by_records, picture, listed, table)
+    alike = first_rows(map(folded, number))
+    return Authorship(tuple(number), author, by_records, picture, listed, table, alike)
 
 
 class People:

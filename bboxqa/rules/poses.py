@@ -56,8 +56,7 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     "O006 info: rotated box extends beyond its image",
     breaks="YOLO's trainers skip images with such labels; others clip the corners.",
     explanation="""A corner lies beyond its image by more than `overshoot_px`. It is a warning if
-        the centre lies beyond as well: the box belongs to another image, or the size is
-        wrong.""",
+        the centre lies beyond as well: the box is of another image, or the size is wrong.""",
     bad=_turned(0),
     good=_turned(20),
     requires=("F004", "S015", "B002", "B014", "T003"),

@@ -58,11 +58,6 @@ def _lacking(document: Document, name: str, key: str) -> BoolArray:
     return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
 
 
-def _one(annotation: dict[str, Any]) -> dict[str, Any]:
-    """Return an example of one annotation."""
-    return {"annotations": [annotation]}
-
-
 _RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
 _ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
 _RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": 0.9}]'
@@ -72,8 +67,7 @@ _RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score":
     "S001 error: list of records is missing or not a list",
     breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
     explanation="""A COCO file needs the lists images, annotations and categories, which may be
-        empty. One of them is missing or is not a list. A file with images but no annotations key is
-        of another kind, with images only.""",
+        empty. One is missing or is not a list. A file of images alone is of another kind.""",
     bad={"categories": ABSENT},
     good={"annotations": []},
 )
@@ -146,8 +140,8 @@ def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     breaks="pycocotools stops with a KeyError at the first record without the key.",
     explanation="""Each record needs its id, and each annotation an image_id, a category_id and a
         bbox. An outline without a bbox is a warning if other annotations have one.""",
-    bad=_one({"category_id": ABSENT}),
-    good=_one({"segmentation": _RING}),
+    bad={"annotations": [{"category_id": ABSENT}]},
+    good={"annotations": [{"segmentation": _RING}]},
     requires=("S012",),
 )
 def _required(document: Document, _settings: ValidateSettings) -> Checked:
@@ -218,8 +212,8 @@ def _year(document: Document, _settings: ValidateSettings) -> Checked:
     breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
     explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0 if
         it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
-    bad=_one({"iscrowd": ABSENT}),
-    good=_one({"iscrowd": 0}),
+    bad={"annotations": [{"iscrowd": ABSENT}]},
+    good={"annotations": [{"iscrowd": 0}]},
     requires=("S012",),
 )
 def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
@@ -271,8 +265,8 @@ def _sound_box(box: Sequence[float]) -> list[int | float] | None:
     explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
         numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
         unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
-    bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
-    good=_one({"bbox": [10.0, 10, 2e1, 30]}),
+    bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
+    good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
     requires=("F004",),
 )
 def _box(document: Document, _settings: ValidateSettings) -> Checked:
@@ -305,11 +299,10 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
     "S010 warning, safe fix: segmentation has a wrong type, or is missing while others have one",
     breaks="pycocotools stops at it when masks are evaluated.",
     explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
-        neither, or is missing while other annotations have one; it is an info finding if at most
-        half of them do. The fix writes numbers that are text as numbers. Draw a missing outline, or
-        train on boxes only.""",
-    bad=_one({"segmentation": [[*map(str, _RING[0])]]}),
-    good=_one({"segmentation": _RING}),
+        neither, or is missing while others have one; it is an info finding if at most half of them
+        do. The fix writes numbers that are text as numbers. Draw missing outlines.""",
+    bad={"annotations": [{"segmentation": [[*map(str, _RING[0])]]}]},
+    good={"annotations": [{"segmentation": _RING}]},
     requires=("S012",),
 )
 def _outline(document: Document, _settings: ValidateSettings) -> Checked:
@@ -339,8 +332,8 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         and with TypeError if it is null, text, a list or an object.""",
     explanation="""The area in square pixels is missing or not a number. The fix computes it from
         the outline, or from the box if there is none; text such as "996.0" becomes that number.""",
-    bad=_one({"area": ABSENT}),
-    good=_one({"area": 600.0}),
+    bad={"annotations": [{"area": ABSENT}]},
+    good={"annotations": [{"area": 600.0}]},
     requires=("S012",),
 )
 def _area(document: Document, _settings: ValidateSettings) -> Checked:
@@ -410,8 +403,8 @@ def _name(document: Document, _settings: ValidateSettings) -> Checked:
     breaks="Areas and IoU are infinite or inexact, and masks for such boxes exhaust the memory.",
     explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
         million degrees or more. Redraw the annotation, or remove it.""",
-    bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
-    good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
+    bad={"annotations": [{"bbox": [1e300, 10, 20, 30], "segmentation": _RING}]},
+    good={"annotations": [{"bbox": [10, 10, 20, 30], "segmentation": _RING}]},
     requires=("F004",),
 )
 def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
@@ -465,10 +458,9 @@ def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
     "S017 warning: ignore is 1 where iscrowd is not",
     breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
     explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that the
-        object counts as any other; `bboxqa agree` treats it as a crowd. Write iscrowd 1 to leave
-        the object out, or remove ignore.""",
-    bad=_one({"ignore": 1}),
-    good=_one({"ignore": 0}),
+        object counts; `bboxqa agree` treats it as a crowd. Write iscrowd 1, or remove ignore.""",
+    bad={"annotations": [{"ignore": 1}]},
+    good={"annotations": [{"ignore": 0}]},
 )
 def _ignored(document: Document, _settings: ValidateSettings) -> Checked:
     says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"

@@ -109,8 +109,7 @@ RULES = (
             the whole image and its other labels.""",
         explanation="""A value is missing or has a wrong type, coordinates are pixels instead of
             relative ones, numbers have decimal commas, or the file is cut off or in another
-            encoding than it declares. Correct the script that wrote it, or export the file again.
-            The example is of Label Studio.""",
+            encoding than it declares. Correct the script, or export the file again.""",
         example=_changed(_BOX, ('"x": 10', '"x": "left"')),
     ),
     _rule(
@@ -152,8 +151,7 @@ RULES = (
         breaks="Together they would be duplicates of each other, so only the first counts.",
         explanation="""The same person has two annotations of one image. If they are sessions,
             `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
-            of them in the tool. Annotations of a task with the same ids are copies of one, as
-            where exports were joined.""",
+            in the tool. Annotations of a task with the same ids are copies from joined exports.""",
         example=_changed(
             _BOX, ('[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"')
         ),
@@ -187,8 +185,7 @@ RULES = (
         "T012 warning: file of another format among the files of a tool",
         breaks="The file is left out, and so are the annotations of its image.",
         explanation="""Among the files of one format is a file with other content, such as an empty
-            list, a web page, or annotations in another format. Export the file again, or move it
-            elsewhere.""",
+            list, a web page, or another format. Export the file again, or move it.""",
         example=(
             Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
             Files({**_TWO, "c.xml": _xml("c.jpg")}),
@@ -199,8 +196,7 @@ RULES = (
         breaks="""Training stops, or ignores the whole image with its other labels (Ultralytics);
             here its category has its number: "class 7".""",
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
-            begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
-            number.""",
+            begin with 0: the last of 3 names is class 2. Add the names, or correct the number.""",
         example=_changed(_files({}), ("0 0.5", "3 0.5")),
     ),
     _rule(
@@ -241,9 +237,8 @@ RULES = (
     _rule(
         "T025 error: train or val of data.yaml names nothing",
         breaks="Training stops, as it finds no images, or validates on none.",
-        explanation="""A path under train or val in data.yaml leads to no file or folder. It leads
-            from `path`, or from the folder of data.yaml. Correct the path, or restore the
-            folder.""",
+        explanation="""A path under train or val in data.yaml, from `path` or from the folder of
+            data.yaml, leads to no file or folder. Correct the path, or restore the folder.""",
         example=_changed(_files({}, "[cat]\ntrain: images\nval: images"), ("val: ", "val: valid/")),
     ),
     _rule(
@@ -259,8 +254,7 @@ RULES = (
         "T031 warning: several files name the same image",
         breaks="Annotations of different images would be merged into one image.",
         explanation="""The files were copied or renamed without changing the image name inside. All
-            but the first are read as an image named after the file itself. Correct the name in the
-            file.""",
+            but the first are read as an image named after the file. Correct the name.""",
         example=_changed(_TWO, ("b.jpg", "a.jpg")),
     ),
     _rule(
@@ -282,24 +276,21 @@ RULES = (
         "T050 error: label is not in the list of the project",
         breaks="Tools refuse to import the file, or drop the shape.",
         explanation="""A shape has a label that the project does not list, in Supervisely as classes
-            of meta.json and in Datumaro under categories. Correct the list, or export the project
-            again.""",
+            of meta.json and in Datumaro under categories. Correct the list, or export again.""",
         example=_changed(_DATUMARO, ('"label_id": 1', '"label_id": 2')),
     ),
     _rule(
         "T060 info: mask without an object",
         breaks="If the object was forgotten, it counts as missed by this annotator.",
         explanation="""All pixels of a mask are background. The annotator counts as asked about the
-            image, and as having found nothing there. If nobody looked at the image, remove the
-            file.""",
+            image, and as having found nothing there. If nobody looked at it, remove the file.""",
         example=(_mask(), _mask(*_SQUARE)),
     ),
     _rule(
         "T061 error: mask has another size than its image",
         breaks="The pixels of the mask are not those of the image, so nothing can be compared.",
-        explanation="""The width and height of a mask differ from those of its image. The mask or
-            the image was scaled or cropped after it was drawn. Export the masks in the size of the
-            images.""",
+        explanation="""The width and height of a mask differ from those of its image. One of them
+            was scaled or cropped after drawing. Export masks in the size of the images.""",
         example=(
             _Masks({**_mask(*_SQUARE), "images/a.ppm": _PICTURE}),
             _Masks({**_mask(*_SQUARE), "images/a.ppm": "P3 12 12 255"}),
@@ -309,16 +300,14 @@ RULES = (
         "T062 warning: speckle in a mask",
         breaks="A few stray pixels widen the box of an object, or count as an object of a class.",
         explanation="""An object has pieces of fewer than 10 pixels apart from the rest, or a region
-            of a class is as small. They are often left by a brush, or by scaling a mask. Remove
-            them in the tool.""",
+            of a class is as small, often left by a brush or by scaling. Remove them.""",
         example=(_mask(*_SQUARE, "", "", "1"), _mask(*_SQUARE)),
     ),
     _rule(
         "T063 info: object in several pieces",
         breaks="If these are two objects, they count as one.",
         explanation="""The pixels of an object are in several pieces of 10 pixels or more that do
-            not touch. Something in front may divide it. If two objects were drawn as one, draw
-            each on its own.""",
+            not touch. Something in front may divide it. Draw two objects each on its own.""",
         example=(_mask(*_SQUARE, "", *_SQUARE), _mask(*_SQUARE)),
     ),
 )
