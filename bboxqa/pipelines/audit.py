@@ -1,6 +1,5 @@
 """Audit: labels of one annotator against a model, or against themselves."""
 
-import re
 import shlex
 from collections.abc import Sequence
 from itertools import product
@@ -259,11 +258,12 @@ def _named_alike(
     lacking = [name for name in own if name not in known] if is_asked else []
     more = (0, len(lacking)), (0, 0)
     names, path = model.category_names, Path(labels.sources[0].name if labels.sources else "-")
-    number = [re.fullmatch(r"class (\d+)", name) for name in names]
     is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
-    if all(number) and is_yolo and (of_number := class_names(path)):
-        named = [of_number.get(int(each[1]), each[0]) for each in number if each]
-        names = tuple(settings.category_map.get(each) or each for each in named)
+    classes = class_names(path) if is_yolo else {}
+    of_class = {f"class {number}": name for number, name in classes.items()}
+    if not of_class.keys().isdisjoint(names):
+        renamed = settings.category_map
+        names = tuple(renamed.get(name := of_class.get(each, each)) or name for each in names)
         notes.append(
             "classes named as those of the labels; if not, put data.yaml beside predictions"
         )
@@ -367,24 +367,22 @@ def write_audit_page(
     """
     from bboxqa.pipelines.pictures import write_images_page
 
-    data, shapes, pictures = result.labels, dict[int, list[Record]](), []
-    table = result.suspects.take(result.worth)
-    for image, row in zip(table.codes("image").tolist(), table.records(), strict=True):
-        named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
-        label = f"label {row['label']}: " if row["label"] else ""
-        shapes.setdefault(image, []).append({
-            "annotation": row["label"] or "predicted", "annotator": row["kind"], "category": named,
-            "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": row["kind"],
-            "kinds": [row["kind"]], "reason": f"{label}{row['reason']}",
-        })  # fmt: skip
-    worst = [each for each in result.images.codes("image").tolist() if each in shapes]
-    for image in worst[: target.top]:
-        found = shapes[image]
-        objects = [row | {"category": f"{row['kind']} {row['category']}"} for row in found]
-        drawn = np.flatnonzero(data.annotations.image == image).tolist()
-        others = [review.drawn_shape(data, 0, row) | {"annotator": _OTHERS} for row in drawn]
-        more = {"asked": [], "cost": len(found), "alpha": None, "objects": objects}
-        pictures.append(review.shown_image(data, image) | more | {"shapes": others + found})
+    data, table, pictures = result.labels, result.suspects.take(result.worth), []
+    image_of, worst = table.codes("image"), result.images.codes("image")
+    for image in worst[np.isin(worst, image_of)][: target.top].tolist():
+        drawn, objects = np.flatnonzero(data.annotations.image == image).tolist(), []
+        shapes = [review.drawn_shape(data, 0, row) | {"annotator": _OTHERS} for row in drawn]
+        for row in table.take(np.flatnonzero(image_of == image)).records():
+            kind, label = row["kind"], f"label {row['label']}: " if row["label"] else ""
+            named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
+            shapes.append({
+                "annotation": row["label"] or "predicted", "annotator": kind, "category": named,
+                "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": kind,
+                "kinds": [kind], "reason": f"{label}{row['reason']}",
+            })  # fmt: skip
+            objects.append(shapes[-1] | {"category": f"{kind} {named}"})
+        more = {"asked": [], "cost": len(objects), "alpha": None, "objects": objects}
+        pictures.append(review.shown_image(data, image) | more | {"shapes": shapes})
     made = manifest(result.settings, result.sources, data.reading)
     names, kinds = [each.name for each in result.sources], result.kinds.records()
     styles = {kind: line_style(place) for place, kind in enumerate(KINDS)}

@@ -114,17 +114,17 @@ def data_of(name: str, records: Sequence[Record]) -> Data:
     >>> found.columns, found.rows
     (['name', 'f1', 'f1_low', 'f1_high'], [['ann', 0.9, 0.8, 0.95]])
     """
-    flat = [dict(_cells(record)) for record in records]
+    flat = []
+    for record in records:
+        row: dict[str, Any] = {}
+        for key, value in record.items():
+            if isinstance(value, Mapping):
+                low, high = value["interval"] or (None, None)
+                row |= {key: value["value"], f"{key}_low": low, f"{key}_high": high}
+            else:
+                row[key] = value
+        flat.append(row)
     return Data(name, [*flat[0]] if flat else [], [[*row.values()] for row in flat])
-
-
-def _cells(record: Record) -> Iterator[tuple[str, Any]]:
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            low, high = value["interval"] or (None, None)
-            yield from ((key, value["value"]), (f"{key}_low", low), (f"{key}_high", high))
-        else:
-            yield key, value
 
 
 def _figure_cell(row: Record, name: str) -> Cell:

@@ -136,8 +136,32 @@ def shown_images(
                 "dots": _dots([*shape.get("visible_points", ()), *hidden]),
                 "hidden": _dots(hidden),
             })  # fmt: skip
-        asked = [(name, style[name]) for name in _people(image)]
-        pictures.append(_picture(place, image, shapes, asked, pixels.get(image["file_name"])))
+        # Where outlines coincide, the gaps of a broken line show the solid line below it.
+        shapes.sort(key=lambda shape: shape["dash"] != "dash-0")
+        found = pixels.get(image["file_name"])
+        own = found if found is not None and found.address else None
+        width, height = _size(image, own)
+        letter = round(max(width, height) * _LETTER, 2)
+        disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
+        corners = {each["object"]: (inf, inf) for each in disagreed}
+        for shape in image["shapes"]:
+            if (unit := shape["object"]) in corners:
+                corners[unit] = (*map(min, corners[unit], shape["bbox"][:2]),)
+        pictures.append({
+            "number": place, "name": image["file_name"], "record": image, "width": width,
+            "height": height, "pixels": own, "note": "" if found is None else found.note,
+            "disagreed": disagreed,
+            "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
+            "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
+            "shapes": shapes, "letter": letter,
+            # A number stands above its line, and within the image.
+            "labels": [
+                (unit, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
+                for unit, (x, y) in corners.items()
+            ],
+            "asked": [(name, style[name]) for name in _people(image)],
+            "categories": sorted({shape["category"] for shape in shapes}),
+        })  # fmt: skip
     annotators = [(name, place, style[name]) for name, place in number.items()]
     n_images, measure = (0, "IoU") if worst is None else (worst["n_images"], worst["measure"])
     return ShownImages(pictures, annotators, categories, n_images, measure, styles is None)
@@ -148,51 +172,15 @@ def _people(image: Record) -> list[str]:
     return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
 
 
-def _picture(
-    place: int,
-    image: Record,
-    shapes: list[dict[str, Any]],
-    asked: Sequence[tuple[str, str]],
-    found: Pixels | None,
-) -> Record:
-    pixels = found if found is not None and found.address else None
-    # Where outlines coincide, the gaps of a broken line show the solid line below it.
-    shapes.sort(key=lambda shape: shape["dash"] != "dash-0")
-    width, height = image["width"], image["height"]
-    if not (width and height) and pixels is not None:
-        width, height = pixels.width, pixels.height
-    elif not (width and height):
-        # The bounds of all boxes.
-        boxes = [shape["bbox"] for shape in image["shapes"]]
-        width = max([1.0, *(x + across for x, _, across, _ in boxes)])
-        height = max([1.0, *(y + down for _, y, _, down in boxes)])
-    letter = round(max(width, height) * _LETTER, 2)
-    disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
-    corners = {each["object"]: (inf, inf) for each in disagreed}
-    for shape in image["shapes"]:
-        if (number := shape["object"]) in corners:
-            corners[number] = (*map(min, corners[number], shape["bbox"][:2]),)
-    return {
-        "number": place,
-        "name": image["file_name"],
-        "record": image,
-        "width": width,
-        "height": height,
-        "pixels": pixels,
-        "note": "" if found is None else found.note,
-        "disagreed": disagreed,
-        "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
-        "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
-        "shapes": shapes,
-        # A number stands above its line, and within the image.
-        "labels": [
-            (number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
-            for number, (x, y) in corners.items()
-        ],
-        "letter": letter,
-        "asked": asked,
-        "categories": sorted({shape["category"] for shape in shapes}),
-    }
+def _size(image: Record, pixels: Pixels | None) -> tuple[float, float]:
+    """Return the size of an image; if unknown, that of the bounds of all boxes."""
+    if image["width"] and image["height"]:
+        return image["width"], image["height"]
+    if pixels is not None:
+        return pixels.width, pixels.height
+    boxes = [shape["bbox"] for shape in image["shapes"]]
+    right = max([1.0, *(x + width for x, _, width, _ in boxes)])
+    return right, max([1.0, *(y + height for _, y, _, height in boxes)])
 
 
 def _dots(points: Sequence[Sequence[float]]) -> str:
