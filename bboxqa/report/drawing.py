@@ -135,53 +135,41 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
 
 def shapes_by(scene: Scene, by: By) -> tuple[list[Shape], list[Key]]:
     """Return the annotations of a scene as they are drawn, and the entries of the legend."""
-    return _by_unit(scene) if by == "unit" else _by_name(scene, by)
-
-
-def _drawn(shape: Shape, look: Look, label: str) -> Shape:
-    return replace(shape, look=look, label=short_name(label))
-
-
-def _by_name(scene: Scene, by: Literal["annotator", "category"]) -> tuple[list[Shape], list[Key]]:
-    """Return shapes in the looks of annotators, labelled by category, or the reverse."""
-    names = [shape.annotator if by == "annotator" else shape.category for shape in scene.shapes]
-    number = Counter(names)
-    every, asked = (scene.categories, ()) if by == "category" else (scene.annotators, scene.asked)
-    present = [name for name in every if number[name] or name in asked]
-    # With more names than looks, names of the image get the looks in their order.
-    distinguished = every if len(every) <= N_TOLD_APART else present
-    styles = {name: series_style(place) for place, name in enumerate(distinguished)}
-    look = {name: Look(SERIES[styles[name][0]], DASHES[styles[name][1]]) for name in present}
-    keys = [(_counted(name, number[name]), look[name]) for name in present]
-    # The only category would repeat all over the image.
-    labels = [shape.category if scene.categories[1:] else "" for shape in scene.shapes]
-    if by == "category":
-        one = len({shape.annotator for shape in scene.shapes}) < 2
-        labels = names if one else [shape.annotator for shape in scene.shapes]
-    drawn = zip(scene.shapes, names, labels, strict=True)
-    return [_drawn(shape, look[name], label) for shape, name, label in drawn], keys
-
-
-def _counted(name: str, number: int | str) -> str:
-    return f"{short_name(name)} ({number})"
-
-
-def _by_unit(scene: Scene) -> tuple[list[Shape], list[Key]]:
-    drawn: dict[int, list[Shape]] = {}
-    for shape in scene.shapes:
-        drawn.setdefault(shape.unit, []).append(shape)
-    # Units of the same colour are distinguished by their numbers.
-    look = {unit: Look(SERIES[(unit - 1) % len(SERIES)]) for unit in drawn}
-    keys = []
-    for unit, shapes in sorted(drawn.items()):
-        named = " / ".join(dict.fromkeys(shape.category for shape in shapes))
-        whose = f"{len(shapes)} of {len(scene.asked)}" if unit else str(len(shapes))
-        keys.append((f"{unit or 'crowd'}  {_counted(named, whose)}", look[unit]))
-    # One label is enough for annotations of one object.
-    first = {id(shapes[0]): str(unit or "") for unit, shapes in drawn.items()}
-    return [
-        _drawn(shape, look[shape.unit], first.get(id(shape), "")) for shape in scene.shapes
-    ], keys
+    looks: list[Look]
+    keys = list[Key]()
+    if by == "unit":
+        drawn: dict[int, list[Shape]] = {}
+        for shape in scene.shapes:
+            drawn.setdefault(shape.unit, []).append(shape)
+        # Units of the same colour are distinguished by their numbers.
+        of_unit = {unit: Look(SERIES[(unit - 1) % len(SERIES)]) for unit in drawn}
+        for unit, shapes in sorted(drawn.items()):
+            named = short_name(" / ".join(dict.fromkeys(shape.category for shape in shapes)))
+            whose = f"{len(shapes)} of {len(scene.asked)}" if unit else str(len(shapes))
+            keys.append((f"{unit or 'crowd'}  {named} ({whose})", of_unit[unit]))
+        # One label is enough for annotations of one object.
+        first = {id(shapes[0]): str(unit or "") for unit, shapes in drawn.items()}
+        labels = [first.get(id(shape), "") for shape in scene.shapes]
+        looks = [of_unit[shape.unit] for shape in scene.shapes]
+    else:
+        is_category = by == "category"
+        names = [shape.category if is_category else shape.annotator for shape in scene.shapes]
+        number = Counter(names)
+        every, asked = (scene.categories, ()) if is_category else (scene.annotators, scene.asked)
+        present = [name for name in every if number[name] or name in asked]
+        # With more names than looks, names of the image get the looks in their order.
+        distinguished = every if len(every) <= N_TOLD_APART else present
+        styles = {name: series_style(place) for place, name in enumerate(distinguished)}
+        look = {name: Look(SERIES[styles[name][0]], DASHES[styles[name][1]]) for name in present}
+        keys = [(f"{short_name(name)} ({number[name]})", look[name]) for name in present]
+        # The only category would repeat all over the image.
+        labels = [shape.category if scene.categories[1:] else "" for shape in scene.shapes]
+        if is_category:
+            one = len({shape.annotator for shape in scene.shapes}) < 2
+            labels = names if one else [shape.annotator for shape in scene.shapes]
+        looks = [look[name] for name in names]
+    as_drawn = zip(scene.shapes, looks, labels, strict=True)
+    return [replace(shape, look=of, label=short_name(text)) for shape, of, text in as_drawn], keys
 
 
 class Drawing(msgspec.Struct, frozen=True, eq=False):

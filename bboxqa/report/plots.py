@@ -22,7 +22,6 @@ from bboxqa.report.chart import (
     Chart,
     Dot,
     Layout,
-    Mark,
     Text,
     layout,
 )
@@ -69,6 +68,8 @@ def page_style() -> Iterator[None]:
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
     import matplotlib as mpl
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
     from matplotlib.text import Text as Label
 
     with page_style(), fonts_for(chart.texts):
@@ -98,7 +99,20 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
             label.set_in_layout(False)
         _draw_axes(ax, found, share)
         for mark in chart.marks:
-            _draw_mark(ax, mark, share)
+            if isinstance(mark, Text):
+                align: Any = {"start": "left", "middle": "center", "end": "right"}[mark.align]
+                ax.text(
+                    mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size * share,
+                    ha=align, va="center", linespacing=1.1,
+                )  # fmt: skip
+            elif isinstance(mark, Dot):
+                ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=4.5, clip_on=False)
+            else:
+                ax.add_patch(PathPatch(
+                    Outline(mark.points), facecolor=mark.fill, edgecolor=mark.color,
+                    linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
+                    clip_on=False, capstyle="butt",
+                ))  # fmt: skip
         for each in ax.findobj(Label):
             # The axes may have had labels before.
             each.set_fontfamily(mpl.rcParams["font.family"])
@@ -147,26 +161,6 @@ def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:
         ax.legend(
             handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL * share,
             bbox_to_anchor=(0, -below / chart.height), ncols=found.keys_in_row,
-        )  # fmt: skip
-
-
-def _draw_mark(ax: "Axes", mark: Mark, share: float) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path as Outline
-
-    if isinstance(mark, Text):
-        align: Any = {"start": "left", "middle": "center", "end": "right"}[mark.align]
-        ax.text(
-            mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size * share, ha=align,
-            va="center", linespacing=1.1,
-        )  # fmt: skip
-    elif isinstance(mark, Dot):
-        ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=4.5, clip_on=False)
-    else:
-        ax.add_patch(
-            PathPatch(Outline(mark.points), facecolor=mark.fill, edgecolor=mark.color,
-                      linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
-                      clip_on=False, capstyle="butt")
         )  # fmt: skip
 
 
