@@ -89,7 +89,7 @@ def _slope(weight: np.ndarray, x: np.ndarray, group: np.ndarray, f1: np.ndarray)
 def sentences(units: MatchedUnits, **tables: Table) -> str:
     """Return what the story says of whose F1 changes."""
     # The result is for other findings.
-    of = Diagnosed(None, units, tables)
+    of = Diagnosed(None, units, tuple(tables), tables)
     return " ".join(each.line.text for each in work_findings(of))
 
 

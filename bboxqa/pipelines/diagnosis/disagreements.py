@@ -67,7 +67,7 @@ _MOST_PAIRS = 2
 
 def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who matches the others least, of three or more, with alpha without this annotator."""
-    table = of.tables["annotators"]
+    table = of.table("annotators")
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
     named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
@@ -90,8 +90,8 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield who drew nothing where others drew objects."""
     asked, annotations = asked_with_others(of.matched), of.matched.data.annotations
     n_there = np.bincount(annotations.image, minlength=len(asked)) @ asked
-    told = []
-    for place in np.flatnonzero((of.tables["annotators"]["n"] == 0) & (n_there > 0)).tolist():
+    n_drawn, told = np.bincount(annotations.annotator, minlength=len(of.names)), []
+    for place in np.flatnonzero((n_drawn == 0) & (n_there > 0)).tolist():
         weight = float(n_there[place]) / len(annotations)
         values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
         told.append(Finding("idle", who, NO_SIZE, weight, values, Kind.MISSED, table="annotators"))
@@ -100,14 +100,14 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
 
 def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who of three or more misses, adds, misnames, repeats, splits or merges more objects."""
-    annotators = of.tables["annotators"]
+    annotators = of.table("annotators")
     names = annotators["annotator"]
     # Annotators with an image that two others, not models, were asked about.
     assigned = of.matched.data.assigned
     votes = assigned & ~of.matched.is_model
     have_judges = (assigned & (votes.sum(1)[:, None] - votes > 1)).any(0)
     for rate, (name, cause) in _RATES.items():
-        found = _errors(of.tables[name], rate)
+        found = _errors(of.table(name), rate)
         places = above_others(found, annotators["n_images"], differences.get(rate))
         places = places[(found.value[places] >= LEAST_SHARE) & (annotators["n"][places] > 0)]
         if cause == Kind.MISSED:
@@ -175,7 +175,7 @@ def two_annotators(table: Table) -> Iterator[Finding]:
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield pairs of annotators who share boxes."""
-    table = of.tables["copies"]
+    table = of.table("copies")
     found = bounds(table, "identical_share")
     copied = np.flatnonzero(table["copied"])
     if all_share_boxes(table, [*of.names]):
@@ -251,16 +251,16 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
 
 def work_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield whose F1, of three or more, changes significantly more than that of the others."""
-    table = of.tables.get("work")
-    if table is None or len(of.names) <= 2:
+    if "work" not in of.available or len(of.names) <= 2:
         return
+    table = of.table("work")
     people = table.take(np.arange(1, len(table)))
     share = people["n"] / max(int(people["n"].sum()), 1)
     for name, unit in CHANGE_UNITS.items():
         found, told = bounds(people, name), []
         for sign, way in ((-1, "falls"), (1, "rises")):
             turned = found.times(sign)
-            for place in above_others(turned, of.tables["annotators"]["n_images"]).tolist():
+            for place in above_others(turned, of.table("annotators")["n_images"]).tolist():
                 value, low, high = turned.at(place)
                 if low > 0:
                     change = f"{way} by {value:.3f} [{low:z.3f}, {high:z.3f}]"
@@ -273,7 +273,7 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
 
 def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield the costliest kind of disagreement, and others with a significant cost."""
-    table = of.tables["decomposition"]
+    table = of.table("decomposition")
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     drawn = shape_word(of.matched.compared)
@@ -294,8 +294,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     Only pairs count that are confused more than others are, see `beyond_background`. Pairs whose
     merging significantly raises alpha come first, by gain, then the most frequent ones.
     """
-    tables = of.tables
-    table = tables["confusions"]
+    table = of.table("confusions")
     gain, share = bounds(table, "gain"), bounds(table, "share")
     n_given = np.bincount(of.matched.data.annotations.category)
     first, second = table.codes("first"), table.codes("second")
@@ -306,15 +305,15 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & is_large & beyond)
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
-    n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
+    n_objects = max(int(of.table("decomposition")["n_objects"].sum()), 1)
     unknown = ", unknown who is right" if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_PAIRS].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []
         if named:
             # By what most others say, an annotator is not blamed for whom others contradict too.
-            matrix = tables["confusion_matrix"]
-            who = confuser(matrix, both, "others", tables["annotators"], "n_most")
+            matrix = of.table("confusion_matrix")
+            who = confuser(matrix, both, "others", of.table("annotators"), "n_most")
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             merged = of.instead("as one category", float(gain.value[place]))
@@ -351,10 +350,10 @@ def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
 
 def track_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield how well annotators agree on tracks; nothing without tracks."""
-    table = of.tables.get("tracks")
-    if table is None or not len(table):
+    if "tracks" not in of.available or not len(of.table("tracks")):
         return
-    idf1, n = bounds(table, "idf1"), len(of.tables["track_switches"])
+    table = of.table("tracks")
+    idf1, n = bounds(table, "idf1"), len(of.table("track_switches"))
     lowest = int(np.argmin(idf1.value))
     pair = " and ".join(table[f"annotator_{number}"][lowest] for number in (1, 2))
     values = {
@@ -513,7 +512,7 @@ def offset_findings(
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield whose annotations are significantly less similar, if no offset explains it."""
-    table = of.tables["annotators"]
+    table = of.table("annotators")
     names, found = table["annotator"], bounds(table, "mean_similarity")
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
@@ -533,29 +532,29 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
 
 def _lost_by_offsets(of: Diagnosed) -> FloatArray:
     """Return how much the reported offsets lower the similarity of each annotator, (A,)."""
-    table, tables = of.tables["annotators"], of.tables
+    table = of.table("annotators")
     if of.matched.compared == "keypoints":
         # Joints that are moved systematically, or left out, explain all.
-        people = tables["joint_annotators"]
+        people = of.table("joint_annotators")
         errs = people["systematic"] | (people["missing_share_low"] >= LEAST_SHARE)
         return np.where(errs.reshape(len(table), -1).any(1), np.inf, 0.0)
-    measures = displacements(tables[offset_table(tables)], len(table))
+    measures = displacements(of.table(offset_table(of)), len(table))
     groups = displaced(table, measures)
     reported = np.isin(np.arange(len(table)), [place for group in groups for place in group])
     return np.where(reported, sum(each.lost for each in measures), 0.0)
 
 
-def offset_table(tables: Mapping[str, Table]) -> str:
+def offset_table(of: Diagnosed) -> str:
     """Return the name of the table of offsets; "" without."""
-    return next((name for name in ("rotated_offsets", "offsets") if name in tables), "")
+    return next((name for name in ("rotated_offsets", "offsets") if name in of.available), "")
 
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who exchanges or leaves out joints significantly more than the others."""
-    if "joints" not in of.tables:
+    if "joints" not in of.available:
         return
-    people = of.tables["joint_annotators"]
-    labels: list[str] = of.tables["joints"]["joint"].astype(str).tolist()
+    people = of.table("joint_annotators")
+    labels: list[str] = of.table("joints")["joint"].astype(str).tolist()
     shape = (-1, len(labels))
     n_images = people["n_images"].reshape(shape)
     for kind in ("swapped_share", "missing_share"):

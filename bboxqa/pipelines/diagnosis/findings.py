@@ -15,6 +15,7 @@ from bboxqa.agreement.intervals import n_nonzero
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.text import joined, names_in_words, one_line
+from bboxqa.diagnostics import diagnostic
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import drawn_figures
@@ -366,11 +367,19 @@ NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
 class Diagnosed(msgspec.Struct, frozen=True, eq=False):
-    """What findings are about: a result, its units and objects, and the tables of diagnostics."""
+    """What findings are about: a result, its units and objects, and tables of diagnostics."""
 
     part: ThresholdResult
     matched: MatchedUnits
-    tables: Mapping[str, Table]
+    available: tuple[str, ...]
+    tables: dict[str, Table] = msgspec.field(default_factory=dict)
+    """The names of the diagnostics that the data allow, and the tables that were asked for."""
+
+    def table(self, name: str) -> Table:
+        """Return a table, which is computed when it is first asked for."""
+        if name not in self.tables:
+            self.tables[name] = diagnostic(name)(self.matched)
+        return self.tables[name]
 
     @property
     def names(self) -> Sequence[str]:
@@ -380,7 +389,7 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
     @property
     def share(self) -> FloatArray:
         """About the share of all objects that each annotator was asked about, (A,)."""
-        n = self.tables["annotators"]["n_images"]
+        n = self.table("annotators")["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
     def instead(self, condition: str, gain: float) -> tuple[float, str] | None:

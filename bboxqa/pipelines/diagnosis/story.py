@@ -1,6 +1,6 @@
 """The story and the diagnosis of a result: a few sentences, what concerns most objects first."""
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -15,9 +15,9 @@ from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.geometry.registry import similarity
-from bboxqa.model.annotations import EDGES, Dataset
-from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
-from bboxqa.model.results import MeasuredAgreement, ThresholdResult
+from bboxqa.model.annotations import EDGES
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, Story
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import disagreements
@@ -44,16 +44,6 @@ _ALONE = 0.9
 _LEAST_GAIN = 0.01
 # A higher F1 that is not above chance comes from objects in the same places of all images.
 _BY_CHANCE = 0.5
-# The diagnostics that the story uses, and those that it uses where annotators may be named; only
-# those of the compared shapes are computed.
-_OF_STORY = {
-    "decomposition", "decomposition_by_annotator", "annotators", "copies", "confusions",
-    *diagnostics.OF_TRACKS,
-}  # fmt: skip
-_OF_NAMES = {
-    "boxes_per_object", "confusion_matrix", "work", "offsets", "rotated_offsets",
-    *OF_KEYPOINTS,
-}  # fmt: skip
 
 
 def story_of(of: Diagnosed) -> list[Line]:
@@ -70,7 +60,10 @@ def story_of(of: Diagnosed) -> list[Line]:
     if reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
         return [*(each.line for each in found), Line(said("by chance"))]
-    named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
+    # It takes enough draws and images to name somebody.
+    n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
+    named = of.matched.bootstrap >= LEAST_DRAWS
+    named &= (n_images if reference is None else reference.n_images) >= LEAST_IMAGES
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     found += disagreements.copy_findings(of)
     worst: list[Finding] = []
@@ -100,7 +93,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     first = [each.line for each in disagreements.agreement_findings(of)]
     lines = [each.line for each in found]
     # What the data cannot show is last.
-    last, n_images = [], int((of.matched.data.assigned.sum(1) >= 2).sum())
+    last = []
     if n_images < LEAST_IMAGES:
         few = count(n_images, "image")
         last.append(Line(said("few", what=few, least=LEAST_IMAGES, how="")))
@@ -132,18 +125,10 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
     return sorted(found, key=order)
 
 
-def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
-    """Return whether there are enough draws and images to name somebody."""
-    n_images = int((data.assigned.sum(1) >= 2).sum())
-    if part.reference is not None:
-        n_images = part.reference.n_images
-    return bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
-
-
 def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
-    name, at = disagreements.offset_table(of.tables), of.part.threshold_label
-    annotators = of.tables["annotators"]
+    name, at = disagreements.offset_table(of), of.part.threshold_label
+    annotators = of.table("annotators")
     # In how many objects bad places concern each one; see `decomposition_by_annotator`.
     found = kinds_of_objects(independent(of.matched))
     entries = np.flatnonzero(found.kind == Kind.BADLY_PLACED)
@@ -155,15 +140,15 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
         left = np.flatnonzero(annotators["n_images"])
         two = annotators.take(left)
         if name and len(left) == 2:
-            n_rows = len(of.tables[name]) // len(annotators)
+            n_rows = len(of.table(name)) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
-            own = of.tables[name].take(rows)
+            own = of.table(name).take(rows)
             yield from disagreements.offset_findings(two, own, name, n_apart[left], threshold=at)
         if len(annotators) == 2:
             yield from disagreements.two_annotators(two)
     elif apart:
         if name:
-            offsets = of.tables[name]
+            offsets = of.table(name)
             yield from disagreements.offset_findings(
                 annotators, offsets, name, n_apart, threshold=at
             )
@@ -178,8 +163,7 @@ def _with_kinds(
 
     A kind that one annotator has alone is told in the one sentence that explains it, with the gain.
     """
-    found, whole = [*found], of.tables["decomposition"]
-    table = of.tables["decomposition_by_annotator"]
+    found, whole = [*found], of.table("decomposition")
     for kind in kinds:
         name = KINDS[kind.cause or 0]
         own = [each for each in found if each.cause == kind.cause and each.owner]
@@ -187,12 +171,15 @@ def _with_kinds(
         if of_two:
             found[found.index(of_two[0])] = replace(of_two[0], gain=kind.gain)
             continue
-        named = [each.owner for each in own]
-        rows, n = table["kind"] == name, max(int(whole["n_any"][whole["kind"] == name].sum()), 1)
-        own_share, share = (
-            float(table["n_objects"][rows & np.isin(table["annotator"], these)].sum() / n)
-            for these in (named, [*named, *strangers])
-        )
+        n, own_share, share = max(int(whole["n_any"][whole["kind"] == name].sum()), 1), 0.0, 0.0
+        if own or strangers:
+            table, named = of.table("decomposition_by_annotator"), [each.owner for each in own]
+            rows = table["kind"] == name
+            n_objects, people = table["n_objects"][rows], table["annotator"][rows]
+            own_share, share = (
+                float(n_objects[np.isin(people, these)].sum() / n)
+                for these in (named, [*named, *strangers])
+            )
         if kind.cause == Kind.CLASS_CONFLICT:
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / n)
@@ -227,9 +214,7 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
 
 def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
     """Return sentences on what lowers agreement at the first threshold."""
-    named = _may_be_named(result.thresholds[0], result.settings.bootstrap, images.data)
-    of = _diagnosed(images, result, _OF_STORY | _OF_NAMES if named else _OF_STORY, progress)
-    return Story(**_story_parts(of, result))
+    return Story(**_story_parts(_diagnosed(images, result, progress), result))
 
 
 def diagnosed(
@@ -239,7 +224,11 @@ def diagnosed(
     from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
-    of = _diagnosed(images, result, diagnostics.DIAGNOSTICS, progress)
+    of = _diagnosed(images, result, progress)
+    for done, name in enumerate(of.available):
+        if progress is not None:
+            progress("diagnosing", done, len(of.available))
+        of.table(name)
     queue = review_of(of.matched)
     found = sensitivity(
         images,
@@ -268,31 +257,25 @@ def diagnosed(
 
 
 def _diagnosed(
-    images: ImagePart, result: MeasuredAgreement, wanted: Container[str], progress: Progress | None
+    images: ImagePart, result: MeasuredAgreement, progress: Progress | None
 ) -> Diagnosed:
-    """Return the units at the first threshold, and the wanted tables that the data allow."""
+    """Return the units at the first threshold, and which diagnostics the data allow."""
     part, drawn = result.thresholds[0], images.data.annotations
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
-    names = diagnostics.names(
+    available = diagnostics.names(
         with_times=drawn.times is not None,
         with_keypoints=drawn.keypoints is not None and bool(images.data.joint_sigmas),
         with_tracks=drawn.track is not None,
         compared=similarity(settings.similarity).needs,
     )
-    names = tuple(name for name in names if name in wanted)
-    tables = {}
-    for done, name in enumerate(names):
-        if progress is not None:
-            progress("diagnosing", done, len(names))
-        tables[name] = diagnostics.diagnostic(name)(matched)
-    return Diagnosed(part, matched, tables)
+    return Diagnosed(part, matched, available)
 
 
 def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     """Return the fields of a story; the advice is on the kind that costs most, if it costs much."""
     lines, advice = tuple(story_of(of)), ""
-    table = of.tables["decomposition"]
+    table = of.table("decomposition")
     gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
     kind = str(table["kind"][gain.argmax()])
     if gain.max() >= _LEAST_GAIN and kind in ADVICE:
