@@ -113,23 +113,32 @@ def agreement_groups(matched: MatchedUnits) -> Table:
 def confirmed_groups(matched: MatchedUnits) -> IndexArray:
     """Return the group of each annotator, (A,), from 0 on; 0 for all if there are none."""
     n_images, n_annotators = matched.data.assigned.shape
-    if n_annotators < _FEWEST:
-        return np.zeros(n_annotators, np.int64)
     several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
-    if len(several) < 2:
-        # No image is left that could confirm a group.
+    # Of one image, none is left that could confirm a group.
+    if n_annotators < _FEWEST or len(several) < 2:
         return np.zeros(n_annotators, np.int64)
     found_in = np.zeros(n_images, np.bool_)
     found_in[several[::2]] = True
     group = _best_groups(pair_sums(matched, found_in))
-    if group.any():
-        numerator, denominator = _sums_of_groups(matched, group)
-        # A decision, not an estimate: the number of draws is fixed.
-        of_rest = ~found_in
-        bounds = ratio_intervals(numerator * of_rest, denominator * of_rest, 1000, matched.seed)
-        if (bounds[:-1, 0] > bounds[-1, 1]).all():
-            return group
-    return np.zeros(len(group), np.int64)
+    if not group.any():
+        return group
+    # The sums of agreement within each of G groups, then between them, (G + 1, I) each.
+    of, n_groups = matched.data.annotations, int(group.max()) + 1
+    left, right = unit_members(matched)
+    same = of.category[left] == of.category[right]
+    left, right, whose = left[same], right[same], group[of.annotator]
+    row = np.where(whose[left] == whose[right], whose[left], n_groups)
+    agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
+    asked = matched.data.assigned.astype(np.float64)
+    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)])
+    drawn = np.bincount(whose * n_images + of.image, minlength=n_groups * n_images)
+    drawn = drawn.reshape(n_groups, n_images)
+    between = ((n_asked.sum(0) - n_asked) * drawn / 2).sum(0)
+    possible = np.vstack([(n_asked - 1).clip(0) * drawn / 2, between]) * ~found_in
+    found = agreeing.reshape(n_groups + 1, n_images) * ~found_in
+    # A decision, not an estimate: the number of draws is fixed.
+    bounds = ratio_intervals(found.astype(np.float64), possible, 1000, matched.seed)
+    return group if (bounds[:-1, 0] > bounds[-1, 1]).all() else np.zeros_like(group)
 
 
 def _tree(agreement: FloatArray) -> FloatArray:
@@ -175,27 +184,6 @@ def _best_groups(sums: FloatArray) -> IndexArray:
 def _pooled(sums: FloatArray, pairs: BoolArray, axis: int | None = None) -> FloatArray:
     """Return the pooled agreement of some pairs; NaN without pairs."""
     return ratio(*(np.asarray(np.sum(part * pairs, axis)) for part in sums))
-
-
-def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of agreement within each of G groups, then between them, (G + 1, I) each."""
-    of, n_images = matched.data.annotations, len(matched.data.image_names)
-    n_groups = int(group.max()) + 1
-    left, right = unit_members(matched)
-    same = of.category[left] == of.category[right]
-    left, right = left[same], right[same]
-    row = np.where(
-        group[of.annotator[left]] == group[of.annotator[right]], group[of.annotator[left]], n_groups
-    )
-    agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
-    asked = matched.data.assigned.astype(np.float64)
-    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)])
-    place = group[of.annotator] * n_images + of.image
-    drawn = np.bincount(place, minlength=n_groups * n_images).reshape(n_groups, n_images)
-    within = (n_asked - 1).clip(0) * drawn / 2
-    between = (n_asked.sum(0) - n_asked) * drawn / 2
-    numerator = agreeing.reshape(n_groups + 1, n_images).astype(np.float64)
-    return numerator, np.vstack([within, between.sum(0)])
 
 
 # Fewer identical boxes, or a lower share of them, prove nothing.

@@ -8,12 +8,7 @@ import numpy as np
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.levels import ValuePairs, value_pairs
-from bboxqa.agreement.nominal import (
-    binary_alpha,
-    coincidence_tables,
-    nominal_alpha,
-    value_sums,
-)
+from bboxqa.agreement.nominal import binary_alpha, coincidence_tables, nominal_alpha, value_sums
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
 from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts
@@ -244,15 +239,16 @@ def difficulty(matched: MatchedUnits) -> Table:
     """
     names, found = matched.data.category_names, matched_confusions(matched)
     counts, marginal = found.counts, found.marginal
-    n = np.bincount(matched.data.annotations.category, minlength=len(names))
+    of = matched.data.annotations
+    n = np.bincount(of.category, minlength=len(names))
     n_units = np.bincount(counts.value, minlength=counts.n_values)
     size = counts.size[counts.unit]
     twice = (size >= 2) * counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
     of_unit = sum_by(counts.unit, twice, len(counts.size))[counts.unit]
     n_there = sum_by(counts.value, (size >= 2) * size, counts.n_values)
     total = float(marginal.sum())
-    sums = (np.array([each]) for each in (total, found.agreeing, (marginal**2).sum()))
-    expected = nominal_alpha(*sums)[2]
+    whole = (np.array([each]) for each in (total, found.agreeing, (marginal**2).sum()))
+    expected = nominal_alpha(*whole)[2]
     of_units = 1 - (1 - ratio(sum_by(counts.value, of_unit, counts.n_values), n_there)) / np.where(
         expected > 0, expected, np.nan
     )
@@ -261,7 +257,14 @@ def difficulty(matched: MatchedUnits) -> Table:
         alpha[values_without_meaning(marginal)] = np.nan
         if not has_meaning(marginal[:-1]):
             of_units[:] = np.nan
-    shown = np.flatnonzero(n)
+    shown, row = compact(of.category.astype(np.int64), len(names))
+    cells, pairs = object_cells(matched), pairs_of_units(matched)
+    sums, cell = RatioSums(matched, len(shown)), np.flatnonzero(cells.drawn)
+    own, image, n_drew = row[cells.annotation[cell]], cells.image[cell], cells.n_others_drew[cell]
+    sums.add("found_share", own, image, n_drew, cells.n_others[cell])
+    sums.add("class_share", own, image, cells.n_same_category[cell], n_drew)
+    for side in (pairs.left, pairs.right):
+        sums.add("mean_similarity", row[side], of.image[side], pairs.similarity)
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), names),
@@ -269,28 +272,9 @@ def difficulty(matched: MatchedUnits) -> Table:
             "n_units": n_units[shown],
             "alpha": alpha[shown],
             "alpha_units": of_units[shown],
-            **difficulty_sums(matched).columns(),
+            **sums.columns(),
         }
     ).take(np.lexsort([shown, -n[shown], alpha[shown]]))
-
-
-def difficulty_sums(matched: MatchedUnits) -> RatioSums:
-    """Return the sums of the shares of `difficulty`, each of all categories that were drawn."""
-    of = matched.data.annotations
-    rows, row = compact(of.category.astype(np.int64), len(matched.data.category_names))
-    cells, pairs = object_cells(matched), pairs_of_units(matched)
-    drawn = cells.drawn
-    own, image, n_drew = (
-        row[cells.annotation[drawn]],
-        cells.image[drawn],
-        cells.n_others_drew[drawn],
-    )
-    sums = RatioSums(matched, len(rows))
-    sums.add("found_share", own, image, n_drew, cells.n_others[drawn])
-    sums.add("class_share", own, image, cells.n_same_category[drawn], n_drew)
-    for side in (pairs.left, pairs.right):
-        sums.add("mean_similarity", row[side], of.image[side], pairs.similarity)
-    return sums
 
 
 ALL = "(all)"

@@ -194,7 +194,17 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     """Return parts in images with known odd boxes, or in all images if none are known."""
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     edges, cells = corners(annotations.bbox), object_cells(matched)
-    means, others = _means_of_others(matched, edges, known)
+    # The mean edges of objects, (O, 4), and of the others' boxes, (N, 4).
+    of = matched.objects
+    n_all, sum_all = np.bincount(of), _sums(of, edges, int(of.max(initial=-1)) + 1)
+    counted = ~known | (np.bincount(of, ~known) == 0)[of]
+    n = np.bincount(of[counted], minlength=len(n_all))
+    total = _sums(of[counted], edges[counted], len(n_all))
+    left = (n[of] - counted)[:, None]
+    others = np.where(left > 0, total[of] - edges * counted[:, None], sum_all[of] - edges)
+    number = np.where(left > 0, left, n_all[of][:, None] - 1)
+    others = np.where(number > 0, others / np.maximum(number, 1), np.nan)
+    means = total / n[:, None]
     # Mean boxes of objects that an annotator did not draw, and boxes that few drew.
     n_asked, n_drawn = cells.n_others + 1, cells.n_others_drew + cells.drawn
     has_parts = np.zeros(len(matched.data.image_names), np.bool_)
@@ -214,7 +224,7 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
             pairs = overlapping_boxes(wanted[odd], small[odd], key, large)
             compared += [np.stack([odd[one], place]) for one, place in pairs]
     odd, box = np.hstack([np.zeros((2, 0), np.int64), *compared])
-    apart = np.flatnonzero(matched.objects[box] != cells.object[own[odd]])
+    apart = np.flatnonzero(of[box] != cells.object[own[odd]])
     odd, box = odd[apart], box[apart]
     is_merge = odd < len(missed)
     # The large box is the annotator's own for a merge, and that of the others for a split.
@@ -235,23 +245,6 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
         is_merge=is_merge,
         odd_boxes=odd_boxes,
     )
-
-
-def _means_of_others(
-    matched: MatchedUnits, edges: FloatArray, odd: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean edges of objects, (O, 4), and of the others' boxes, (N, 4)."""
-    of = matched.objects
-    n_all, sum_all = np.bincount(of), _sums(of, edges, int(of.max(initial=-1)) + 1)
-    counted = ~odd | (np.bincount(of, ~odd) == 0)[of]
-    n = np.bincount(of[counted], minlength=len(n_all))
-    total = _sums(of[counted], edges[counted], len(n_all))
-    left = n[of] - counted
-    several = (left > 0)[:, None]
-    others = np.where(several, total[of] - edges * counted[:, None], sum_all[of] - edges)
-    number = np.where(left > 0, left, n_all[of] - 1)[:, None]
-    means: FloatArray = total / n[:, None]
-    return means, np.where(number > 0, others / np.maximum(number, 1), np.nan)
 
 
 def resolved(root: IndexArray) -> IndexArray:

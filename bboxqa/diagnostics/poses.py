@@ -62,16 +62,9 @@ class JointPairs(FrozenArrays, frozen=True, eq=False):
     has_side: BoolArray
     is_swapped: BoolArray
     """(E,) bool. Whether both labelled left and right, and whether these are clearly exchanged."""
-
-    @property
-    def both(self) -> BoolArray:
-        """Which joints both labelled, (E,)."""
-        return np.asarray((self.visibility > 0).all(1))
-
-    @property
-    def placed(self) -> BoolArray:
-        """Which joints both labelled, without exchanged ones, (E,)."""
-        return self.both & ~self.is_swapped
+    both: BoolArray
+    placed: BoolArray
+    """(E,) bool. Whether both labelled the joint, and whether it is no exchanged one."""
 
 
 def joint_offsets(matched: MatchedUnits) -> IndexArray:
@@ -106,7 +99,8 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
     people = (people + of.annotator[right])[pair]
     xy = np.stack([keypoints.xy[first], keypoints.xy[second]])
     visibility = np.column_stack([keypoints.visibility[first], keypoints.visibility[second]])
-    ends, variance = _sides(matched, joint, np.asarray((visibility > 0).all(1)))
+    both = np.asarray((visibility > 0).all(1))
+    ends, variance = _sides(matched, joint, both)
     has_side, is_swapped = np.zeros((2, len(joint)), np.bool_)
     has_side[ends] = True
     is_swapped[ends] = _are_swapped(xy[:, ends], variance * of_joint[ends[0]], people[ends[0]])
@@ -122,6 +116,8 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
         visibility=visibility,
         has_side=has_side,
         is_swapped=is_swapped,
+        both=both,
+        placed=both & ~is_swapped,
     )
 
 

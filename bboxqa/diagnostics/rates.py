@@ -7,11 +7,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.nominal import (
-    binary_alpha,
-    coincidence_tables,
-    value_sums,
-)
+from bboxqa.agreement.nominal import binary_alpha, coincidence_tables, value_sums
 from bboxqa.agreement.objects import values_without_meaning
 from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
@@ -219,9 +215,7 @@ def asked_with_others(matched: MatchedUnits) -> BoolArray:
     return np.asarray(assigned & (assigned.sum(1, keepdims=True) > 1))
 
 
-def image_f1(
-    matched: MatchedUnits,
-) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
+def image_f1(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
     """Return each image of two annotators or more and each of its annotators, sorted, (C,) each.
 
     Also return twice the number of matched pairs with an annotation of the annotator, and the

@@ -516,7 +516,18 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     names, found = table["annotator"], bounds(table, "mean_similarity")
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
-    large = (difference.value >= _LEAST_DIFFERENCE) & (_lost_by_offsets(of) < difference.value / 2)
+    if of.matched.compared == "keypoints":
+        # Joints that are moved systematically, or left out, explain all.
+        people = of.table("joint_annotators")
+        errs = people["systematic"] | (people["missing_share_low"] >= LEAST_SHARE)
+        lost = np.where(errs.reshape(len(table), -1).any(1), np.inf, 0.0)
+    else:
+        measures = displacements(of.table(offset_table(of)), len(table))
+        reported = [place for group in displaced(table, measures) for place in group]
+        lost = np.where(
+            np.isin(np.arange(len(table)), reported), sum(each.lost for each in measures), 0.0
+        )
+    large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
@@ -528,20 +539,6 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
             Finding("imprecise", (name,), found.at(place), weight, values, table="annotators")
         )
     yield from largest(told)
-
-
-def _lost_by_offsets(of: Diagnosed) -> FloatArray:
-    """Return how much the reported offsets lower the similarity of each annotator, (A,)."""
-    table = of.table("annotators")
-    if of.matched.compared == "keypoints":
-        # Joints that are moved systematically, or left out, explain all.
-        people = of.table("joint_annotators")
-        errs = people["systematic"] | (people["missing_share_low"] >= LEAST_SHARE)
-        return np.where(errs.reshape(len(table), -1).any(1), np.inf, 0.0)
-    measures = displacements(of.table(offset_table(of)), len(table))
-    groups = displaced(table, measures)
-    reported = np.isin(np.arange(len(table)), [place for group in groups for place in group])
-    return np.where(reported, sum(each.lost for each in measures), 0.0)
 
 
 def offset_table(of: Diagnosed) -> str:

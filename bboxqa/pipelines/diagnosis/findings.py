@@ -464,10 +464,7 @@ SUBSETS = {
         ("objects at the border of the image", "less than {} px from it", "further inside"),
         ("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
-    "time": (
-        ("more at first", "before {}", "later"),
-        ("more later on", "from {} on", "before"),
-    ),
+    "time": (("more at first", "before {}", "later"), ("more later on", "from {} on", "before")),
     "category": (("{}", "of them", "of the others"),) * 2,
 }
 

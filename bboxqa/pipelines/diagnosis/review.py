@@ -1,6 +1,6 @@
 """Objects and images to review first, with the reason, and the images that cost most."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
@@ -184,13 +184,34 @@ def review_of(matched: MatchedUnits) -> Review:
         said = dict.fromkeys(reason for each in own for reason in each.reasons)
         reasons.append("; ".join([*said, *more]))
         people.append(", ".join(dict.fromkeys(name for each in own for name in each.people)))
+    of = data.annotations
+
+    def listed(values: Callable[[list[int]], Iterable[Any]]) -> Column:
+        """Return a value of each annotation of each object, by annotator."""
+        authors = [[data.annotator_names[code] for code in of.annotator[each.rows].tolist()]
+                   for each in words]  # fmt: skip
+        return text_column(
+            [
+                "; ".join(
+                    f"{name}: {value}" for name, value in zip(who, values(each.rows), strict=True)
+                )
+                for who, each in zip(authors, words, strict=True)
+            ]
+        )
+
     of_objects: dict[str, Column] = {
         "image": Categorical(image[order].astype(np.int32), data.image_names),
         column: gain[order],
         "kind": Categorical(kind[order].astype(np.int32), KINDS),
         "reason": text_column([each.reason for each in words]),
         "annotators": text_column([", ".join(each.people) for each in words]),
-        **_by_annotator(data, words),
+        "categories": listed(lambda rows: np.array(data.category_names, object)[of.category[rows]]),
+        "annotations": listed(of.shown_ids),
+        "boxes": listed(
+            lambda rows: (
+                " ".join(f"{side:.10g}" for side in box) for box in of.bbox[rows].tolist()
+            )
+        ),
     }
     of_images: dict[str, Column] = {
         "image": Categorical(images.astype(np.int32), data.image_names),
@@ -207,25 +228,6 @@ def review_of(matched: MatchedUnits) -> Review:
     )
     items = _items(data, words, gain[order], rows)
     return Review(Table(of_objects), Table(of_images), document, items)
-
-
-def _by_annotator(data: Dataset, words: Sequence[Described]) -> dict[str, Column]:
-    """Return categories, ids and boxes of the annotations of objects, by annotator."""
-    of = data.annotations
-    columns: dict[str, Column] = {}
-
-    def listed(rows: list[int], values: Iterable[str]) -> str:
-        names = (data.annotator_names[code] for code in of.annotator[rows].tolist())
-        return "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-
-    for name, values in (
-        ("categories", lambda rows: [data.category_names[n] for n in of.category[rows].tolist()]),
-        ("annotations", of.shown_ids),
-        ("boxes", lambda rows: [" ".join(f"{side:.10g}" for side in box)
-                                for box in of.bbox[rows].tolist()]),
-    ):  # fmt: skip
-        columns[name] = text_column([listed(each.rows, values(each.rows)) for each in words])
-    return columns
 
 
 def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, str]:
@@ -311,23 +313,25 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
         similarity = np.bincount(of_pairs, matched.pairs.similarity, len(objects)) / n_pairs
     number = np.zeros(len(objects), np.int64)
 
-    def an_object(at: int) -> dict[str, Any]:
-        kinds = [KINDS[each] for each in np.flatnonzero(found.has_counted[at]).tolist()]
-        return {
-            "object": int(number[at]),
-            "category": data.category_names[objects.category[at]],
-            "kind": kinds[-1] if kinds else ALL_AGREE,
-            "kinds": kinds,
-            "reason": said[at].reason if kinds else "",
-            "similarity": json_value(float(similarity[at])),
-        }
-
     listed = []
     places = _grouped(objects.image[chosen], images)
     shapes = _grouped(data.annotations.image.astype(np.int64), images)
     for row, image in zip(rows, images.tolist(), strict=True):
         own, drawn = chosen[places.get(image, [])], shapes.get(image, [])
         number[own] = np.arange(1, len(own) + 1)
+        described = []
+        for at in own.tolist():
+            kinds = [KINDS[each] for each in np.flatnonzero(found.has_counted[at]).tolist()]
+            described.append(
+                {
+                    "object": int(number[at]),
+                    "category": data.category_names[objects.category[at]],
+                    "kind": kinds[-1] if kinds else ALL_AGREE,
+                    "kinds": kinds,
+                    "reason": said[at].reason if kinds else "",
+                    "similarity": json_value(float(similarity[at])),
+                }
+            )
         listed.append(
             {
                 **shown_image(data, image),
@@ -335,7 +339,7 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
                 "alpha": row["alpha"],
                 "alpha_status": row["status"],
                 "f1": row["f1"],
-                "objects": [an_object(at) for at in own.tolist()],
+                "objects": described,
                 "shapes": [
                     drawn_shape(data, int(number[of[each]]), each) | {"unit": int(unit[each])}
                     for each in drawn
@@ -435,39 +439,28 @@ def review_document(
     authors = np.array(data.annotator_names, object)[of.annotator].tolist()
     why = zip(reasons, gains.tolist(), strict=True)
     rows = zip(records, ids, places, of.category.tolist(), authors, why, strict=True)
+    drawn = []
+    for (record, _), id_, place, category, author, (reason, gain) in rows:
+        # With the keys that other tools need.
+        result = {"iscrowd": 0, **record}
+        named = [annotator_name(record[key]) for key in ANNOTATOR_KEYS if key in record]
+        if author not in named:
+            result["annotator"] = author
+        if "segmentation" not in record:
+            result.setdefault("area", record["bbox"][2] * record["bbox"][3])
+        result |= {"id": id_, "image_id": images[place]["id"]}
+        result["category_id"] = record["category_id"] if keeps_ids else category + 1
+        drawn.append(result | {"reason": reason, "gain": gain})
     return {
-        "images": [
-            record | {"gain": float(gain_of_image[place])} for place, record in images.items()
-        ],
+        "images": [each | {"gain": float(gain_of_image[place])} for place, each in images.items()],
         "categories": categories,
-        "annotations": [
-            {
-                **_complete(record, author),
-                "id": id_,
-                "image_id": images[place]["id"],
-                "category_id": record["category_id"] if keeps_ids else category + 1,
-                "reason": reason,
-                "gain": gain,
-            }
-            for (record, _), id_, place, category, author, (reason, gain) in rows
-        ],
+        "annotations": drawn,
     }
 
 
 def new_number(records: Iterable[Record]) -> int:
     """Return the first number after the ids of records."""
     return 1 + max(filter(None, (whole_number(each["id"]) for each in records)), default=0)
-
-
-def _complete(record: Record, author: str) -> Record:
-    """Return the record of an annotation with the keys that other tools need."""
-    result = {"iscrowd": 0, **record}
-    named = [annotator_name(record[key]) for key in ANNOTATOR_KEYS if key in record]
-    if author not in named:
-        result["annotator"] = author
-    if "segmentation" not in record:
-        result.setdefault("area", record["bbox"][2] * record["bbox"][3])
-    return result
 
 
 def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
