@@ -84,9 +84,8 @@ def reference_offsets(found: ReferenceMatches) -> Table:
     else:
         drawn, expected = placed.T
         apart, size = corners(of.bbox[drawn]) - corners(of.bbox[expected]), of.bbox[expected, 2:]
-    kinds, name, value = (
-        (MEASURES, "measure", "offset") if is_rotated else (EDGES, "edge", "offset_px")
-    )
+    kinds: tuple[str, ...] = MEASURES if is_rotated else EDGES
+    name, value = ("measure", "offset") if is_rotated else ("edge", "offset_px")
     size_of = SIZE_OF.tolist() if is_rotated else [0, 1, 0, 1]
     annotator, image = _authors(found, placed[:, 0])
     sums = RatioSums(found, len(kinds) * len(names))

@@ -127,12 +127,17 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     n_missing = objects.n_asked - objects.n_drawn - n_merged
     n_missing[is_again | is_part] = 0
     has[:, Kind.MISSED] = n_missing > 0
+    # Who missed an object, or drew what fewer than half drew.
+    cells, half = object_cells(matched), 2 * objects.n_drawn >= objects.n_asked
+    by_part = np.isin(cells.object * n_annotators + cells.annotator, merged)
+    lacks = np.where(half[cells.object], ~cells.drawn & ~by_part, cells.drawn)
+    lacks &= has[cells.object, Kind.MISSED]
     concerned = (
         (Kind.TWICE, *again),
         (Kind.SPLIT, *split),
         (Kind.BADLY_PLACED, objects.of[apart], author[apart]),
         (Kind.CLASS_CONFLICT, objects.of[found], author[found]),
-        (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
+        (Kind.MISSED, cells.object[lacks], cells.annotator[lacks]),
     )
     entries = np.hstack([np.stack(np.broadcast_arrays(*each)) for each in concerned])
     kind, concerned_object, annotator = distinct_rows(*entries)[0]
@@ -164,17 +169,6 @@ def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray
     np.maximum.at(largest, of_unit, size)
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
     return np.asarray(found[(unit != objects.unit[of]) | (n_largest[of] > 1)])
-
-
-def _missing(
-    matched: MatchedUnits, objects: DrawnObjects, missed: BoolArray, merged: IndexArray
-) -> tuple[IndexArray, IndexArray]:
-    """Return missed objects and who missed them, or who drew what fewer than half drew."""
-    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
-    half = (2 * objects.n_drawn >= objects.n_asked)[cells.object]
-    by_part = np.isin(cells.object * n_annotators + cells.annotator, merged)
-    differs = missed[cells.object] & np.where(half, ~cells.drawn & ~by_part, cells.drawn)
-    return cells.object[differs], cells.annotator[differs].astype(np.int64)
 
 
 class AgreementSums(FrozenArrays, frozen=True, eq=False):

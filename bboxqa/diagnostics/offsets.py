@@ -35,6 +35,8 @@ class BoxDifferences(FrozenArrays, frozen=True, eq=False):
     annotator: IndexArray
     """(M,) int64. The first annotator of each ordered pair, sorted. Two annotators who share
     objects form two ordered pairs."""
+    of_annotators: list[tuple[int, slice]]
+    """Each annotator with the ordered pairs that are theirs."""
     pair: IndexArray
     image: IndexArray
     """(E,) int64. The ordered pair and the image of each object; the second half repeats the first
@@ -46,11 +48,6 @@ class BoxDifferences(FrozenArrays, frozen=True, eq=False):
     """(K,) int64. The index of the size by which each measure is divided."""
     n_shared: IndexArray
     """(A,) int64. How many objects each annotator shares with others."""
-
-    def of_annotators(self) -> list[tuple[int, slice]]:
-        """Return each annotator with the ordered pairs that are theirs."""
-        ends = [*run_starts(self.annotator).tolist(), len(self.annotator)]
-        return [(int(self.annotator[low]), slice(low, high)) for low, high in pairwise(ends)]
 
 
 def edge_differences(matched: MatchedUnits) -> BoxDifferences:
@@ -82,8 +79,10 @@ def _box_differences(
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = ends.ravel(), ends[::-1].ravel()
     (annotator, _), pair, _ = distinct_rows(of.annotator[own], of.annotator[other])
+    ends_of = pairwise([*run_starts(annotator).tolist(), len(annotator)])
     return BoxDifferences(
         annotator=annotator,
+        of_annotators=[(int(annotator[low]), slice(low, high)) for low, high in ends_of],
         pair=pair,
         image=of.image[own].astype(np.int64),
         differences=np.concatenate([difference, sign * difference]),
@@ -102,7 +101,7 @@ def confirmed_medians(found: BoxDifferences, amounts: FloatArray) -> tuple[Float
     of_pairs = np.column_stack([medians(each, found.pair, n_pairs) for each in amounts.T])
     counts = np.bincount(found.pair, minlength=n_pairs).astype(np.float64)[:, None]
     result = np.full((len(found.n_shared), of_pairs.shape[1]), np.nan)
-    for annotator, own in found.of_annotators():
+    for annotator, own in found.of_annotators:
         weights = np.broadcast_to(counts[own], of_pairs[own].shape)
         result[annotator] = confirmed(of_pairs[own], weights)
     return result, of_pairs
@@ -147,7 +146,7 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
     """Return offsets in px and in percent, with bounds, (2, 3, A K), and numbers of images."""
     n_annotators, n_pairs = len(found.n_shared), len(found.annotator)
     in_images = n_images_of(found.annotator[found.pair], found.image, n_annotators)
-    n_measures, whose = len(found.size_of), found.of_annotators()
+    n_measures, whose = len(found.size_of), found.of_annotators
     if n_pairs > MOST_DRAWN:
         matched = replace(matched, bootstrap=0)
 

@@ -107,7 +107,8 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
     votes = assigned & ~of.matched.is_model
     have_judges = (assigned & (votes.sum(1)[:, None] - votes > 1)).any(0)
     for rate, (name, cause) in _RATES.items():
-        found = _errors(of.table(name), rate)
+        found = bounds(of.table(name), rate)
+        found = found.of_complement() if rate == "class_share" else found
         places = above_others(found, annotators["n_images"], differences.get(rate))
         places = places[(found.value[places] >= LEAST_SHARE) & (annotators["n"][places] > 0)]
         if cause == Kind.MISSED:
@@ -157,11 +158,6 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
     return dict(zip(names, words, strict=True))
 
 
-def _errors(table: Table, rate: str) -> Bounds:
-    found = bounds(table, rate)
-    return found.of_complement() if rate == "class_share" else found
-
-
 def two_annotators(table: Table) -> Iterator[Finding]:
     """Yield what each of two annotators drew and the other did not."""
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
@@ -178,7 +174,7 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     table = of.table("copies")
     found = bounds(table, "identical_share")
     copied = np.flatnonzero(table["copied"])
-    if all_share_boxes(table, [*of.names]):
+    if len(copied) and all_share_boxes(table, [*of.names]):
         least = found.at(int(copied[found.value[copied].argmin()]))
         share = "all" if least.value == 1 else f"{in_percent(least.value)} or more of the"
         share = "nearly all" if share.startswith("100") else share
@@ -203,9 +199,8 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
     for place in above_others(error, table["n_images"])[:1].tolist():
         if len(table) > 2 or error.low.max() > error.high.min():
             values = {"reference": found.name, "others": f1.others(place, _two_digits)}
-            yield Finding(
-                "worst of reference", (table["annotator"][place],), f1.at(place), 1, values
-            )
+            who = (table["annotator"][place],)
+            yield Finding("worst of reference", who, f1.at(place), 1, values)
 
 
 def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
@@ -232,7 +227,8 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
     table = found.annotators
     share = table["n"] / max(int(table["n"].sum()), 1)
     for error in _OF_REFERENCE:
-        figures = judged(table, _errors(table, error))
+        figures = bounds(table, error)
+        figures = judged(table, figures.of_complement() if error == "class_share" else figures)
         named = np.flatnonzero(figures.low >= LEAST_SHARE)
         if len(table) > 2:
             named = above_others(figures, table["n_images"])
@@ -241,8 +237,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
         for place in named.tolist():
             size, who = figures.at(place), (str(table["annotator"][place]),)
             values = {"others": figures.others(place), "reference": found.name}
-            weight = float(size.value * share[place])
-            kind = f"reference {error}"
+            weight, kind = float(size.value * share[place]), f"reference {error}"
             told.append(Finding(kind, who, size, weight, values, table="reference"))
         yield from largest(told)
     if len(found.offsets):
@@ -535,9 +530,8 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
-        told.append(
-            Finding("imprecise", (name,), found.at(place), weight, values, table="annotators")
-        )
+        size = found.at(place)
+        told.append(Finding("imprecise", (name,), size, weight, values, table="annotators"))
     yield from largest(told)
 
 
@@ -570,9 +564,6 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
             own = [labels[each] for each in order[: above[who].sum()]]
             size = Measure(*(float(each[who, order[0]]) for each in figures))
             values = {"joints": first_few(own, _MOST_JOINTS)}
-            told.append(
-                Finding(
-                    kind, (of.names[who],), size, size.value, values, table="joint_annotators"
-                )
-            )  # fmt: skip
+            name = of.names[who]
+            told.append(Finding(kind, (name,), size, size.value, values, table="joint_annotators"))
         yield from largest(told)

@@ -31,7 +31,11 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     displacement of its annotator, estimated from larger objects, it is joined to an object with an
     IoU of at least `least`, unless all annotators drew this.
     """
-    matched = _with_misread_joined(matched)
+    if matched.compared in ("rotated boxes", "keypoints"):
+        matched = _with_misread_joined(matched)
+    of = matched.data.annotations
+    if np.bincount(of.annotator, minlength=1).max() < _FEWEST:
+        return matched
     found = edge_differences(matched)
     offset, _ = confirmed_medians(found, found.differences)
     near, far = offset[:, :2], offset[:, 2:]
@@ -40,21 +44,18 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     shift = np.where(near * far > 0, least_of, 0) / np.where(n_others == 1, 2, 1)[:, None]
     shift = np.where(found.n_shared[:, None] >= _FEWEST, shift, 0)
     # Larger boxes overlap their objects even if both annotators are displaced.
-    sides = matched.data.annotations.bbox[:, 2:]
-    small = (sides <= 4 * np.abs(shift).max(0)).any(1)
+    small = (of.bbox[:, 2:] <= 4 * np.abs(shift).max(0)).any(1)
     open_boxes = np.flatnonzero(small & _may_show_another(matched))
     if not len(open_boxes):
         return matched
-    bbox = matched.data.annotations.bbox[open_boxes]
-    bbox[:, :2] -= shift[matched.data.annotations.annotator[open_boxes]]
+    bbox = of.bbox[open_boxes]
+    bbox[:, :2] -= shift[of.annotator[open_boxes]]
     return _with_pairs_joined(matched, open_boxes, _pairs(matched, open_boxes, bbox, least))
 
 
 def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
     """Return units in which people in the same box, and boxes about the same centre, are joined."""
     boxes = matched.data.annotations.rotated_box if matched.compared == "rotated boxes" else None
-    if boxes is None and matched.compared != "keypoints":
-        return matched
     rows = np.flatnonzero(_may_show_another(matched))
     bbox = matched.data.annotations.bbox[rows]
     if boxes is not None:

@@ -89,7 +89,7 @@ def story_of(of: Diagnosed) -> list[Line]:
         and not (each.kind.startswith("class_share") and each.owner in confusers)
     ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
-    found = _ordered(_with_worst(found, worst))
+    found = _ordered(_with_worst(found, worst) if worst else found)
     first = [each.line for each in disagreements.agreement_findings(of)]
     lines = [each.line for each in found]
     # What the data cannot show is last.
