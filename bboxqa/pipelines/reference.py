@@ -203,9 +203,7 @@ def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
     )
 
 
-def check_sizes(
-    team: Dataset, reference: Dataset, name: str, other: str = "the annotators' record of it"
-) -> None:
+def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
     """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
     first, second = team.image_size, reference.image_size
     differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
@@ -214,7 +212,7 @@ def check_sizes(
         (width, height), (other_width, other_height) = first[row].tolist(), second[row].tolist()
         problem = (
             f"{name}: image {one_line(team.image_names[row])!r} is {other_width} × {other_height}; "
-            f"{other} says {width} × {height} "
+            f"the annotators' record of it says {width} × {height} "
             f"({count(len(differ), 'such image')})"
         )
         advice = "Boxes can be compared in the same pixels only: scale one of the files."

@@ -27,14 +27,7 @@ from bboxqa.report.chart import (
     readable_on,
     rectangle,
 )
-from bboxqa.report.numbers import (
-    figure_text,
-    json_figure,
-    number,
-    part_of,
-    short_name,
-    signed,
-)
+from bboxqa.report.numbers import MINUS, figure_text, json_figure, number, part_of, short_name
 
 Record = Mapping[str, Any]
 Rows = Sequence[Record]
@@ -139,7 +132,8 @@ def decomposition(rows: Rows) -> Chart:
         color = 2 if row["kind"] == ALL_AGREE else 0
         text = count(row["n_any"], "object")
         if row[gain] is not None and abs(row[gain]) >= 0.0005:
-            text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {signed(row[gain], 3)} if settled"
+            change = f"{row[gain]:+,.3f}".replace("-", MINUS)
+            text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {change} if settled"
         found.append(_Row(row["kind"], [figure], text, color))
     return _of_rows(
         title, found, 25, ["an object may have several kinds"], most=1,

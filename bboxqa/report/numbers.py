@@ -71,11 +71,6 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{number(100 * value, digits)} %"
 
 
-def signed(value: float, digits: int = 1) -> str:
-    """Return a number with its sign."""
-    return f"{value:+,.{digits}f}".replace("-", MINUS)
-
-
 def json_value(value: Any) -> Any:
     """Return a value for JSON: a number or a pair of numbers that is not known is None."""
     if isinstance(value, float):
