@@ -43,7 +43,7 @@ from bboxqa.batch.results import (
     write_outputs,
 )
 from bboxqa.batch.settings import Settings, result_key
-from bboxqa.batch.workers import Outcome, WorkerDied, is_local, run_all
+from bboxqa.batch.workers import Outcome, WorkerDied, run_all
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked
 from bboxqa.core.pseudonyms import check_key
@@ -131,7 +131,7 @@ def run_batch(
     _check_out(out, root, force=run.force)
     if settings.pseudonyms is not None:
         check_key(settings.pseudonyms, [out])
-        if run.scheduler is not None and not is_local(run.scheduler):
+        if run.scheduler is not None and not run.scheduler.startswith("local"):
             raise ConfigError(
                 "--pseudonyms: workers on other machines cannot add names to the key; give "
                 "--scheduler local:N, or first: bboxqa convert FILE OUT --pseudonyms KEY"
@@ -233,9 +233,11 @@ def _steps(
     started = [] if run.fail_fast and has_failed else pending
     with closing(engine(started, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
-            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
             if isinstance(outcome, WorkerDied):
+                row = failed_row(project, outcome.reason)
                 note_failure(out, project.name, settings.shown(f"{row.message}\n"))
+            else:
+                row = outcome
             yield row, False
             if run.fail_fast and not row.passed:
                 break

@@ -52,12 +52,9 @@ _SECONDS_TO_JOIN = 600
 
 
 class WorkerDied(msgspec.Struct, frozen=True):
-    """A process that ended before its task was done; `str` gives the reason."""
+    """A process that ended before its task was done, and why."""
 
     reason: str
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 class TimedOut(WorkerDied, frozen=True):
@@ -240,11 +237,6 @@ def _end_with_parent(pipe: Connection) -> None:
         pipe.recv()
     except (EOFError, OSError):
         os._exit(0)
-
-
-def is_local(scheduler: str) -> bool:
-    """Return whether the workers of a scheduler are processes of this machine."""
-    return _LOCAL.fullmatch(scheduler) is not None
 
 
 @contextmanager

@@ -52,11 +52,13 @@ def compare(
     annotators, agreement before and after is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.pipelines.compare import compare_files, saved_result
+    from bboxqa.formats.saved_results import read_saved
+    from bboxqa.pipelines.compare import compare_files
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    saved = saved_result(before)
+    is_result = all((before / name).is_file() for name in ("manifest.json", "summary.json"))
+    saved = read_saved(before) if is_result else None
     manifest = {} if saved is None else saved["manifest"]
     choices = reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}

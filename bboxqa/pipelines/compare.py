@@ -37,7 +37,6 @@ from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
@@ -140,7 +139,7 @@ def compare_files(
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read`. Where `before` is a saved result, `saved` is what `saved_result` returns: then the
+    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the
     files that were measured are compared, or if these have changed, the saved figures are.
 
     Raises ConfigError if saved figures were measured with other settings.
@@ -429,12 +428,6 @@ def _change(
             }
         ),
     )
-
-
-def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
-    """Return the documents of a result of `agree --out`; None where a path is no such folder."""
-    names = ("manifest.json", "summary.json")
-    return read_saved(path) if all((path / name).is_file() for name in names) else None
 
 
 def _since(
