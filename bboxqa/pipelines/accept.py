@@ -189,46 +189,38 @@ def _reviews(
     """Return the reviewed work by annotator and image, and notes on what was not sent."""
     known = image_names({each.image for each in listed.objects})
     sent = {(each.annotator, each.image) for each in listed.objects}
+    people = {own_name(Path(own)): person for person, own in listed.files.items()}
     found: dict[tuple[str, str], tuple[Path, Work]] = {}
     notes, problems = [], dict[str, None]()
     for file in list_files([source], choices=choices):
-        works: dict[str, list[Work]] = {}
+        # A file, or a folder around it, is named after its annotator; else the content names them.
+        above = source if file != source and source.is_dir() else source.parent
+        names = (own_name(Path(each)) for each in file.relative_to(above).parts)
+        named, n_others = next((people[each] for each in names if each in people), ""), 0
         for work in works_in(file, choices):
-            works.setdefault(work.annotator, []).append(replace(work, image=known(work.image)))
-        n_others = 0
-        for name, own in works.items():
-            person = _person(file, source, name, listed)
+            name = work.annotator
+            person = named or name * (name in listed.files)
+            at = person, known(work.image)
             if not person:
                 who = f"what {one_line(name)} drew" if name else "it"
                 problems[f"{file}: {who} is nothing that was sent to one annotator"] = None
-            for work in own if person else ():
-                at = person, work.image
-                n_others += at not in sent
-                if at in found:
-                    again = f"images of {person} that {found[at][0]} has as well"
-                    problems[f"{file}: has {again}; keep what came back, once"] = None
-                elif at in sent:
-                    found[at] = file, work
+            elif at in found:
+                again = f"images of {person} that {found[at][0]} has as well"
+                problems[f"{file}: has {again}; keep what came back, once"] = None
+            elif at in sent:
+                found[at] = file, work
+            else:
+                n_others += 1
         if n_others:
             notes.append(f"{file}: {count(n_others, 'image')} not sent, and left out")
     if not found or problems:
-        names = first_few([*listed.files.values()], 5)
+        like = first_few([*listed.files.values()], 5)
         raise DatasetError(
             [*problems] or [f"{source}: has no image that was sent"],
-            f"Name each file like the one that was sent ({names}), and keep the names of images. "
+            f"Name each file like the one that was sent ({like}), and keep the names of images. "
             "If another folder was sent: --sent DIR",
         )
     return {at: work for at, (_, work) in found.items()}, notes
-
-
-def _person(file: Path, source: Path, name: str, listed: SentList) -> str:
-    """Return the annotator whose objects a file has, by its name or by `name` in it; else ""."""
-    above = source if file != source and source.is_dir() else source.parent
-    parts = {own_name(Path(each)) for each in file.relative_to(above).parts}
-    for person, own in listed.files.items():
-        if own_name(Path(own)) in parts:
-            return person
-    return name if name in listed.files else ""
 
 
 class _Original:
@@ -415,12 +407,14 @@ def _compared(
     """Edit the file and count annotations; return the changes, and add notes on annotators."""
     sent: dict[str, dict[str, list[ReviewObject]]] = {}
     for each in listed.objects:
-        sent.setdefault(each.annotator, {}).setdefault(each.image, []).append(each)
+        objects = sent.setdefault(each.annotator, {}).setdefault(each.image, [])
+        # What an annotator did not draw is only in the list.
+        objects += [each] * (each.sent is not None)
     changes: list[Accepted] = []
     left, unknown, n_people = [], [], 0
     for person, images in sent.items():
         done = {image: works[person, image] for image in images if (person, image) in works}
-        every = [each for image in done for each in images[image] if each.sent is not None]
+        every = [each for image in done for each in images[image]]
         author = own.author_of(names.get(person, person), every)
         if done and author is None and own.names_people:
             unknown.append(f"{own.path}: has no annotator {one_line(person)}")
@@ -430,16 +424,12 @@ def _compared(
         if len(done) < len(images):
             left.append(f"{count(len(images) - len(done), 'image')} of {person}")
         n_people += bool(done)
-        by_id = all(
-            keeps_ids([each.sent for each in images[image] if each.sent], work.annotations)
-            for image, work in done.items()
-        )
+        was = {image: [each.sent or {} for each in images[image]] for image in done}
+        by_id = all(keeps_ids(was[image], work.annotations) for image, work in done.items())
         for image, work in done.items():
-            objects = [each for each in images[image] if each.sent is not None]
-            places = recognised(
-                [each.sent or {} for each in objects], work.annotations, by_id=by_id
-            )
-            changes += _of_image(own, (person, author or "", image), objects, work, places)
+            places = recognised(was[image], work.annotations, by_id=by_id)
+            at = person, author or "", image
+            changes += _of_image(own, at, images[image], work, places)
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
