@@ -124,8 +124,8 @@ def send(
                 own = [each for each in items if each.object.annotator == person]
                 target = scratch / names[person]
                 # The name of a folder is that of its annotator.
-                part = _part(document, own, None if is_folder else person)
-                losses |= dict.fromkeys(_write(part, target, to, choices))
+                named = None if is_folder else person
+                losses |= dict.fromkeys(_write(document, own, named, target, to, choices))
                 try:
                     sent |= _as_read(own, document, target, choices)
                 except DatasetError:
@@ -156,33 +156,34 @@ def send(
     ]
 
 
-def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str | None) -> Record:
-    """Return the part of a COCO document for an annotator, the images with most gain first."""
+def _write(
+    document: Mapping[str, Any],
+    items: Sequence[ReviewItem],
+    person: str | None,
+    target: Path,
+    to: str,
+    choices: Choices,
+) -> list[str]:
+    """Write objects of a COCO document, the images with most gain first; return what is lost."""
     author = {} if person is None else {"annotator": person}
     gain: dict[int, float] = {}
     for each in items:
         gain[each.place] = gain.get(each.place, 0.0) + each.object.gain
     asked = dict.fromkeys(ASKED_KEYS) | {f"{key}s": [name] for key, name in author.items()}
     images, annotations = document["images"], document["annotations"]
-    return {
+    drawn = [annotations[each.row] for each in items if each.row >= 0]
+    part = {
         "images": [images[place] | asked | {"gain": total} for place, total in gain.items()],
         "categories": document["categories"],
         "annotations": [
-            {key: value for key, value in annotations[each.row].items() if key != "annotator"}
-            | author
-            for each in items
-            if each.row >= 0
+            {key: value for key, value in each.items() if key != "annotator"} | author
+            for each in drawn
         ],
     }
-
-
-def _write(part: Record, target: Path, to: str, choices: Choices) -> list[str]:
-    """Write the document of an annotator in a format; return what is left out."""
+    settings = AgreeSettings(annotator_key="annotator" if drawn and author else None)
     with TemporaryDirectory() as place:
         source = Path(place, "document.json")
         source.write_bytes(document_bytes(part))
-        names_people = any("annotator" in each for each in part["annotations"])
-        settings = AgreeSettings(annotator_key="annotator" if names_people else None)
         sent = Target(target, to, lossy=True, as_predictions=to == "label-studio")
         found = convert_with(source, sent, settings, choices)
     # The lists have gains, which are the scores of an audit, and reasons.
@@ -201,13 +202,10 @@ def _as_read(
         image = known(work.image)
         own = [each for each in items if each.object.image == image and each.row >= 0]
         sent = [
-            {
-                "id": str(document["annotations"][each.row]["id"]),
-                "category": each.object.category,
-                "bbox": each.object.bbox,
-            }
+            {"id": str(document["annotations"][each.row]["id"]), "category": each.object.category,
+             "bbox": each.object.bbox}
             for each in own
-        ]
+        ]  # fmt: skip
         by_id = keeps_ids(sent, work.annotations)
         places = recognised(sent, work.annotations, by_id=by_id)
         for place, said in zip(places, work.annotations, strict=True):
